@@ -8,6 +8,7 @@
 #include "app/cli/stop_signals.h"
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
+#include "model/base/median.h"
 #include "model/store/trace_writer.h"
 #include "profiler/engine/core/out_of_memory.h"
 #include "profiler/engine/run.h"
@@ -45,16 +46,14 @@ std::string stepText(const engine::StepProgress& step)
            (step.evaluationLoss ? fmt::format("  evaluation loss {:.4f}", *step.evaluationLoss) : std::string());
 }
 
-/// Median over the measured steps; absent without any.
+/// Of the measured steps, as `metrics` counts it; absent without any.
 std::optional<Duration> medianStep(const std::vector<engine::StepProgress>& steps)
 {
-    std::vector<std::int64_t> times;
+    std::vector<Duration> times;
     for (const engine::StepProgress& step : steps)
-        if (!step.warmup) times.push_back(step.duration.ns);
+        if (!step.warmup) times.push_back(step.duration);
     if (times.empty()) return std::nullopt;
-    std::sort(times.begin(), times.end());
-    const std::size_t upper = times.size() / 2;
-    return Duration{times.size() % 2 == 1 ? times[upper] : (times[upper - 1] + times[upper]) / 2};
+    return lowerMedian(std::move(times));
 }
 
 class RecordVerb : public Verb {

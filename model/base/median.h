@@ -4,11 +4,22 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 namespace fourwalls {
 
-/// The value in the middle by size; of an even number of values the upper one of the two. Precondition: not empty.
+/// The value in the middle by size; of an even number of values the lower one of the two, so that it is one that the
+/// list has. Linear. Precondition: not empty.
+template <class T, class Less = std::less<T>>
+T lowerMedian(std::vector<T> values, Less less = {})
+{
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+    std::nth_element(values.begin(), middle, values.end(), less);
+    return *middle;
+}
+
+/// The same, but of an even number of values the upper one of the two. Precondition: not empty.
 template <class T>
 T upperMedian(std::vector<T> values)
 {

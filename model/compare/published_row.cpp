@@ -260,22 +260,54 @@ void readMemory(const Cells& cells, PublishedRow& row)
     // "GB" of tools that divide by 2^30 (PyTorch's and nvidia-smi's MiB / 1024) is GiB.
     row.bytesPerGb = 1024.0 * 1024 * 1024;
     if (has(kind, "smi"))
-        row.memoryKind = MemoryKind::Device;
+        row.memoryKind = PublishedMemory::Device;
     else if (has(kind, "percent"))
-        row.memoryKind = MemoryKind::ActivationPercent;
+        row.memoryKind = PublishedMemory::ActivationPercent;
     else if (has(kind, "params+optimizer plus activations"))
-        row.memoryKind = MemoryKind::StatesAndActivations;
+        row.memoryKind = PublishedMemory::StatesAndActivations;
     else if (has(kind, "analytic"))
-        row.memoryKind = MemoryKind::Other;
+        row.memoryKind = PublishedMemory::Other;
     else
-        row.memoryKind = MemoryKind::Allocator;
+        row.memoryKind = PublishedMemory::Allocator;
+}
+
+/// Micro-batches and their size, once the degrees are known. The reason why not, if the row lacks something.
+std::string readBatch(const Cells& cells, PublishedRow& row, Assumptions& assume)
+{
+    ParallelPlan& plan = row.spec.plan;
+    TrainingSettings& training = row.spec.training;
+    const auto batch = cells.count("global_batch");
+    auto micro = cells.count("micro_batch"), many = cells.count("microbatches");
+    if (!batch && !(micro && many)) return "batch";
+    if (!micro && !many) {
+        const std::int64_t perReplica = std::max<std::int64_t>(1, *batch / plan.dp);
+        many = row.framework.microbatchesAreStages && plan.pp > 1 && perReplica % (plan.pp * plan.vpp) == 0
+                   ? std::int64_t{plan.pp} * plan.vpp
+                   : perReplica;
+        if (row.framework.microbatchesAreStages && plan.pp == 1) many = 1;
+        micro = std::max<std::int64_t>(1, perReplica / *many);
+        row.largestMicrobatch = plan.pp == 1 && *many > 1;
+        if (!row.largestMicrobatch) assume.note("micro_batch=" + std::to_string(*micro));
+    }
+    if (!micro) micro = std::max<std::int64_t>(1, *batch / plan.dp / *many);
+    if (!many) many = std::max<std::int64_t>(1, *batch / plan.dp / *micro);
+    plan.microbatches = static_cast<int>(std::min<std::int64_t>(*many, 10'000'000));
+    if (static_cast<double>(plan.dp) * plan.microbatches * static_cast<double>(*micro) > 1e12)
+        return "batch within reason";
+    if (plan.schedule == PipelineSchedule::Interleaved && plan.microbatches % plan.pp != 0) {
+        assume.note("schedule=1f1b"); // interleaving needs whole rounds
+        plan.schedule = PipelineSchedule::OneFOneB;
+        plan.vpp = 1;
+    }
+    training.batch = std::int64_t{plan.dp} * plan.microbatches * *micro;
+    training.sequence = row.spec.model.transformer()->sequence;
+    return {};
 }
 
 /// The plan, once the model and the framework are known. The reason why not, if the row lacks something.
 std::string readPlan(const Cells& cells, PublishedRow& row, Assumptions& assume)
 {
     ParallelPlan& plan = row.spec.plan;
-    TrainingSettings& training = row.spec.training;
     const auto degree = [&](const char* column, int& target, bool silent) {
         const auto value = cells.count(column);
         if (value)
@@ -330,33 +362,7 @@ std::string readPlan(const Cells& cells, PublishedRow& row, Assumptions& assume)
             assume.note("vpp=2");
     }
     if (plan.schedule == PipelineSchedule::OneFOneB && plan.vpp > 1) plan.vpp = 1;
-
-    const auto batch = cells.count("global_batch");
-    auto micro = cells.count("micro_batch"), many = cells.count("microbatches");
-    if (!batch && !(micro && many)) return "batch";
-    if (!micro && !many) {
-        const std::int64_t perReplica = std::max<std::int64_t>(1, *batch / plan.dp);
-        many = row.framework.microbatchesAreStages && plan.pp > 1 && perReplica % (plan.pp * plan.vpp) == 0
-                   ? std::int64_t{plan.pp} * plan.vpp
-                   : perReplica;
-        if (row.framework.microbatchesAreStages && plan.pp == 1) many = 1;
-        micro = std::max<std::int64_t>(1, perReplica / *many);
-        row.largestMicrobatch = plan.pp == 1 && *many > 1;
-        if (!row.largestMicrobatch) assume.note("micro_batch=" + std::to_string(*micro));
-    }
-    if (!micro) micro = std::max<std::int64_t>(1, *batch / plan.dp / *many);
-    if (!many) many = std::max<std::int64_t>(1, *batch / plan.dp / *micro);
-    plan.microbatches = static_cast<int>(std::min<std::int64_t>(*many, 10'000'000));
-    if (static_cast<double>(plan.dp) * plan.microbatches * static_cast<double>(*micro) > 1e12)
-        return "batch within reason";
-    if (plan.schedule == PipelineSchedule::Interleaved && plan.microbatches % plan.pp != 0) {
-        assume.note("schedule=1f1b"); // interleaving needs whole rounds
-        plan.schedule = PipelineSchedule::OneFOneB;
-        plan.vpp = 1;
-    }
-    training.batch = std::int64_t{plan.dp} * plan.microbatches * *micro;
-    training.sequence = row.spec.model.transformer()->sequence;
-    return {};
+    return readBatch(cells, row, assume);
 }
 
 } // namespace

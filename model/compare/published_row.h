@@ -16,7 +16,7 @@ namespace fourwalls::compare {
 /// What `mem_gb` of a row is: an allocator's peak, the whole device, analytic figures of the first stage (activations
 /// in percent of those without recomputation and sequence parallelism; states of the layers and activations), or
 /// something that the model has no like of.
-enum class MemoryKind { None, Allocator, Device, ActivationPercent, StatesAndActivations, Other };
+enum class PublishedMemory { None, Allocator, Device, ActivationPercent, StatesAndActivations, Other };
 
 struct PublishedRow {
     std::string id;
@@ -30,7 +30,7 @@ struct PublishedRow {
     bool largestMicrobatch = false;
     std::optional<double> memoryGb; ///< in the row's own unit
     double bytesPerGb = 1e9;        ///< of that unit
-    MemoryKind memoryKind = MemoryKind::None;
+    PublishedMemory memoryKind = PublishedMemory::None;
     bool outOfMemory = false;
     std::string sweep;   ///< model, device and precision: rows that are ranked against each other
     std::string skipped; ///< why it cannot be predicted; empty if it can

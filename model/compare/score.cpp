@@ -76,8 +76,9 @@ Status scoreStep(const PublishedRow& row, const Calibration& calibration, Scored
     scored.parts = closed.parts;
     scored.dominant = std::string(cost::name(closed.dominant));
     scored.feasible = closed.feasible;
-    if (row.memoryKind == MemoryKind::Device) scored.predictedMemoryGb = closed.peakBytes / row.bytesPerGb;
-    if (row.memoryKind == MemoryKind::Allocator) scored.predictedMemoryGb = closed.peakReservedBytes / row.bytesPerGb;
+    if (row.memoryKind == PublishedMemory::Device) scored.predictedMemoryGb = closed.peakBytes / row.bytesPerGb;
+    if (row.memoryKind == PublishedMemory::Allocator)
+        scored.predictedMemoryGb = closed.peakReservedBytes / row.bytesPerGb;
     return {};
 }
 
@@ -102,8 +103,8 @@ Result<LayerMemory> layerMemory(const PublishedRow& row, const ParallelPlan& pla
 /// Analytic figures of the first stage count its layers and nothing of embedding and head.
 Status scoreAnalyticMemory(const PublishedRow& row, const Calibration& calibration, ScoredRow& scored)
 {
-    const bool percent = row.memoryKind == MemoryKind::ActivationPercent;
-    if (!percent && row.memoryKind != MemoryKind::StatesAndActivations) return {};
+    const bool percent = row.memoryKind == PublishedMemory::ActivationPercent;
+    if (!percent && row.memoryKind != PublishedMemory::StatesAndActivations) return {};
     FOURWALLS_TRY_ASSIGN(const LayerMemory memory, layerMemory(row, row.spec.plan, calibration));
     if (!percent) {
         scored.predictedMemoryGb = (memory.states + memory.activations) / row.bytesPerGb;

@@ -24,9 +24,9 @@ struct ThreadKey {
     friend auto operator<=>(const ThreadKey&, const ThreadKey&) = default;
 };
 
-class ChromeWriter {
+class ChromeEvents {
 public:
-    ChromeWriter(TraceQuery& trace, std::ostream& out) : m_trace(trace), m_out(out) {}
+    ChromeEvents(TraceQuery& trace, std::ostream& out) : m_trace(trace), m_out(out) {}
 
     Status write(const std::function<void(double)>& progress, std::stop_token stop)
     {
@@ -424,7 +424,7 @@ private:
 Status exportChromeTrace(TraceQuery& trace, std::ostream& out, const std::function<void(double)>& progress,
                          std::stop_token stop)
 {
-    return ChromeWriter(trace, out).write(progress, stop);
+    return ChromeEvents(trace, out).write(progress, stop);
 }
 
 } // namespace fourwalls

@@ -2,6 +2,7 @@
 // See csv_exporter.h.
 #include "model/export/csv_exporter.h"
 
+#include "model/base/csv.h"
 #include "model/export/export_text.h"
 #include "model/export/trace_tables.h"
 

@@ -14,8 +14,6 @@ std::string microseconds(std::int64_t ns);
 std::string shortestNumber(double value);
 /// Quoted and escaped for JSON; bytes that are not UTF-8 become replacement characters.
 std::string jsonText(std::string_view text);
-/// A field of RFC 4180: quoted only where needed.
-std::string csvField(std::string_view text);
 /// Text between tags or within a quoted attribute of HTML or SVG; bytes that are not UTF-8 become replacement
 /// characters, control characters spaces.
 std::string htmlText(std::string_view text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same finder that importers use, fed from the stored trace.
 #include "model/import/recut_steps.h"
+#include "model/base/median.h"
 
 #include <algorithm>
 #include <cctype>
@@ -135,12 +136,7 @@ struct Repeats {
         last = std::max(last, begin + length);
         if (lengths.size() < kMostLengths) lengths.push_back(length);
     }
-    std::int64_t medianLength()
-    {
-        const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
-        std::nth_element(lengths.begin(), middle, lengths.end());
-        return *middle;
-    }
+    std::int64_t medianLength() const { return lowerMedian(lengths); }
 };
 
 } // namespace

@@ -88,8 +88,8 @@ Status readTrackViews(sqlite::Database& database, FileData& data, const std::vec
         if (!id || *id < 0 || static_cast<std::uint64_t>(*id) >= data.tracks.size()) return;
         const auto lanes = row.asInteger(5), slices = row.asInteger(6), first = row.asInteger(7),
                    last = row.asInteger(8);
-        if (!lanes || *lanes < 1 || *lanes > kMostLanes || !slices || *slices < 0 || !first || !last || *first < 1 ||
-            *last < *first - 1) {
+        if (!lanes || *lanes < 1 || *lanes > kMostTrackLanes || !slices || *slices < 0 || !first || !last ||
+            *first < 1 || *last < *first - 1) {
             ++damaged;
             return;
         }

@@ -45,7 +45,7 @@ struct FileData {
 };
 
 /// More lanes than any screen can show: more are taken as damage.
-inline constexpr std::int64_t kMostLanes = 65536;
+inline constexpr std::int64_t kMostTrackLanes = 65536;
 
 /// Reads what FileData holds. Damaged rows are counted in the audit ("damaged_rows").
 Result<std::shared_ptr<const FileData>> readFileData(sqlite::Database& database, const std::string& path,

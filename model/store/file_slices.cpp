@@ -80,7 +80,7 @@ Result<const FileQuery::TrackData*> FileQuery::trackData(TrackId track)
         if (row == sqlite::Row::Done) break;
         if (lanes->isNull(1) && lanes->isNull(2)) continue;
         const auto lane = lanes->asInteger(0), finest = lanes->asInteger(1), top = lanes->asInteger(2);
-        if (!lane || *lane < 0 || *lane >= kMostLanes || !finest || !top || *finest < 1 || *top < *finest ||
+        if (!lane || *lane < 0 || *lane >= kMostTrackLanes || !finest || !top || *finest < 1 || *top < *finest ||
             *top > kClassCount) {
             ++data.damaged;
             continue;

@@ -120,7 +120,7 @@ public:
                           const auto track = row.asInteger(1), lane = row.asInteger(2), runClass = row.asInteger(3),
                                      first = row.asInteger(4), last = row.asInteger(5);
                           if (!track || *track < 0 || static_cast<std::uint64_t>(*track) >= m_runs.size() || !lane ||
-                              *lane < 0 || *lane >= kMostLanes || !runClass || *runClass < 0 ||
+                              *lane < 0 || *lane >= kMostTrackLanes || !runClass || *runClass < 0 ||
                               *runClass >= kClassCount || !first || !last || *first <= lastId || *last < *first)
                               return false;
                           lastId = *last;

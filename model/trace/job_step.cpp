@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // See job_step.h.
 #include "model/trace/job_step.h"
+#include "model/base/median.h"
 
 #include <algorithm>
 
@@ -20,9 +21,7 @@ std::optional<JobStep> middleOf(const std::vector<JobStep>& steps, Keep keep)
     const auto shorter = [](const JobStep* a, const JobStep* b) {
         return a->range.length() != b->range.length() ? a->range.length() < b->range.length() : a < b;
     };
-    const auto middle = kept.begin() + static_cast<std::ptrdiff_t>((kept.size() - 1) / 2);
-    std::nth_element(kept.begin(), middle, kept.end(), shorter);
-    return **middle;
+    return *lowerMedian(std::move(kept), shorter);
 }
 
 /// See jobSteps. steps: by number, each from the first begin to the last end; latest: each one's latest begin of a rank.

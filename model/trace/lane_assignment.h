@@ -22,7 +22,7 @@ constexpr bool laneOrder(Instant startA, Duration durationA, Instant startB, Dur
 class LaneAssigner {
 public:
     /// More than any screen can show.
-    static constexpr std::size_t kMostLanes = 16'384;
+    static constexpr std::size_t kMostAssigned = 16'384;
 
     /// The lane of [start, start + duration), from 0: below every open slice that contains it, on the first lane
     /// that is free at start; -1 if all are taken, and the slice then is as if it had not been. Durations are >= 0, times
@@ -33,7 +33,7 @@ public:
         std::size_t lane = belowContainers(start, end);
         const bool overlaps = lane < m_ends.size() && m_ends[lane] > start;
         if (overlaps) lane = firstFree(lane, start);
-        if (lane == kMostLanes) return -1;
+        if (lane == kMostAssigned) return -1;
         if (overlaps) ++m_overlapping;
         if (lane == m_ends.size())
             add(end);
@@ -52,7 +52,7 @@ public:
     std::int64_t overlapping() const { return m_overlapping; }
 
 private:
-    /// So many lanes are passed over at once: about the root of kMostLanes.
+    /// So many lanes are passed over at once: about the root of kMostAssigned.
     static constexpr std::size_t kPerGroup = 128;
     struct Group {
         Instant earliest; ///< no lane of the group ends before

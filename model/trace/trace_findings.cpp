@@ -7,7 +7,6 @@
 #include "model/trace/launch_gaps.h"
 #include "model/trace/lowered_clocks.h"
 #include "model/trace/saturating_sum.h"
-#include "model/trace/step_window.h"
 
 #include <algorithm>
 #include <array>
@@ -322,16 +321,15 @@ std::string_view name(FindingKind kind)
     return "unknown";
 }
 
-Result<TraceFindings> traceFindings(TraceQuery& trace, std::stop_token stop, std::optional<StepIndex> wanted)
+Result<TraceFindings> traceFindings(TraceQuery& trace, std::stop_token stop)
 {
     FindingFacts facts;
     const TraceInfo& info = trace.info();
     FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
-    std::optional<JobStep> step = stepOfNumber(steps, wanted);
-    if (!step) step = typicalStep(steps);
+    const std::optional<JobStep> step = typicalStep(steps);
     if (step) {
         facts.result.step = step->step;
-        facts.result.wholeTrace = info.closing.stepsBy == kWholeTrace;
+        facts.result.wholeTrace = info.closing.stepsBy == "whole trace";
         facts.result.stepTime = step->range.length();
         facts.range = step->range;
         FOURWALLS_TRY_ASSIGN(facts.summaries, trace.stepSummaries(step->step));

@@ -5,6 +5,7 @@
 #include "views/chrome/chip.h"
 #include "views/chrome/icon.h"
 #include "views/chrome/trace_tabs.h"
+#include "views/words/plan_words.h"
 #include "views/words/words.h"
 
 #include <QEvent>
@@ -48,20 +49,6 @@ protected:
     }
 };
 
-QString scheduleWords(PipelineSchedule schedule)
-{
-    switch (schedule) {
-    case PipelineSchedule::Naive: return QStringLiteral("naive");
-    case PipelineSchedule::GPipe: return QStringLiteral("GPipe");
-    case PipelineSchedule::OneFOneB: return QStringLiteral("1F1B");
-    case PipelineSchedule::Interleaved: return QStringLiteral("interleaved");
-    case PipelineSchedule::ZeroBubbleH1: return QStringLiteral("ZB-1p");
-    case PipelineSchedule::ZeroBubble2p: return QStringLiteral("ZB-2p");
-    case PipelineSchedule::ZeroBubbleV: return QStringLiteral("ZB-V");
-    }
-    return {};
-}
-
 } // namespace
 
 QString planWords(const TraceInfo& info)
@@ -79,7 +66,7 @@ QString planWords(const TraceInfo& info)
     add("cp", plan.cp, false);
     add("ep", plan.ep, false);
     if (plan.zero > 0) parts.append(QStringLiteral("ZeRO %1").arg(plan.zero));
-    if (plan.pp > 1) parts.append(scheduleWords(plan.schedule));
+    if (plan.pp > 1) parts.append(words(plan.schedule, plan.vpp));
     add("m", plan.microbatches, plan.pp > 1);
     return parts.join(QStringLiteral(" %1 ").arg(QChar(0x00b7)));
 }
@@ -98,10 +85,7 @@ QString deviceWords(const TraceInfo& info)
     // Some formats only number their devices: "2 x device 0" would name none of them.
     static const QRegularExpression kNumbered(QStringLiteral("^device \\d+$"));
     if (name.isEmpty() || kNumbered.match(name).hasMatch()) return {};
-    const QString text = QStringLiteral("%1 %2 %3").arg(QString::number(devices), QChar(0x00d7), name);
-    // A file of one rank looks like a job of one.
-    const RankScope scope = rankScope(info);
-    return scope.isPart() ? text + QStringLiteral(" · ") + words(scope) : text;
+    return QStringLiteral("%1 %2 %3").arg(QString::number(devices), QChar(0x00d7), name);
 }
 
 HeaderBar::HeaderBar(QWidget* parent)

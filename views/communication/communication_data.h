@@ -44,10 +44,9 @@ struct ModelCurve {
 };
 
 struct CommunicationData {
-    CommunicationStep step;             ///< one step, or all measured ones; of all ranks, or of one
-    RankScope ranks;                    ///< whose times these are
+    CommunicationStep step;             ///< one step, or all measured ones
     TransferRates rates;                ///< why there are none, if so
-    std::optional<double> exposedShare; ///< of the time of those steps and ranks
+    std::optional<double> exposedShare; ///< of the time of those steps, all ranks
     TrafficMatrix traffic;
     std::vector<GroupTraffic> formulas;
     TraceMetrics metrics;
@@ -68,9 +67,8 @@ std::vector<CollectiveRow> collectiveRows(const TraceMetrics& metrics, const Tra
 /// The same of the operations that were looked at.
 std::vector<CollectiveRow> rowsOfStep(const TraceInfo& info, const CommunicationStep& step);
 
-/// step: absent, all measured steps. rank: absent, all ranks.
-Result<CommunicationData> askCommunication(TraceQuery& trace, std::optional<StepIndex> step, std::optional<RankId> rank,
-                                           std::stop_token stop);
+/// step: absent, all measured steps.
+Result<CommunicationData> askCommunication(TraceQuery& trace, std::optional<StepIndex> step, std::stop_token stop);
 
 /// Bus bandwidth of an operation: payload x factor / transfer; absent where hasRate says so.
 std::optional<double> busRate(const TraceInfo& info, const JoinedOperation& operation);

@@ -134,7 +134,7 @@ void HopsPage::present(std::shared_ptr<const CommunicationData> facts, const Tra
                                                                                     ? info.groups[index].ranks.size()
                                                                                     : operation.members.size());
             const auto time = [](Duration d) {
-                return CellValue{formatDuration(d, 3), static_cast<qlonglong>(d.ns), {}, {}, {}, {}, {}};
+                return CellValue{.text = formatDuration(d, 3), .exact = static_cast<qlonglong>(d.ns)};
             };
             QString what = kindName(operation.operation, groupName(info, operation.group),
                                     collectiveTiming(info, operation.group, operation.operation));
@@ -143,19 +143,15 @@ void HopsPage::present(std::shared_ptr<const CommunicationData> facts, const Tra
                            .arg(what)
                            .arg(operation.members.front().rank.value)
                            .arg(operation.members.front().record.peer->value);
-            rows.push_back({time(operation.firstArrival() - m_data->step.window.range.begin),
-                            {what, {}, {}, currentTheme().communication, {}, {}, {}},
-                            {members > 0 ? QString::number(members) : QString(kDash), members, {}, {}, {}, {}, {}},
-                            {operation.payloadBytes ? formatBytes(static_cast<double>(*operation.payloadBytes), unit)
-                                                    : QString(kDash),
-                             static_cast<qlonglong>(operation.payloadBytes.value_or(-1)),
-                             {},
-                             {},
-                             {},
-                             {},
-                             {}},
-                            time(operation.transfer()),
-                            time(operation.skew())});
+            rows.push_back(
+                {time(operation.firstArrival() - m_data->step.window.range.begin),
+                 {.text = what, .colour = currentTheme().communication},
+                 {.text = members > 0 ? QString::number(members) : QString(kDash), .exact = members},
+                 {.text = operation.payloadBytes ? formatBytes(static_cast<double>(*operation.payloadBytes), unit)
+                                                 : QString(kDash),
+                  .exact = static_cast<qlonglong>(operation.payloadBytes.value_or(-1))},
+                 time(operation.transfer()),
+                 time(operation.skew())});
             m_rows.push_back(static_cast<int>(i));
         }
         const auto all = static_cast<qint64>(operations.size());

@@ -241,22 +241,18 @@ void ScalingPage::fillTable(const CommunicationData* facts, ByteUnit unit)
     if (facts)
         for (const GroupTraffic& row : facts->formulas) {
             const auto bytes = [&](std::optional<double> value, const QString& tip = {}) {
-                return CellValue{value ? formatBytes(*value, unit) : QString(kDash),
-                                 value ? QVariant(*value) : QVariant(-1.0),
-                                 {},
-                                 {},
-                                 {},
-                                 tip,
-                                 {}};
+                return CellValue{.text = value ? formatBytes(*value, unit) : QString(kDash),
+                                 .exact = value ? QVariant(*value) : QVariant(-1.0),
+                                 .toolTip = tip};
             };
             if (std::llround(row.operations) == 0) continue; // a fraction of one operation per job
             const double share = row.naive > 0 ? row.measured / row.naive : 0;
             sent += row.measured;
             naive += row.naive;
             rows.push_back(
-                {{groupText(row.group), {}, {}, t.communication, {}, {}, {}},
-                 {QString::number(row.members), row.members, {}, {}, {}, {}, {}},
-                 {formatCount(static_cast<qint64>(std::llround(row.operations))), row.operations, {}, {}, {}, {}, {}},
+                {{.text = groupText(row.group), .colour = t.communication},
+                 {.text = QString::number(row.members), .exact = row.members},
+                 {.text = formatCount(static_cast<qint64>(std::llround(row.operations))), .exact = row.operations},
                  bytes(row.payload),
                  bytes(row.published, QString::fromStdString(row.formula)),
                  bytes(row.naive),
@@ -264,7 +260,7 @@ void ScalingPage::fillTable(const CommunicationData* facts, ByteUnit unit)
                  bytes(row.tree),
                  bytes(row.hierarchical),
                  bytes(row.measured),
-                 {formatPercent(share, 0), share, share, t.communication, {}, {}, {}}});
+                 {.text = formatPercent(share, 0), .exact = share, .share = share, .colour = t.communication}});
         }
     m_table->setContent(std::move(columns), std::move(rows));
     m_tableCard->finding().setText(

@@ -51,10 +51,9 @@ void MemoryComparePanel::setPeaks(const std::optional<MemorySummary>& recorded,
     }
     if (sliders) columns.push_back({tr("sliders"), tr("The model's peak for the plan of the sliders"), true, 74});
     const auto bytes = [unit](std::int64_t value) {
-        return CellValue{
-            formatBytes(static_cast<double>(value), unit), static_cast<qlonglong>(value), {}, {}, {}, {}, {}};
+        return CellValue{.text = formatBytes(static_cast<double>(value), unit), .exact = static_cast<qlonglong>(value)};
     };
-    const CellValue none{QString(kDash), {}, {}, {}, {}, {}, {}};
+    const CellValue none{.text = QString(kDash)};
     std::vector<std::vector<CellValue>> rows;
     const auto addRow = [&](CellValue name, auto value) {
         const auto of = [&](const std::optional<MemorySummary>& summary) {
@@ -75,10 +74,10 @@ void MemoryComparePanel::setPeaks(const std::optional<MemorySummary>& recorded,
         }
         rows.push_back(std::move(row));
     };
-    addRow({tr("all"), {}, {}, {}, {}, {}, {}}, [](const MemorySummary& summary) { return summary.peakBytes; });
+    addRow({.text = tr("all")}, [](const MemorySummary& summary) { return summary.peakBytes; });
     for (int i = 0; i < kMemoryCategoryCount; ++i) {
         const auto category = static_cast<MemoryCategory>(i);
-        addRow({words(category), {}, {}, colourOf(currentTheme(), category), {}, {}, {}},
+        addRow({.text = words(category), .colour = colourOf(currentTheme(), category)},
                [i](const MemorySummary& summary) { return summary.atPeak[static_cast<std::size_t>(i)]; });
     }
     m_table->setContent(std::move(columns), std::move(rows));

@@ -8,7 +8,6 @@
 #include "views/plot/plot_card.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
-#include "views/words/page_actions.h"
 #include "views/words/words.h"
 
 #include <QComboBox>
@@ -42,14 +41,6 @@ QString MemoryView::emptyReason() const
             .arg(m_facts->rank.rank.value);
     }
     return {};
-}
-
-std::vector<PageAction> MemoryView::emptyActions() const
-{
-    if (!session()) return {};
-    if (!session()->isOpen() || memoryAdvice(session()->info()).isEmpty()) return {};
-    return takesSnapshot(recorderOf(session()->info().header)) ? std::vector<PageAction>{addSnapshot()}
-                                                               : std::vector<PageAction>();
 }
 
 void MemoryView::showWhatIsKnown()

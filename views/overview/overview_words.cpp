@@ -2,8 +2,8 @@
 // See overview_words.h.
 #include "views/overview/overview_words.h"
 
+#include "views/words/plan_words.h"
 #include "views/words/utilisation.h"
-#include "views/words/words.h"
 
 #include <QCoreApplication>
 #include <QStringList>
@@ -26,30 +26,6 @@ using compare::WallReason;
 QString dot()
 {
     return QStringLiteral(" · ");
-}
-
-QString scheduleName(const ParallelPlan& plan)
-{
-    switch (plan.schedule) {
-    case PipelineSchedule::Naive: return Overview::tr("naive");
-    case PipelineSchedule::GPipe: return QStringLiteral("GPipe");
-    case PipelineSchedule::OneFOneB: return QStringLiteral("1F1B");
-    case PipelineSchedule::Interleaved: return Overview::tr("interleaved ×%1").arg(plan.vpp);
-    case PipelineSchedule::ZeroBubbleH1: return QStringLiteral("ZB-1p");
-    case PipelineSchedule::ZeroBubble2p: return QStringLiteral("ZB-2p");
-    case PipelineSchedule::ZeroBubbleV: return QStringLiteral("ZB-V");
-    }
-    return {};
-}
-
-QString recomputeName(Recompute recompute)
-{
-    switch (recompute) {
-    case Recompute::None: return Overview::tr("no recomputation");
-    case Recompute::Selective: return Overview::tr("selective recomputation");
-    case Recompute::Full: return Overview::tr("full recomputation");
-    }
-    return {};
 }
 
 /// "rank 3", "ranks 0, 1, 2": those whose memory was not enough.
@@ -122,14 +98,16 @@ QString memoryVerdict(const OverviewFacts& facts, ByteUnit unit)
 
 QString communicationVerdict(const OverviewFacts& facts)
 {
-    const RankScope& ranks = facts.scope.ranks;
-    const QString part = ranks.isPart() ? Overview::tr("the trace has %1").arg(words(ranks)) : QString();
+    const QString part = facts.scope.isPart() ? Overview::tr("the trace has %1 of %2 ranks")
+                                                    .arg(facts.scope.ranks)
+                                                    .arg(static_cast<qulonglong>(*facts.scope.jobRanks))
+                                              : QString();
     const auto with = [&part](const QString& text) { return part.isEmpty() ? text : text + dot() + part; };
     if (facts.memoryOnly) return Overview::tr("a memory snapshot records no communication");
     const NoRates why = facts.insight ? facts.insight->rates.why : NoRates::None;
     const bool none = facts.insight ? why == NoRates::NoCollectives : !facts.communicates;
     if (none) {
-        if (ranks.present < 2 && !ranks.isPart() && facts.source != TraceSource::Imported)
+        if (facts.ranks < 2 && !facts.scope.isPart() && facts.source != TraceSource::Imported)
             return Overview::tr("one rank: there is nobody to talk to");
         return with(Overview::tr("no collectives in this trace"));
     }
@@ -193,31 +171,27 @@ QString performanceVerdict(const OverviewFacts& facts, const compare::WallVerdic
     if (facts.memoryOnly) return Overview::tr("a memory snapshot records no kernels");
     if (facts.threadsOnly) return Overview::tr("no operator and no device's work is in this trace");
     if (facts.metrics.waterfall.empty()) return Overview::tr("no measured step: where its time goes is unknown");
-    if (facts.roofDisproved) text += dot() + Overview::tr("kernels run above the peak: no roof is drawn");
     if (!facts.metrics.mfu) return text + dot() + whyNoMfu(facts.metrics);
     text += dot() + Overview::tr("MFU %1").arg(formatUtilisation(*facts.metrics.mfu));
     const QString known = flopsKnownNote(facts.metrics);
     return known.isEmpty() ? text : text + dot() + known;
 }
 
-QString tuningVerdict(const compare::WallVerdict& verdict, const PlanOutlook* plans)
+QString tuningVerdict(const OverviewFacts& facts, const compare::WallVerdict& verdict, const PlanOutlook* plans)
 {
     const auto tuning = static_cast<std::size_t>(Wall::Tuning);
     if (!plans) {
         if (verdict.reason[tuning] == WallReason::Bubble)
             return Overview::tr("%1 lost to the pipeline bubble").arg(formatPercent(verdict.loss[tuning]));
-        return {};
+        return facts.spec ? QString() : missingForModel(facts);
     }
     if (plans->best && plans->gain() >= compare::kLeastGain) {
         const auto ns = std::llround(plans->best->seconds * 1e9);
-        return (plans->stopped ? Overview::tr("best plan so far that fits: %1 predicted (%2): %3")
-                               : Overview::tr("best plan that fits: %1 predicted (%2): %3"))
-            .arg(formatDuration(Duration{ns}, 3), signedPercent(-plans->gain()), shortPlan(plans->best->plan));
+        return Overview::tr("best plan that fits: %1 predicted (%2): %3")
+            .arg(formatDuration(Duration{ns}, 3), signedPercent(-plans->gain()), planSummary(plans->best->plan));
     }
     if (!plans->best) return Overview::tr("no plan on this number of devices fits into memory");
-    return plans->stopped ? Overview::tr("no plan that fits is predicted to be quicker, among %1")
-                                .arg(formatCount(static_cast<qint64>(plans->searched)))
-                          : Overview::tr("no plan that fits is predicted to be quicker");
+    return Overview::tr("no plan that fits is predicted to be quicker");
 }
 
 } // namespace
@@ -260,7 +234,7 @@ QString verdictOf(Wall wall, const OverviewFacts& facts, const compare::WallVerd
     case Wall::Memory: return memoryVerdict(facts, unit);
     case Wall::Communication: return communicationVerdict(facts);
     case Wall::Performance: return performanceVerdict(facts, verdict);
-    case Wall::Tuning: return tuningVerdict(verdict, plans);
+    case Wall::Tuning: return tuningVerdict(facts, verdict, plans);
     }
     return {};
 }
@@ -287,7 +261,7 @@ QString changeOf(const compare::PlanSuggestion& suggestion, const ParallelPlan& 
     case PlanChange::Microbatches:
         return Overview::tr("%1 micro-batches instead of %2").arg(to.microbatches).arg(from.microbatches);
     case PlanChange::Recomputation:
-        return Overview::tr("%1 instead of %2").arg(recomputeName(to.recompute), recomputeName(from.recompute));
+        return Overview::tr("recomputation %1 instead of %2").arg(words(to.recompute), words(from.recompute));
     case PlanChange::Sharding: return Overview::tr("ZeRO stage %1 instead of %2").arg(to.zero).arg(from.zero);
     case PlanChange::TensorAndData: return exchange("tp", from.tp, to.tp, "dp", from.dp, to.dp);
     case PlanChange::PipelineAndData: return exchange("pp", from.pp, to.pp, "dp", from.dp, to.dp);
@@ -297,31 +271,14 @@ QString changeOf(const compare::PlanSuggestion& suggestion, const ParallelPlan& 
         return to.sequenceParallel ? Overview::tr("with sequence parallelism")
                                    : Overview::tr("without sequence parallelism");
     case PlanChange::Schedule:
-        return Overview::tr("schedule %1 instead of %2").arg(scheduleName(to), scheduleName(from));
+        return Overview::tr("schedule %1 instead of %2")
+            .arg(words(to.schedule, to.vpp), words(from.schedule, from.vpp));
     case PlanChange::Overlap: return Overview::tr("communication beside computation");
     case PlanChange::Fusion: return Overview::tr("fused operators");
     case PlanChange::FusedAttention: return Overview::tr("fused attention");
     case PlanChange::Offload: return Overview::tr("without offloading to the host");
     }
     return {};
-}
-
-QString shortPlan(const ParallelPlan& plan)
-{
-    QStringList parts;
-    const auto degree = [&](const char* name, int value) {
-        if (value > 1) parts << QLatin1String(name) + QLatin1Char(' ') + QString::number(value);
-    };
-    degree("dp", plan.dp);
-    degree("tp", plan.tp);
-    degree("pp", plan.pp);
-    degree("cp", plan.cp);
-    degree("ep", plan.ep);
-    if (plan.pp > 1) parts << scheduleName(plan);
-    if (plan.microbatches > 1) parts << QStringLiteral("m ") + QString::number(plan.microbatches);
-    if (plan.zero > 0) parts << QStringLiteral("ZeRO ") + QString::number(plan.zero);
-    if (plan.recompute != Recompute::None) parts << recomputeName(plan.recompute);
-    return parts.isEmpty() ? Overview::tr("one device") : parts.join(dot());
 }
 
 QString scopeOfStep(const OverviewFacts& facts)
@@ -334,9 +291,7 @@ QString scopeOfStep(const OverviewFacts& facts)
     QStringList parts;
     const int all = scope.measured + scope.warmup + scope.cut + scope.odd;
     const bool apart = scope.ownLengths && scope.ownLengths->first != scope.ownLengths->second;
-    if (facts.isChosen) {
-        parts << Overview::tr("step %1").arg(facts.step->step.value) + stepStateNote(facts.step->state);
-    } else if (scope.measured == 1 && all == 1) {
+    if (scope.measured == 1 && all == 1) {
         if (!apart) parts << Overview::tr("the only step"); // the ranks' lengths need the room
     } else if (scope.measured == 1) {
         parts << Overview::tr("the only measured step of %1").arg(all);
@@ -346,7 +301,7 @@ QString scopeOfStep(const OverviewFacts& facts)
     if (apart)
         parts << Overview::tr("ranks %1 to %2")
                      .arg(formatDuration(scope.ownLengths->first, 3), formatDuration(scope.ownLengths->second, 3));
-    else if (const QString left = stepsLeftOut(scope); !left.isEmpty() && !facts.isChosen)
+    else if (const QString left = stepsLeftOut(scope); !left.isEmpty())
         parts << left;
     return parts.join(dot());
 }
@@ -369,7 +324,7 @@ QString whyNoRates(const OverviewFacts& facts)
     const QString count = formatCount(static_cast<qint64>(rates.inStep));
     switch (rates.why) {
     case NoRates::NoCollectives:
-        if (facts.scope.ranks.present > 1 || facts.scope.ranks.isPart() || facts.source == TraceSource::Imported)
+        if (facts.ranks > 1 || facts.scope.isPart() || facts.source == TraceSource::Imported)
             return Overview::tr("No collectives are in this trace.");
         return Overview::tr("One rank: nothing is sent.");
     case NoRates::NotInStep: return Overview::tr("This step has no collectives; others of the trace have.");
@@ -393,14 +348,51 @@ QString whyNoRates(const OverviewFacts& facts)
     return Overview::tr("The rates of %1 collectives cannot be drawn.").arg(count);
 }
 
-QList<Lack> lacksOf(const OverviewFacts& facts)
+QString howToRecord(const OverviewFacts& facts)
 {
     if (facts.source != TraceSource::Imported) return {};
-    QList<Lack> lacks;
-    if (facts.scope.wholeTrace || !facts.metrics.stepTime) lacks << Lack::Steps;
-    if (facts.roofline.empty() && !facts.memoryOnly) lacks << Lack::Flops;
-    if (!facts.fullest && !facts.allocator) lacks << Lack::Memory;
-    return lacks;
+    const QString producer = QString::fromStdString(facts.producer);
+    const bool nsight = producer.contains(QLatin1String("Nsight"), Qt::CaseInsensitive);
+    const bool torch = producer.contains(QLatin1String("PyTorch"), Qt::CaseInsensitive) ||
+                       producer.contains(QLatin1String("Kineto"), Qt::CaseInsensitive);
+    QStringList lines;
+    if (facts.memoryOnly)
+        return Overview::tr("For steps and kernels, profile the same run: %1")
+            .arg(QStringLiteral(
+                "with torch.profiler.profile() as prof: train(); prof.export_chrome_trace(\"trace.json\")"));
+    const bool noSteps = facts.scope.wholeTrace || !facts.metrics.stepTime;
+    if (nsight) {
+        if (noSteps) lines << Overview::tr("steps: %1").arg(QStringLiteral("with torch.cuda.nvtx.range(\"step\"): …"));
+        if (!facts.fullest)
+            lines << Overview::tr("memory: %1").arg(QStringLiteral("nsys profile --cuda-memory-usage=true"));
+    } else if (torch) {
+        if (noSteps) lines << Overview::tr("steps: %1").arg(QStringLiteral("prof.step()"));
+        if (facts.roofline.empty())
+            lines << Overview::tr("FLOPs: %1").arg(QStringLiteral("record_shapes=True, with_flops=True"));
+        if (!facts.fullest && !facts.allocator)
+            lines << Overview::tr("memory: %1").arg(QStringLiteral("profile_memory=True"));
+    }
+    return lines.isEmpty() ? QString()
+                           : Overview::tr("To record what is missing: %1").arg(lines.join(QStringLiteral(" · ")));
+}
+
+QString missingForModel(const OverviewFacts& facts)
+{
+    // What the importer could tell is said too: it is what a person would otherwise have to look up.
+    QStringList known;
+    for (const InferredField& field : facts.inferred) {
+        if (known.size() == 4) break;
+        known << QString::fromStdString(field.field) + QStringLiteral(" = ") + QString::fromStdString(field.value);
+    }
+    if (facts.memoryOnly) return Overview::tr("a memory snapshot does not say what ran");
+    const bool device = std::any_of(facts.inferred.begin(), facts.inferred.end(),
+                                    [](const InferredField& field) { return field.field == "device"; });
+    const QString missing =
+        device
+            ? Overview::tr("this trace does not say which network and plan it ran: nothing can be predicted")
+            : Overview::tr("this trace does not say which network, plan and devices it ran: nothing can be predicted");
+    return known.isEmpty() ? missing
+                           : missing + dot() + Overview::tr("inferred: %1").arg(known.join(QStringLiteral(", ")));
 }
 
 } // namespace fourwalls::views

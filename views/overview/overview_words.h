@@ -4,7 +4,6 @@
 
 #include "views/overview/overview_facts.h"
 #include "views/words/format.h"
-#include "views/words/recording_advice.h"
 
 #include <QString>
 
@@ -20,8 +19,6 @@ QString verdictOf(compare::Wall wall, const OverviewFacts& facts, const compare:
                   const PlanOutlook* plans, ByteUnit unit);
 /// What a suggestion changes: "16 micro-batches instead of 8".
 QString changeOf(const compare::PlanSuggestion& suggestion, const ParallelPlan& from);
-/// A plan by its degrees, as short as it can be told apart: "dp 2 · tp 4 · zero 1".
-QString shortPlan(const ParallelPlan& plan);
 /// "−12 %", "+3 %".
 QString signedPercent(double fraction, int decimals = 0);
 /// What the step's figures are of: "median of 5 steps · ranks 12.5 ms to 19.9 ms", "all work of the device: no steps are marked".
@@ -30,7 +27,9 @@ QString scopeOfStep(const OverviewFacts& facts);
 QString stepsLeftOut(const OverviewScope& scope);
 /// Why the communication wall has no rates to draw, in a sentence.
 QString whyNoRates(const OverviewFacts& facts);
-/// What an import does not have and a recording could; none for other traces.
-QList<Lack> lacksOf(const OverviewFacts& facts);
+/// The lines to write so that the next recording has what this one lacks; empty where nothing is, or for own recordings.
+QString howToRecord(const OverviewFacts& facts);
+/// What is missing for the cost model to have a say, for a trace without a specification.
+QString missingForModel(const OverviewFacts& facts);
 
 } // namespace fourwalls::views

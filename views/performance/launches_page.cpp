@@ -96,24 +96,20 @@ void LaunchesPage::fillClasses()
             if (i < 2) small += each.count;
             const double ofCount = f.operators > 0 ? double(each.count) / double(f.operators) : 0;
             const double ofTime = f.compute.ns > 0 ? double(each.time.ns) / double(f.compute.ns) : 0;
-            rows.push_back({{className(i), static_cast<qlonglong>(i), {}, {}, {}, {}, {}},
-                            {formatPercent(ofCount, ofCount < 0.0995 ? 1 : 0),
-                             ofCount,
-                             ofCount,
-                             t.otherCompute,
-                             {},
-                             tr("%1 operators").arg(formatCount(each.count)),
-                             {}},
-                            {formatPercent(ofTime, ofTime < 0.0995 ? 1 : 0),
-                             ofTime,
-                             ofTime,
-                             t.phases[static_cast<std::size_t>(Phase::Forward)],
-                             {},
-                             formatDuration(each.time, 4),
-                             {}}});
+            rows.push_back({{.text = className(i), .exact = static_cast<qlonglong>(i)},
+                            {.text = formatPercent(ofCount, ofCount < 0.0995 ? 1 : 0),
+                             .exact = ofCount,
+                             .share = ofCount,
+                             .colour = t.otherCompute,
+                             .toolTip = tr("%1 operators").arg(formatCount(each.count))},
+                            {.text = formatPercent(ofTime, ofTime < 0.0995 ? 1 : 0),
+                             .exact = ofTime,
+                             .share = ofTime,
+                             .colour = t.phases[static_cast<std::size_t>(Phase::Forward)],
+                             .toolTip = formatDuration(each.time, 4)}});
         }
         const auto line = [&](const QString& name, const QString& value, const QString& tip) {
-            gaps.push_back({{name, {}, {}, {}, {}, tip, {}}, {value, {}, {}, {}, {}, tip, {}}});
+            gaps.push_back({{.text = name, .toolTip = tip}, {.text = value, .toolTip = tip}});
         };
         const double share = f.stepLength.ns > 0 ? double(f.gaps.ns) / double(f.stepLength.ns) : 0;
         line(tr("operators"), formatCount(f.operators), {});
@@ -169,27 +165,23 @@ void LaunchesPage::fillCandidates(ByteUnit unit)
             for (const std::string& one : each.names) whole << QString::fromStdString(one);
             const double share = static_cast<double>(each.saved().ns) / step;
             saved += each.saved();
-            rows.push_back(
-                {{name, {}, {}, colourOf(t, each.phase), {}, whole.join(QLatin1Char('\n')), {}},
-                 {words(each.phase), {}, {}, {}, {}, {}, {}},
-                 {formatCount(each.occurrences), static_cast<qlonglong>(each.occurrences), {}, {}, {}, {}, {}},
-                 {formatDuration(each.time, 3), static_cast<qlonglong>(each.time.ns), {}, {}, {}, {}, {}},
-                 {each.bytesSaved > 0 ? formatBytes(each.bytesSaved, unit) : QString(kDash),
-                  each.bytesSaved,
-                  {},
-                  {},
-                  {},
-                  formula,
-                  {}},
-                 {formatDuration(each.saved(), 3),
-                  static_cast<qlonglong>(each.saved().ns),
-                  {},
-                  {},
-                  {},
-                  tr("launches %1, memory %2\n%3")
-                      .arg(formatDuration(each.launchSaved, 3), formatDuration(each.memorySaved, 3), formula),
-                  {}},
-                 {formatPercent(share), share, share, t.prediction, {}, formula, {}}});
+            rows.push_back({{.text = name, .colour = colourOf(t, each.phase), .toolTip = whole.join(QLatin1Char('\n'))},
+                            {.text = words(each.phase)},
+                            {.text = formatCount(each.occurrences), .exact = static_cast<qlonglong>(each.occurrences)},
+                            {.text = formatDuration(each.time, 3), .exact = static_cast<qlonglong>(each.time.ns)},
+                            {.text = each.bytesSaved > 0 ? formatBytes(each.bytesSaved, unit) : QString(kDash),
+                             .exact = each.bytesSaved,
+                             .toolTip = formula},
+                            {.text = formatDuration(each.saved(), 3),
+                             .exact = static_cast<qlonglong>(each.saved().ns),
+                             .toolTip = tr("launches %1, memory %2\n%3")
+                                            .arg(formatDuration(each.launchSaved, 3),
+                                                 formatDuration(each.memorySaved, 3), formula)},
+                            {.text = formatPercent(share),
+                             .exact = share,
+                             .share = share,
+                             .colour = t.prediction,
+                             .toolTip = formula}});
         }
     }
     m_candidates->setContent(std::move(columns), std::move(rows));

@@ -110,13 +110,15 @@ void PathPage::fillTable(const TraceInfo& info)
                               : kind.activity == Activity::Compute ? colourOf(t, kind.phase)
                                                                    : t.copy;
         const QString where = each.anyRank ? tr("between ranks") : tr("rank %1").arg(kind.rank.value);
-        rows.push_back(
-            {{pathWords(kind, info), {}, {}, colour, {}, {}, {}},
-             {where, each.anyRank ? -1 : kind.rank.value, {}, {}, {}, {}, {}},
-             {formatPercent(each.share, each.share < 0.0995 ? 1 : 0), each.share, each.share, colour, {}, {}, {}},
-             {formatDuration(each.time, 3), static_cast<qlonglong>(each.time.ns), {}, {}, {}, {}, {}},
-             {formatCount(each.segments), static_cast<qlonglong>(each.segments), {}, {}, {}, {}, {}},
-             {kind.name.empty() ? QString(kDash) : QString::fromStdString(kind.name), {}, {}, {}, {}, {}, {}}});
+        rows.push_back({{.text = pathWords(kind, info), .colour = colour},
+                        {.text = where, .exact = each.anyRank ? -1 : kind.rank.value},
+                        {.text = formatPercent(each.share, each.share < 0.0995 ? 1 : 0),
+                         .exact = each.share,
+                         .share = each.share,
+                         .colour = colour},
+                        {.text = formatDuration(each.time, 3), .exact = static_cast<qlonglong>(each.time.ns)},
+                        {.text = formatCount(each.segments), .exact = static_cast<qlonglong>(each.segments)},
+                        {.text = kind.name.empty() ? QString(kDash) : QString::fromStdString(kind.name)}});
     }
     m_table->setContent(
         {{tr("what"), {}, false, 168},
@@ -140,9 +142,12 @@ void PathPage::fillRanks()
         const double length = static_cast<double>(std::max<std::int64_t>(1, m_path->window.range.length().ns));
         for (const auto& [rank, time] : m_path->byRank()) {
             const double share = static_cast<double>(time.ns) / length;
-            rows.push_back({{tr("rank %1").arg(rank.value), rank.value, {}, {}, {}, {}, {}},
-                            {formatPercent(share, share < 0.0995 ? 1 : 0), share, share, t.otherCompute, {}, {}, {}},
-                            {formatDuration(time, 3), static_cast<qlonglong>(time.ns), {}, {}, {}, {}, {}}});
+            rows.push_back({{.text = tr("rank %1").arg(rank.value), .exact = rank.value},
+                            {.text = formatPercent(share, share < 0.0995 ? 1 : 0),
+                             .exact = share,
+                             .share = share,
+                             .colour = t.otherCompute},
+                            {.text = formatDuration(time, 3), .exact = static_cast<qlonglong>(time.ns)}});
         }
     }
     m_ranks->setContent({{tr("rank"), {}, false, 84}, {tr("share"), {}, false, 0}, {tr("time"), {}, true, 84}},

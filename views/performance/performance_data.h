@@ -6,7 +6,6 @@
 #include "model/trace/launch_gaps.h"
 #include "model/trace/metrics.h"
 #include "model/trace/operator_roofline.h"
-#include "views/words/recording_advice.h"
 
 #include <QString>
 
@@ -18,8 +17,6 @@ namespace fourwalls::views {
 
 struct PerformanceData {
     TraceMetrics metrics;
-    std::optional<StepIndex> step; ///< that `metrics` are of; absent: the median one
-    Recorder recorder = Recorder::Own;
     OperatorRoofline roofline;
     std::vector<StepUtilisation> steps;
     std::map<std::string, QString> names; ///< of the operators, short; different ones never read the same
@@ -28,11 +25,10 @@ struct PerformanceData {
 
     QString nameOf(const std::string& name) const;
 };
-/// step: what MFU and HFU are of; absent: the median one. The operators are of all measured steps.
-Result<PerformanceData> askPerformance(TraceQuery& trace, std::optional<StepIndex> step);
+Result<PerformanceData> askPerformance(TraceQuery& trace);
 
 /// What to record so that there is one; empty: nothing would help.
-QString howToGetMfu(const PerformanceData& facts);
+QString howToGetMfu(const TraceMetrics& metrics);
 
 /// "compute", "memory", "launch", or a dash.
 QString words(BoundBy bound);

@@ -9,6 +9,7 @@
 #include "views/step_picker.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
+#include "views/words/plan_words.h"
 #include "views/words/words.h"
 
 #include <QAction>
@@ -42,20 +43,6 @@ enum Column {
     Weight,
     ColumnCount
 };
-
-QString idealName(PipelineSchedule schedule, int chunks)
-{
-    switch (schedule) {
-    case PipelineSchedule::Naive: return PipelineView::tr("naive");
-    case PipelineSchedule::GPipe: return QStringLiteral("GPipe");
-    case PipelineSchedule::OneFOneB: return QStringLiteral("1F1B");
-    case PipelineSchedule::Interleaved: return PipelineView::tr("interleaved ×%1").arg(chunks);
-    case PipelineSchedule::ZeroBubbleH1: return PipelineView::tr("zero bubble (ZB-1p)");
-    case PipelineSchedule::ZeroBubble2p: return PipelineView::tr("zero bubble (ZB-2p)");
-    case PipelineSchedule::ZeroBubbleV: return PipelineView::tr("zero bubble (ZB-V)");
-    }
-    return {};
-}
 
 QString formulaOf(PipelineSchedule schedule)
 {
@@ -350,7 +337,7 @@ QString PipelineView::finding() const
         if (const auto ideal = idealOf(*m_facts->plan, m_picture->times))
             text +=
                 QStringLiteral(" · ") +
-                tr("ideal %1 %2").arg(idealName(m_facts->plan->schedule, m_facts->plan->vpp), formatPercent(*ideal));
+                tr("ideal %1 %2").arg(longWords(m_facts->plan->schedule, m_facts->plan->vpp), formatPercent(*ideal));
     } else {
         text += QStringLiteral(" · ") + tr("%1 stages, %2 micro-batches").arg(stages).arg(m_picture->microbatches);
     }
@@ -468,7 +455,7 @@ void PipelineView::showBars()
             if (ideal.unitTimes)
                 note += QLatin1Char('\n') + tr("Forward, input and weight gradient taken as equally long: this trace "
                                                "does not tell them apart.");
-            bars.push_back({idealName(ideal.schedule, ideal.chunks), ideal.fraction,
+            bars.push_back({longWords(ideal.schedule, ideal.chunks), ideal.fraction,
                             own ? BubbleBar::Kind::OwnIdeal : BubbleBar::Kind::Ideal, note});
         }
         m_barsCard->finding().setText(tr("ideal of %1 equal stages, %2 micro-batches").arg(stages).arg(microbatches));

@@ -23,13 +23,13 @@ struct BarPiece {
 };
 
 struct CellValue {
-    QString text;
-    QVariant exact;              ///< sorting and CSV; the text if invalid
-    std::optional<double> share; ///< a bar behind the text, see ShareDelegate
-    QColor colour;               ///< of the bar, or of a square before the text
-    QColor ink;                  ///< of the text; invalid: the usual
-    QString toolTip;
-    std::vector<BarPiece> pieces; ///< instead of text: pieces side by side
+    QString text = {};
+    QVariant exact = {};              ///< sorting and CSV; the text if invalid
+    std::optional<double> share = {}; ///< a bar behind the text, see ShareDelegate
+    QColor colour = {};               ///< of the bar, or of a square before the text
+    QColor ink = {};                  ///< of the text; invalid: the usual
+    QString toolTip = {};
+    std::vector<BarPiece> pieces = {}; ///< instead of text: pieces side by side
 };
 
 struct CellColumn {

@@ -2,6 +2,7 @@
 // See plot_table.h.
 #include "views/plot/plot_table.h"
 
+#include "model/base/csv.h"
 #include "views/plot/theme.h"
 
 #include <QApplication>
@@ -22,12 +23,9 @@ struct PlotTable {
     Q_DECLARE_TR_FUNCTIONS(PlotTable)
 };
 
-QString quoted(QString cell)
+QString quoted(const QString& cell)
 {
-    const bool needs = cell.contains(QLatin1Char(',')) || cell.contains(QLatin1Char('"')) ||
-                       cell.contains(QLatin1Char('\n')) || cell.contains(QLatin1Char('\r'));
-    if (!needs) return cell;
-    return QLatin1Char('"') + cell.replace(QLatin1Char('"'), QLatin1String("\"\"")) + QLatin1Char('"');
+    return QString::fromStdString(csvField(cell.toStdString()));
 }
 
 QString cellText(const QModelIndex& index)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // See steps_table.h.
 #include "views/steps/steps_table.h"
+#include "model/base/median.h"
 
 #include <algorithm>
 #include <map>
@@ -56,13 +57,11 @@ bool StepTable::hasTokens() const
 
 std::optional<Duration> StepTable::medianTime() const
 {
-    std::vector<std::int64_t> times;
-    for (const StepRow& row : rows) {
-        if (row.state == StepState::Measured && row.complete) times.push_back(row.range.length().ns);
-    }
+    std::vector<Duration> times;
+    for (const StepRow& row : rows)
+        if (row.state == StepState::Measured && row.complete) times.push_back(row.range.length());
     if (times.empty()) return std::nullopt;
-    std::sort(times.begin(), times.end());
-    return Duration{times[(times.size() - 1) / 2]};
+    return lowerMedian(std::move(times));
 }
 
 std::optional<double> StepTable::throughput() const

@@ -190,7 +190,7 @@ TrackPieces TileCache::pieces(TrackId track, TimeRange range, int level) const
         const TimeRange clip = range.intersected(tileRange(level, number));
         const auto coverage = best(level, track.value, number, clip, [&](const Tile& tile, TimeRange, TimeRange part) {
             for (const auto& lane : tile.lanes) {
-                if (lane.lane < 0 || lane.lane >= kMostLanes) continue;
+                if (lane.lane < 0 || lane.lane >= kMostShownLanes) continue;
                 const auto index = static_cast<std::size_t>(lane.lane);
                 if (result.lanes.size() <= index) result.lanes.resize(index + 1);
                 result.lanes[index].push_back({&lane, part});

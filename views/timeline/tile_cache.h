@@ -18,7 +18,7 @@ namespace fourwalls::views {
 inline constexpr int kTileColumns = 512;
 
 /// Lanes of a track that are shown; a stranger's file may name any number.
-inline constexpr int kMostLanes = 256;
+inline constexpr int kMostShownLanes = 256;
 
 /// Neighbouring tiles [first, last] at 2^level nanoseconds per column.
 struct TileSpan {

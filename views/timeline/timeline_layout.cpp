@@ -35,7 +35,7 @@ TimelineRow trackRow(const TrackView& track, double scale)
     TimelineRow row;
     row.rank = track.info.rank;
     row.track = track.id;
-    row.lanes = std::clamp(track.lanes, 1, kMostLanes);
+    row.lanes = std::clamp(track.lanes, 1, kMostShownLanes);
     row.laneHeight = static_cast<int>(laneHeightOf(track.info.kind, row.lanes) * scale);
     // Below an exchange and its wait lie hops and transfers that overlap: their lanes are nearly empty.
     constexpr int kFullCommLanes = 2;

@@ -5,6 +5,7 @@
 #include "views/plot/paper.h"
 #include "views/plot/theme.h"
 #include "views/whatif/cost_words.h"
+#include "views/words/plan_words.h"
 
 #include <QMouseEvent>
 #include <QPainter>

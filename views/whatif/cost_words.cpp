@@ -43,36 +43,6 @@ QString words(cost::CostPart part)
     return {};
 }
 
-QString words(PipelineSchedule schedule)
-{
-    switch (schedule) {
-    case PipelineSchedule::Naive: return CostWords::tr("naive");
-    case PipelineSchedule::GPipe: return QStringLiteral("GPipe");
-    case PipelineSchedule::OneFOneB: return QStringLiteral("1F1B");
-    case PipelineSchedule::Interleaved: return CostWords::tr("interleaved");
-    case PipelineSchedule::ZeroBubbleH1: return CostWords::tr("zero-bubble (ZB-1p)");
-    case PipelineSchedule::ZeroBubble2p: return CostWords::tr("zero-bubble (ZB-2p)");
-    case PipelineSchedule::ZeroBubbleV: return CostWords::tr("zero-bubble (ZB-V)");
-    }
-    return {};
-}
-
-QString words(Recompute recompute)
-{
-    switch (recompute) {
-    case Recompute::None: return CostWords::tr("none");
-    case Recompute::Selective: return CostWords::tr("selective");
-    case Recompute::Full: return CostWords::tr("full");
-    }
-    return {};
-}
-
-QString words(Precision precision)
-{
-    const std::string_view word = name(precision);
-    return QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size()));
-}
-
 QString dominantWords(const cost::PredictedStep& step)
 {
     const auto& seconds = step.parts.seconds;
@@ -125,27 +95,18 @@ QString guessedNote(const WhatIf* whatIf)
     return whatIf && whatIf->isGuess() ? QStringLiteral(" · ") + CostWords::tr("guessed") : QString();
 }
 
-namespace {
-
-/// What the trace shows of its run, with what would fit nearly as well.
-QString inferredWords(std::span<const InferredField> inferred)
-{
-    constexpr int kMost = 4;
-    QStringList known;
-    for (const InferredField& field : inferred)
-        if (known.size() < kMost) known << inferredText(field);
-    return known.isEmpty() ? QString()
-                           : QLatin1Char(' ') + CostWords::tr("Inferred: %1.").arg(known.join(QStringLiteral(", ")));
-}
-
-/// What a verdict over a guess says.
-QString verdictWords(const compare::GuessVerdict& verdict)
+QString guessSentence(const WhatIf* whatIf)
 {
     using compare::GateReason;
+    if (!whatIf) return {};
+    if (!whatIf->guessVerdict()) {
+        if (whatIf->recorded()) return {};
+        return CostWords::tr("Nothing is predicted: this trace does not say which network ran on which machines.");
+    }
+    const compare::GuessVerdict& verdict = *whatIf->guessVerdict();
     const auto text = [](const std::string& words) { return QString::fromStdString(words); };
-    const auto differing = std::ranges::find_if(verdict.facts, [](const auto& fact) { return !fact.matches; });
-    const bool differs = differing != verdict.facts.end();
-    const QString found = differs ? text(differing->found) : QString(kDash);
+    const auto differing = std::find_if(verdict.facts.begin(), verdict.facts.end(),
+                                        [](const compare::GateFact& fact) { return !fact.matches; });
     QStringList fields;
     for (const std::string& field : verdict.missing)
         if (fields.size() < 4) fields << text(field);
@@ -155,18 +116,21 @@ QString verdictWords(const compare::GuessVerdict& verdict)
     switch (verdict.reason) {
     case GateReason::Allowed: return {};
     case GateReason::NotTraining:
-        return CostWords::tr("No training step is predicted: this trace shows %1.").arg(found);
+        return CostWords::tr("No training step is predicted: this trace shows %1.")
+            .arg(differing == verdict.facts.end() ? QString(kDash) : text(differing->found));
     case GateReason::UnknownDevice:
-        return CostWords::tr("Nothing is predicted: no machine among the presets has this device (%1).").arg(found);
+        return CostWords::tr("Nothing is predicted: no machine among the presets has this device (%1).")
+            .arg(differing == verdict.facts.end() ? QString(kDash) : text(differing->found));
     case GateReason::NoGuess:
         return CostWords::tr("Nothing is predicted: too little of the network and its plan shows in this trace.") +
                fill;
     case GateReason::FactsDiffer:
-        return !differs ? QString()
-                        : CostWords::tr("Nothing is predicted: what could be guessed does not match what was recorded "
-                                        "(%1: expected %2, found %3).")
-                                  .arg(text(differing->what), text(differing->expected), found) +
-                              fill;
+        return differing == verdict.facts.end()
+                   ? QString()
+                   : CostWords::tr("Nothing is predicted: what could be guessed does not match what was recorded (%1: "
+                                   "expected %2, found %3).")
+                             .arg(text(differing->what), text(differing->expected), text(differing->found)) +
+                         fill;
     case GateReason::StepUnknown:
         return CostWords::tr("Nothing is predicted: the trace has no measured step to hold a model against.");
     case GateReason::StepDiffers:
@@ -176,44 +140,6 @@ QString verdictWords(const compare::GuessVerdict& verdict)
                fill;
     }
     return {};
-}
-
-} // namespace
-
-QString inferredText(const InferredField& field)
-{
-    return QStringLiteral("%1 = %2").arg(QString::fromStdString(field.field), QString::fromStdString(field.value));
-}
-
-QString whyNothingIsPredicted(const WhatIf* whatIf, std::span<const InferredField> inferred)
-{
-    if (whatIf && whatIf->guessVerdict()) {
-        const QString words = verdictWords(*whatIf->guessVerdict());
-        return words.isEmpty() ? words : words + inferredWords(inferred);
-    }
-    if (whatIf && whatIf->recorded()) return {};
-    return CostWords::tr("Nothing is predicted: this trace does not say which network ran on which machines.") +
-           inferredWords(inferred);
-}
-
-QString planSummary(const ParallelPlan& plan)
-{
-    QStringList parts;
-    const auto add = [&parts](const char* key, int value) {
-        if (value > 1) parts << QStringLiteral("%1 %2").arg(QLatin1String(key)).arg(value);
-    };
-    add("dp", plan.dp);
-    add("tp", plan.tp);
-    add("pp", plan.pp);
-    add("cp", plan.cp);
-    add("ep", plan.ep);
-    if (plan.zero > 0) parts << QStringLiteral("ZeRO %1").arg(plan.zero);
-    if (plan.pp > 1) parts << words(plan.schedule);
-    add("v", plan.vpp);
-    add("m", plan.microbatches);
-    if (plan.recompute != Recompute::None) parts << CostWords::tr("recompute %1").arg(words(plan.recompute));
-    if (plan.sequenceParallel) parts << QStringLiteral("sp");
-    return parts.isEmpty() ? CostWords::tr("one device") : parts.join(QStringLiteral(" \u00b7 "));
 }
 
 } // namespace fourwalls::views

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a prediction says, in the user's language: its parts, whether it fits, and the words of a plan's switches.
+// What a prediction says, in the user's language: its parts, and whether it fits.
 #pragma once
 
 #include "model/cost/predicted_step.h"
-#include "model/trace/inferred_spec.h"
 #include "views/words/format.h"
 
 #include <QString>
 
-#include <span>
 #include <vector>
 
 namespace fourwalls::views {
@@ -16,10 +14,6 @@ namespace fourwalls::views {
 class WhatIf;
 
 QString words(cost::CostPart part);
-QString words(PipelineSchedule schedule);
-QString words(Recompute recompute);
-QString words(Precision precision);
-
 /// "matrix products": the part that takes most of the step, or waiting for the pipeline.
 QString dominantWords(const cost::PredictedStep& step);
 
@@ -38,13 +32,7 @@ QString memorySentence(const cost::PredictedStep& step, ByteUnit unit);
 /// " · guessed", to stand behind every prediction for a trace whose network, plan and devices nobody wrote down
 /// (WhatIf::isGuess); empty for the others and without predictions (null).
 QString guessedNote(const WhatIf* whatIf);
-/// Something that an importer could tell: "layers = 12".
-QString inferredText(const InferredField& field);
-/// Why nothing is predicted for a trace without a specification, what to fill in, and what the trace shows of it; empty
-/// where something is predicted. whatIf: null without predictions.
-QString whyNothingIsPredicted(const WhatIf* whatIf, std::span<const InferredField> inferred = {});
-
-/// "dp 4 · tp 2 · pp 2 · ZeRO 1 · m 16": a plan in few words.
-QString planSummary(const ParallelPlan& plan);
+/// Why nothing is predicted for a trace without a specification, and what to fill in; empty where something is.
+QString guessSentence(const WhatIf* whatIf);
 
 } // namespace fourwalls::views

@@ -144,9 +144,7 @@ void markWarmupAndOdd(std::vector<StepRecord>& steps)
     }
     std::vector<double> lengths;
     for (const StepRecord* step : whole) lengths.push_back(length(step));
-    const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
-    std::nth_element(lengths.begin(), middle, lengths.end());
-    const double usual = *middle;
+    const double usual = lowerMedian(std::move(lengths));
     for (StepRecord* step : whole)
         if (length(step) < kFifth * usual || length(step) > usual / kFifth) step->state = StepState::Odd;
 }

@@ -2,8 +2,6 @@
 // The words of --steps-by.
 #include "model/import/common/step_choice.h"
 
-#include "model/trace/step_window.h"
-
 #include <cmath>
 #include <cstdlib>
 
@@ -40,7 +38,7 @@ Result<StepChoice> readStepChoice(std::string_view text)
     if (all.empty() || all == "auto") return choice;
     if (all == "marks")
         choice.kind = Kind::Marks;
-    else if (all == "whole" || all == kWholeTrace)
+    else if (all == "whole" || all == "whole trace")
         choice.kind = Kind::Whole;
     else if (word == "range" || word == "kernel") {
         if (rest.empty()) return wrongChoice(text, "a name is missing behind " + std::string(word));
@@ -69,7 +67,7 @@ std::string stepsByText(const StepChoice& choice)
     case StepChoice::Kind::Marks: return "ProfilerStep";
     case StepChoice::Kind::Range: return "range " + choice.name;
     case StepChoice::Kind::Kernel: return "kernel " + choice.name;
-    case StepChoice::Kind::Whole: return std::string(kWholeTrace);
+    case StepChoice::Kind::Whole: return "whole trace";
     case StepChoice::Kind::Period: break;
     }
     std::string ms = std::to_string(static_cast<double>(choice.periodNs) / 1e6);

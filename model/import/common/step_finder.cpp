@@ -2,8 +2,8 @@
 // The sources of steps in their order, each with what it must show to be believed.
 #include "model/import/common/step_finder.h"
 
+#include "model/base/median.h"
 #include "model/import/common/step_periodicity.h"
-#include "model/trace/step_window.h"
 
 #include <algorithm>
 #include <limits>
@@ -213,9 +213,7 @@ std::optional<StepFinder::Judged> StepFinder::judged(const std::string& key, con
     }
     if (within <= 0 || within < kCovered * between || between < kSpanned * all) return std::nullopt;
     result.inside = within;
-    const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
-    std::nth_element(lengths.begin(), middle, lengths.end());
-    result.medianLength = static_cast<double>(*middle);
+    result.medianLength = static_cast<double>(upperMedian(std::move(lengths)));
     return result;
 }
 
@@ -422,7 +420,7 @@ std::optional<FoundSteps> StepFinder::whole() const
     step.range = m_works > 0 ? TimeRange{Instant{*m_workBegin}, Instant{m_workEnd}}
                              : TimeRange{Instant{*m_hostBegin}, Instant{m_hostEnd}};
     if (step.range.empty()) return std::nullopt;
-    return FoundSteps{FoundSteps::Source::Whole, {step}, std::string(kWholeTrace), false};
+    return FoundSteps{FoundSteps::Source::Whole, {step}, "whole trace", false};
 }
 
 Result<FoundSteps> StepFinder::find()

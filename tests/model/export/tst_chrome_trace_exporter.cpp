@@ -2,6 +2,7 @@
 // The Chrome JSON of a small trace, read back with a JSON parser.
 #include <QTest> // first: moc stumbles over <compare> otherwise
 
+#include "model/base/csv.h"
 #include "model/export/chrome_trace_exporter.h"
 #include "model/export/export_text.h"
 #include "tests/model/export/sample_trace.h"

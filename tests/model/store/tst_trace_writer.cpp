@@ -430,7 +430,7 @@ private slots:
                 {track, op, Instant{70'000}, Duration{2'000'000}, std::nullopt, std::nullopt}); // no lane for it
             producer->slice({track, op, Instant{1'000'000}, Duration{10}, std::nullopt, std::nullopt});
         };
-        const auto most = static_cast<std::int64_t>(LaneAssigner::kMostLanes);
+        const auto most = static_cast<std::int64_t>(LaneAssigner::kMostAssigned);
         auto writer = store::TraceWriter::create(path, TraceHeader{});
         QVERIFY(writer.ok());
         fill(**writer);

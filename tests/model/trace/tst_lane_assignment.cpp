@@ -37,7 +37,7 @@ public:
         while (lane > 0 && !(m_ends[lane - 1] > start && m_ends[lane - 1] >= end)) --lane;
         const std::size_t below = lane;
         while (lane < m_ends.size() && m_ends[lane] > start) ++lane;
-        if (lane == LaneAssigner::kMostLanes) return -1;
+        if (lane == LaneAssigner::kMostAssigned) return -1;
         if (lane != below) ++overlapping;
         if (lane == m_ends.size())
             m_ends.push_back(end);
@@ -72,7 +72,7 @@ private slots:
 void LaneAssignmentTest::lanesAreBounded()
 {
     LaneAssigner assigner;
-    const auto most = static_cast<int>(LaneAssigner::kMostLanes);
+    const auto most = static_cast<int>(LaneAssigner::kMostAssigned);
     for (int i = 0; i < most + 5; ++i)
         QCOMPARE(assigner.assign(Instant{i}, Duration{1'000'000 - 2 * i}), i < most ? i : -1);
     QCOMPARE(assigner.count(), most);
@@ -135,7 +135,7 @@ void LaneAssignmentTest::manyLanesAreThoseOfTheRule_data()
     QTest::addColumn<int>("lanes"); ///< at least
     QTest::newRow("a few") << 5000 << 5 << 4;
     QTest::newRow("hundreds") << 5000 << 700 << 500;
-    QTest::newRow("more than there can be") << 30'000 << 40'000 << static_cast<int>(LaneAssigner::kMostLanes);
+    QTest::newRow("more than there can be") << 30'000 << 40'000 << static_cast<int>(LaneAssigner::kMostAssigned);
 }
 
 void LaneAssignmentTest::manyLanesAreThoseOfTheRule()
@@ -165,7 +165,7 @@ void LaneAssignmentTest::manyLanesAreThoseOfTheRule()
     }
     QVERIFY2(assigner.count() >= lanes, qPrintable(QString::number(assigner.count())));
     QCOMPARE(assigner.overlapping(), rule.overlapping);
-    QCOMPARE(left > 0, assigner.count() == static_cast<int>(LaneAssigner::kMostLanes));
+    QCOMPARE(left > 0, assigner.count() == static_cast<int>(LaneAssigner::kMostAssigned));
 }
 
 FOURWALLS_TEST(LaneAssignmentTest, QCoreApplication)

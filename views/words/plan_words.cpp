@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See plan_words.h.
+#include "views/words/plan_words.h"
+
+#include <QCoreApplication>
+#include <QStringList>
+
+namespace fourwalls::views {
+
+namespace {
+
+struct PlanWords {
+    Q_DECLARE_TR_FUNCTIONS(PlanWords)
+};
+
+} // namespace
+
+QString words(PipelineSchedule schedule, int chunks)
+{
+    switch (schedule) {
+    case PipelineSchedule::Naive: return PlanWords::tr("naive");
+    case PipelineSchedule::GPipe: return QStringLiteral("GPipe");
+    case PipelineSchedule::OneFOneB: return QStringLiteral("1F1B");
+    case PipelineSchedule::Interleaved:
+        return chunks > 1 ? PlanWords::tr("interleaved ×%1").arg(chunks) : PlanWords::tr("interleaved");
+    case PipelineSchedule::ZeroBubbleH1: return QStringLiteral("ZB-1p");
+    case PipelineSchedule::ZeroBubble2p: return QStringLiteral("ZB-2p");
+    case PipelineSchedule::ZeroBubbleV: return QStringLiteral("ZB-V");
+    }
+    return {};
+}
+
+QString longWords(PipelineSchedule schedule, int chunks)
+{
+    const QString brief = words(schedule, chunks);
+    return brief.startsWith(QLatin1String("ZB")) ? PlanWords::tr("zero-bubble (%1)").arg(brief) : brief;
+}
+
+QString words(Recompute recompute)
+{
+    switch (recompute) {
+    case Recompute::None: return PlanWords::tr("none");
+    case Recompute::Selective: return PlanWords::tr("selective");
+    case Recompute::Full: return PlanWords::tr("full");
+    }
+    return {};
+}
+
+QString planSummary(const ParallelPlan& plan)
+{
+    QStringList parts;
+    const auto add = [&parts](const char* key, int value) {
+        if (value > 1) parts << QStringLiteral("%1 %2").arg(QLatin1String(key)).arg(value);
+    };
+    add("dp", plan.dp);
+    add("tp", plan.tp);
+    add("pp", plan.pp);
+    add("cp", plan.cp);
+    add("ep", plan.ep);
+    if (plan.zero > 0) parts << QStringLiteral("ZeRO %1").arg(plan.zero);
+    if (plan.pp > 1) parts << words(plan.schedule, plan.vpp);
+    add("m", plan.microbatches);
+    if (plan.recompute != Recompute::None) parts << PlanWords::tr("recompute %1").arg(words(plan.recompute));
+    if (plan.sequenceParallel) parts << QStringLiteral("sp");
+    return parts.isEmpty() ? PlanWords::tr("one device") : parts.join(QStringLiteral(" \u00b7 "));
+}
+
+} // namespace fourwalls::views

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A plan and its switches in the user's language.
+#pragma once
+
+#include "model/spec/parallel_plan.h"
+
+#include <QString>
+
+namespace fourwalls::views {
+
+/// "1F1B", "interleaved", "ZB-1p". chunks: per stage, told where there are several: "interleaved ×2".
+QString words(PipelineSchedule schedule, int chunks = 1);
+/// The same where there is room: "zero-bubble (ZB-1p)".
+QString longWords(PipelineSchedule schedule, int chunks = 1);
+QString words(Recompute recompute); ///< "selective"
+
+/// "dp 4 · tp 2 · pp 2 · ZeRO 1 · 1F1B · m 16": a plan in few words.
+QString planSummary(const ParallelPlan& plan);
+
+} // namespace fourwalls::views
