@@ -5,6 +5,8 @@
 
 #include "app/cli/child_program.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -88,76 +90,66 @@ bool isStopped(pid_t process)
     return name != std::string::npos && name + 2 < text.size() && (text[name + 2] == 'T' || text[name + 2] == 't');
 }
 
-} // namespace
+using Children = std::map<pid_t, Child>;
 
-Result<RanksEnded> launchRanks(int world, std::chrono::milliseconds timeout, const std::stop_token& stop)
+/// The environment of this process, without what tells a rank from the others.
+std::vector<std::string> sharedEnvironment()
 {
-    std::vector<std::string> arguments = ownArguments();
-    const int port = freePort();
-    if (arguments.empty() || port == 0)
-        return Error{ErrorCode::Io, "this system does not say how this program was started, or has no free port",
-                     "ranks", "torchrun, srun or mpirun"};
     std::vector<std::string> inherited;
     for (char** variable = environ; *variable; ++variable) {
         bool own = false;
         for (const char* name : kVariables) own = own || std::strncmp(*variable, name, std::strlen(name)) == 0;
         if (!own) inherited.emplace_back(*variable);
     }
-    std::map<pid_t, Child> children;
+    return inherited;
+}
+
+/// Starts this program once more, as `rank`. Errors: Io.
+Status startRank(Children& children, int rank, const std::vector<std::string>& arguments,
+                 const std::vector<std::string>& environment)
+{
     const pid_t parent = getpid();
-    std::optional<Error> failure;
-    for (int rank = 0; rank < world && !failure; ++rank) {
-        std::vector<std::string> environment = inherited;
-        const std::string values[] = {std::to_string(rank), std::to_string(world), std::to_string(rank), "127.0.0.1",
-                                      std::to_string(port)};
-        for (std::size_t i = 0; i < std::size(values); ++i) environment.push_back(kVariables[i] + values[i]);
-        const std::vector<char*> argv = execPointers(arguments), envp = execPointers(environment);
-        const int complaints = rank == 0 ? -1 : memfd_create("complaints", MFD_CLOEXEC);
-        const int nowhere = rank == 0 ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
-        const pid_t child = fork();
-        if (child == 0) { // nothing but system calls until the program is replaced
-            prctl(PR_SET_PDEATHSIG, SIGTERM);
-            setpgid(0, 0);
-            sigset_t none;
-            sigemptyset(&none);
-            sigprocmask(SIG_SETMASK, &none, nullptr);
-            if (getppid() != parent) _exit(kExitCouldNot);
-            if (complaints >= 0) dup2(complaints, STDERR_FILENO);
-            if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
-            execve("/proc/self/exe", argv.data(), envp.data());
-            _exit(127);
-        }
-        if (nowhere >= 0) close(nowhere);
-        if (child < 0) {
-            failure = Error{ErrorCode::Io,
-                            std::string("rank ") + std::to_string(rank) + " cannot be started: " + std::strerror(errno),
-                            "ranks", "fewer ranks"};
-            break;
-        }
-        children[child] = {rank, complaints};
+    const std::vector<char*> argv = execPointers(arguments), envp = execPointers(environment);
+    const int complaints = rank == 0 ? -1 : memfd_create("complaints", MFD_CLOEXEC);
+    const int nowhere = rank == 0 ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
+    const pid_t child = fork();
+    if (child == 0) { // nothing but system calls until the program is replaced
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        setpgid(0, 0);
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, nullptr);
+        if (getppid() != parent) _exit(kExitCouldNot);
+        if (complaints >= 0) dup2(complaints, STDERR_FILENO);
+        if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
+        execve("/proc/self/exe", argv.data(), envp.data());
+        _exit(127);
     }
-    std::mutex telling; // a process id is not used again before it is waited for, which happens under this lock
-    const auto tellAll = [&](int signal) {
-        const std::lock_guard lock(telling);
-        for (const auto& [child, about] : children)
-            if (!about.ended) kill(child, signal);
-    };
-    if (failure) tellAll(SIGKILL);
-    RanksEnded ended;
+    const int reason = errno;
+    if (nowhere >= 0) close(nowhere);
+    if (child < 0)
+        return Error{ErrorCode::Io, fmt::format("rank {} cannot be started: {}", rank, std::strerror(reason)), "ranks",
+                     "fewer ranks"};
+    children[child] = {rank, complaints};
+    return {};
+}
+
+/// The ranks that run, until the last one has ended.
+class RunningRanks {
+public:
+    RunningRanks(Children& children, std::chrono::milliseconds timeout) : m_children(children), m_timeout(timeout) {}
+
+    void tellAll(int signal)
     {
-        const std::stop_callback asked(stop, [&tellAll] { tellAll(SIGTERM); });
-        std::optional<Clock::time_point> failedAt, firstEndedAt;
-        const auto killFrozen = [&] {
-            const auto passed = [now = Clock::now(), timeout](const auto& since) {
-                return since && now - *since > timeout + kFinishing;
-            };
-            const std::lock_guard lock(telling);
-            for (const auto& [child, about] : children)
-                if (!about.ended && (passed(firstEndedAt) || (passed(failedAt) && isStopped(child))))
-                    kill(child, SIGKILL);
-        };
-        for (std::size_t left = children.size(); left > 0;) {
-            const bool looks = failedAt || firstEndedAt;
+        const std::lock_guard lock(m_telling);
+        for (const auto& [child, about] : m_children)
+            if (!about.ended) kill(child, signal);
+    }
+
+    RanksEnded await()
+    {
+        for (std::size_t left = m_children.size(); left > 0;) {
+            const bool looks = m_failedAt || m_firstEndedAt;
             siginfo_t info{};
             if (waitid(P_ALL, 0, &info, WEXITED | WNOWAIT | (looks ? WNOHANG : 0)) != 0) {
                 if (errno == EINTR) continue;
@@ -168,29 +160,79 @@ Result<RanksEnded> launchRanks(int world, std::chrono::milliseconds timeout, con
                 std::this_thread::sleep_for(kLook);
                 continue;
             }
-            const std::lock_guard lock(telling);
-            const auto found = children.find(info.si_pid);
-            if (found == children.end()) {
-                waitpid(info.si_pid, nullptr, 0);
-                continue;
+            const std::lock_guard lock(m_telling);
+            const auto found = m_children.find(info.si_pid);
+            if (found != m_children.end()) {
+                noteEnd(found->second, info);
+                --left;
             }
-            const bool exited = info.si_code == CLD_EXITED, failed = !exited || info.si_status != 0;
-            if (found->second.rank == 0) {
-                firstEndedAt = Clock::now();
-                ended.firstKilled = !exited;
-                ended.exitCode = exited ? info.si_status : kExitCouldNot;
-            } else if (ended.complaint.empty() && failed) {
-                ended.complaint = firstLine(found->second.complaints);
-            }
-            if (failed && !failedAt) failedAt = Clock::now();
-            found->second.ended = true;
             waitpid(info.si_pid, nullptr, 0);
-            --left;
         }
+        return m_ended;
+    }
+
+private:
+    void killFrozen()
+    {
+        const auto passed = [now = Clock::now(), this](const auto& since) {
+            return since && now - *since > m_timeout + kFinishing;
+        };
+        const std::lock_guard lock(m_telling);
+        for (const auto& [child, about] : m_children)
+            if (!about.ended && (passed(m_firstEndedAt) || (passed(m_failedAt) && isStopped(child))))
+                kill(child, SIGKILL);
+    }
+
+    void noteEnd(Child& child, const siginfo_t& info)
+    {
+        const bool exited = info.si_code == CLD_EXITED, failed = !exited || info.si_status != 0;
+        if (child.rank == 0) {
+            m_firstEndedAt = Clock::now();
+            m_ended.firstKilled = !exited;
+            m_ended.exitCode = exited ? info.si_status : kExitCouldNot;
+        } else if (m_ended.complaint.empty() && failed) {
+            m_ended.complaint = firstLine(child.complaints);
+        }
+        if (failed && !m_failedAt) m_failedAt = Clock::now();
+        child.ended = true;
+    }
+
+    Children& m_children;
+    std::chrono::milliseconds m_timeout;
+    std::mutex m_telling; // a process id is not used again before it is waited for, which happens under this lock
+    std::optional<Clock::time_point> m_failedAt, m_firstEndedAt;
+    RanksEnded m_ended;
+};
+
+} // namespace
+
+Result<RanksEnded> launchRanks(int world, std::chrono::milliseconds timeout, const std::stop_token& stop)
+{
+    const std::vector<std::string> arguments = ownArguments();
+    const int port = freePort();
+    if (arguments.empty() || port == 0)
+        return Error{ErrorCode::Io, "this system does not say how this program was started, or has no free port",
+                     "ranks", "torchrun, srun or mpirun"};
+    const std::vector<std::string> inherited = sharedEnvironment();
+    Children children;
+    Status started;
+    for (int rank = 0; rank < world && started.ok(); ++rank) {
+        std::vector<std::string> environment = inherited;
+        const std::string values[] = {std::to_string(rank), std::to_string(world), std::to_string(rank), "127.0.0.1",
+                                      std::to_string(port)};
+        for (std::size_t i = 0; i < std::size(values); ++i) environment.push_back(kVariables[i] + values[i]);
+        started = startRank(children, rank, arguments, environment);
+    }
+    RunningRanks ranks(children, timeout);
+    if (!started.ok()) ranks.tellAll(SIGKILL);
+    RanksEnded ended;
+    {
+        const std::stop_callback asked(stop, [&ranks] { ranks.tellAll(SIGTERM); });
+        ended = ranks.await();
     }
     for (const auto& [child, about] : children)
         if (about.complaints >= 0) close(about.complaints);
-    if (failure) return *failure;
+    if (!started.ok()) return started.error();
     return ended;
 }
 

@@ -113,53 +113,56 @@ Result<TimeRange> parseTimeRange(const QString& text)
     return TimeRange{*begin, *end};
 }
 
-Result<CommandLine> parseCommandLine(const QStringList& arguments, const QStringList& views)
+namespace {
+
+Status setMode(CommandLine& line, CommandLine::Mode mode)
 {
-    CommandLine line;
-    using Mode = CommandLine::Mode;
-    const auto setMode = [&](Mode mode) -> Status {
-        if (line.mode != Mode::Window && line.mode != mode)
-            return wrong(QStringLiteral("--render and --bench exclude each other"), {}, {});
-        line.mode = mode;
-        return {};
-    };
-    const std::map<QString, Take> withValue{
+    if (line.mode != CommandLine::Mode::Window && line.mode != mode)
+        return wrong(QStringLiteral("--render and --bench exclude each other"), {}, {});
+    line.mode = mode;
+    return {};
+}
+
+/// The options that have a value, and what they do to `line`.
+std::map<QString, Take> optionsWithValue(CommandLine& line, const QStringList& views)
+{
+    return {
         {QStringLiteral("--render"),
-         [&](const QString& value) -> Status {
+         [&line, &views](const QString& value) -> Status {
              if (!views.contains(value) && value != kFirstView)
                  return wrong(QStringLiteral("there is no view \"%1\"").arg(value), QStringLiteral("--render"),
                               views.join(QStringLiteral(", ")));
              line.view = value;
-             return setMode(Mode::Render);
+             return setMode(line, CommandLine::Mode::Render);
          }},
         {QStringLiteral("--size"),
-         [&](const QString& value) -> Status {
+         [&line](const QString& value) -> Status {
              FOURWALLS_TRY_ASSIGN(line.size, parseSize(value));
              return {};
          }},
         {QStringLiteral("--range"),
-         [&](const QString& value) -> Status {
+         [&line](const QString& value) -> Status {
              FOURWALLS_TRY_ASSIGN(line.range, parseTimeRange(value));
              return {};
          }},
         {QStringLiteral("--step"),
-         [&](const QString& value) -> Status {
+         [&line](const QString& value) -> Status {
              FOURWALLS_TRY_ASSIGN(line.step, parseNumber(value, QStringLiteral("--step")));
              return {};
          }},
         {QStringLiteral("--rank"),
-         [&](const QString& value) -> Status {
+         [&line](const QString& value) -> Status {
              FOURWALLS_TRY_ASSIGN(line.rank, parseNumber(value, QStringLiteral("--rank")));
              return {};
          }},
         {QStringLiteral("--whatif"),
-         [&](const QString& value) -> Status {
+         [&line](const QString& value) -> Status {
              FOURWALLS_TRY(parsePlan(value.toStdString()));
              line.whatIf = value;
              return {};
          }},
         {QStringLiteral("--theme"),
-         [&](const QString& value) -> Status {
+         [&line](const QString& value) -> Status {
              if (value != QLatin1String("light") && value != QLatin1String("dark"))
                  return wrong(QStringLiteral("there is no theme \"%1\"").arg(value), QStringLiteral("--theme"),
                               QStringLiteral("light, dark"));
@@ -167,7 +170,7 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments, const QString
              return {};
          }},
         {QStringLiteral("--lang"),
-         [&](const QString& value) -> Status {
+         [&line](const QString& value) -> Status {
              if (value != QLatin1String("en") && value != QLatin1String("zh_CN"))
                  return wrong(QStringLiteral("there is no language \"%1\"").arg(value), QStringLiteral("--lang"),
                               QStringLiteral("en, zh_CN"));
@@ -175,18 +178,27 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments, const QString
              return {};
          }},
         {QStringLiteral("--demo"),
-         [&](const QString& value) -> Status {
+         [&line](const QString& value) -> Status {
              if (value.isEmpty())
                  return wrong(QStringLiteral("--demo needs a name or a file"), {}, QStringLiteral("--demo tour"));
              line.demo = value;
              return {};
          }},
         {QStringLiteral("-o"),
-         [&](const QString& value) -> Status {
+         [&line](const QString& value) -> Status {
              line.output = value;
              return {};
          }},
     };
+}
+
+} // namespace
+
+Result<CommandLine> parseCommandLine(const QStringList& arguments, const QStringList& views)
+{
+    CommandLine line;
+    using Mode = CommandLine::Mode;
+    const std::map<QString, Take> withValue = optionsWithValue(line, views);
 
     QStringList given;
     bool onlyFiles = false;
@@ -212,7 +224,7 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments, const QString
             line.mode = Mode::Version;
             return line;
         } else if (argument == QLatin1String("--bench") && !attached) {
-            FOURWALLS_TRY(setMode(Mode::Bench));
+            FOURWALLS_TRY(setMode(line, Mode::Bench));
         } else if (argument == QLatin1String("--view-only") && !attached) {
             line.viewOnly = true;
         } else if (argument == QLatin1String("--json") && !attached) {

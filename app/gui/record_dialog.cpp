@@ -138,7 +138,16 @@ void RecordDialog::buildForm()
     m_data = new QLineEdit(m_form);
     m_data->setPlaceholderText(tr("the text that comes with Fourwalls"));
     m_output = new QLineEdit(m_form);
+    m_model->setAccessibleName(tr("Model"));
+    m_steps->setAccessibleName(tr("Steps"));
+    m_batch->setAccessibleName(tr("Batch"));
+    m_learningRate->setAccessibleName(tr("Learning rate"));
+    arrangeForm();
+    connectForm();
+}
 
+void RecordDialog::arrangeForm()
+{
     const auto withBrowse = [this](QLineEdit* edit, const QString& name, auto choose) {
         auto* row = new QHBoxLayout;
         auto* browse = new QPushButton(tr("Choose…"), m_form);
@@ -196,11 +205,10 @@ void RecordDialog::buildForm()
                           m_outputTouched = true;
                       }),
            m_output);
-    m_model->setAccessibleName(tr("Model"));
-    m_steps->setAccessibleName(tr("Steps"));
-    m_batch->setAccessibleName(tr("Batch"));
-    m_learningRate->setAccessibleName(tr("Learning rate"));
+}
 
+void RecordDialog::connectForm()
+{
     connect(m_output, &QLineEdit::textEdited, this, [this] { m_outputTouched = true; });
     connect(m_model, &QComboBox::currentTextChanged, this, [this](const QString& model) {
         if (!m_outputTouched) m_output->setText(proposedOutput(model));

@@ -48,6 +48,8 @@ protected:
 
 private:
     void buildForm();
+    void arrangeForm();
+    void connectForm();
     void updateCommand();
     void onLine(const QString& text);
     void onFailed(const Error& error);

@@ -25,6 +25,14 @@ public:
     std::int64_t invalidRecords() const { return m_invalid; }
 
 private:
+    void takeSlice(const WordHead& head, WordQueue::Reader& in);
+    void takeAllocation(const WordHead& head, WordQueue::Reader& in);
+    void takeFree(const WordHead& head, WordQueue::Reader& in);
+    void takeCounter(const WordHead& head, WordQueue::Reader& in);
+    void takeCollective(const WordHead& head, WordQueue::Reader& in);
+    void takeFlow(const WordHead& head, WordQueue::Reader& in);
+    void takeStep(const WordHead& head, WordQueue::Reader& in);
+    void takeEvent(const WordHead& head, WordQueue::Reader& in);
     bool keepSpan(std::int64_t start, std::int64_t duration);
     bool keepTime(std::int64_t at);
 

@@ -139,28 +139,12 @@ Result<std::optional<Duration>> meanLaunchCall(TraceQuery& trace)
     return count > 0 ? std::optional(Duration{total.ns / count}) : std::nullopt;
 }
 
-} // namespace
+using Streams = std::map<TrackId, std::vector<const SliceView*>>;
 
-Result<LaunchAnalysis> launchGaps(TraceQuery& trace, RankId rank, std::optional<StepIndex> wanted, std::stop_token stop,
-                                  std::int64_t mostRows)
+/// Compute by track, whatever lane: lanes only keep overlapping slices apart. Counts it in `result`, too.
+Streams computeStreams(const BoundedSlices& slices, LaunchAnalysis& result, IntervalUnion& computing)
 {
-    LaunchAnalysis result;
-    result.rank = rank;
-    FOURWALLS_TRY_ASSIGN(const StepWindow window, stepWindow(trace, wanted));
-    const auto own = window.ranks.find(rank);
-    result.range = own == window.ranks.end() ? window.range : own->second;
-    result.stepLength = result.range.length();
-    if (result.range.empty()) return result;
-    FOURWALLS_TRY_ASSIGN(const BoundedSlices slices,
-                         boundedSlices(trace, workTracks(trace, rank), result.range, mostRows, stop));
-    result.shortest = slices.shortest;
-    const TraceInfo& info = trace.info();
-    const Rates rates{devicePeakFlops(info.header, info.closing), deviceBytesPerSecond(info.header, info.closing)};
-    result.bandwidthKnown = rates.bytes.has_value();
-
-    // Compute by track, whatever lane: lanes only keep overlapping slices apart.
-    std::map<TrackId, std::vector<const SliceView*>> streams;
-    IntervalUnion computing;
+    Streams streams;
     for (const LaneSlices& lane : slices.lanes) {
         for (const SliceView& slice : lane.exact)
             if (slices.ops.at(slice.op)->activity == Activity::Compute) {
@@ -187,8 +171,12 @@ Result<LaunchAnalysis> launchGaps(TraceQuery& trace, RankId rank, std::optional<
     for (auto& [track, stream] : streams)
         std::stable_sort(stream.begin(), stream.end(),
                          [](const SliceView* a, const SliceView* b) { return a->start < b->start; });
+    return streams;
+}
 
-    FOURWALLS_TRY_ASSIGN(IntervalUnion other, otherActivity(trace, rank, result.range, slices));
+/// Where neither is anything computed nor is there another reason for it.
+void addGaps(LaunchAnalysis& result, IntervalUnion computing, IntervalUnion other)
+{
     std::array<IntervalUnion, 2> busy{std::move(computing), std::move(other)};
     const std::span<const TimeRange> computed = busy[0].ranges();
     if (!computed.empty()) {
@@ -203,6 +191,11 @@ Result<LaunchAnalysis> launchGaps(TraceQuery& trace, RankId rank, std::optional<
             }
         });
     }
+}
+
+/// What a launch costs: by the gaps between kernels, by the calls of the host, or what is typical.
+Status addLaunchCost(LaunchAnalysis& result, TraceQuery& trace, const Streams& streams)
+{
     std::vector<Duration> between;
     for (const auto& [track, stream] : streams)
         for (std::size_t i = 1; i < stream.size(); ++i) {
@@ -211,11 +204,11 @@ Result<LaunchAnalysis> launchGaps(TraceQuery& trace, RankId rank, std::optional<
         }
     if (!between.empty()) result.medianGap = upperMedian(std::move(between));
     // On a clock of operators alone nothing is launched, and nothing can be saved there.
-    const bool virtualClock = info.header.clock == ClockKind::Device;
+    const bool virtualClock = trace.info().header.clock == ClockKind::Device;
     result.overheadFromGaps = virtualClock || result.medianGap.ns > 0;
     result.launchOverhead = result.overheadFromGaps ? result.medianGap : kTypicalLaunch;
     // Kernels that wait in a queue follow one another without a gap; their launches cost the host what the calls take.
-    if (info.header.source == TraceSource::Imported) {
+    if (trace.info().header.source == TraceSource::Imported) {
         FOURWALLS_TRY_ASSIGN(const std::optional<Duration> call, meanLaunchCall(trace));
         if (call && *call > result.launchOverhead) {
             result.launchOverhead = *call;
@@ -226,8 +219,12 @@ Result<LaunchAnalysis> launchGaps(TraceQuery& trace, RankId rank, std::optional<
             result.overheadFromGaps = false;
         }
     }
+    return {};
+}
 
-    Collector collector(result, slices.ops, rates);
+/// Short operators that follow one another without a pause.
+void collectSequences(Collector& collector, const Streams& streams, const OpDictionary& ops, const Rates& rates)
+{
     for (const auto& [track, stream] : streams) {
         Sequence sequence;
         const auto close = [&] {
@@ -235,7 +232,7 @@ Result<LaunchAnalysis> launchGaps(TraceQuery& trace, RankId rank, std::optional<
             sequence.clear();
         };
         for (const SliceView* slice : stream) {
-            const OpInfo& op = *slices.ops.at(slice->op);
+            const OpInfo& op = *ops.at(slice->op);
             if (!isCandidate(*slice, op, rates)) {
                 close();
                 continue;
@@ -243,14 +240,41 @@ Result<LaunchAnalysis> launchGaps(TraceQuery& trace, RankId rank, std::optional<
             if (!sequence.empty()) {
                 const SliceView& before = *sequence.back();
                 const bool follows = slice->start >= before.end() && slice->start - before.end() <= kLongestLaunchGap &&
-                                     slices.ops.at(before.op)->phase == op.phase &&
-                                     before.microbatch == slice->microbatch;
+                                     ops.at(before.op)->phase == op.phase && before.microbatch == slice->microbatch;
                 if (!follows || sequence.size() >= kLongestSequence) close();
             }
             sequence.push_back(slice);
         }
         close();
     }
+}
+
+} // namespace
+
+Result<LaunchAnalysis> launchGaps(TraceQuery& trace, RankId rank, std::optional<StepIndex> wanted, std::stop_token stop,
+                                  std::int64_t mostRows)
+{
+    LaunchAnalysis result;
+    result.rank = rank;
+    FOURWALLS_TRY_ASSIGN(const StepWindow window, stepWindow(trace, wanted));
+    const auto own = window.ranks.find(rank);
+    result.range = own == window.ranks.end() ? window.range : own->second;
+    result.stepLength = result.range.length();
+    if (result.range.empty()) return result;
+    FOURWALLS_TRY_ASSIGN(const BoundedSlices slices,
+                         boundedSlices(trace, workTracks(trace, rank), result.range, mostRows, stop));
+    result.shortest = slices.shortest;
+    const TraceInfo& info = trace.info();
+    const Rates rates{devicePeakFlops(info.header, info.closing), deviceBytesPerSecond(info.header, info.closing)};
+    result.bandwidthKnown = rates.bytes.has_value();
+
+    IntervalUnion computing;
+    const Streams streams = computeStreams(slices, result, computing);
+    FOURWALLS_TRY_ASSIGN(IntervalUnion other, otherActivity(trace, rank, result.range, slices));
+    addGaps(result, std::move(computing), std::move(other));
+    FOURWALLS_TRY(addLaunchCost(result, trace, streams));
+    Collector collector(result, slices.ops, rates);
+    collectSequences(collector, streams, slices.ops, rates);
     result.candidates = collector.take();
     return result;
 }

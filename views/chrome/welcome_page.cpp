@@ -174,7 +174,12 @@ void WelcomePage::rebuild()
     columns->addLayout(recent, 1);
     columns->addLayout(samples, 1);
     for (QVBoxLayout* each : {recent, samples}) each->setSpacing(2);
+    fillRecent(recent);
+    fillSamples(samples);
+}
 
+void WelcomePage::fillRecent(QVBoxLayout* recent)
+{
     recent->addWidget(heading(tr("Recent files"), TextRole::Title, 0, m_content));
     if (m_recent.isEmpty()) {
         auto* none = heading(tr("Files that you open or record are listed here."), TextRole::Body, 0, m_content);
@@ -188,7 +193,10 @@ void WelcomePage::rebuild()
         recent->addWidget(entry);
     }
     recent->addStretch(1);
+}
 
+void WelcomePage::fillSamples(QVBoxLayout* samples)
+{
     samples->addWidget(heading(tr("Samples, made on this machine"), TextRole::Title, 0, m_content));
     for (const SampleEntry& sample : m_samples) {
         auto* entry = new EntryButton(QStringLiteral("sample"), sample.title, sample.description, false, m_content);

@@ -37,6 +37,8 @@ protected:
 
 private:
     void rebuild();
+    void fillRecent(QVBoxLayout* recent);
+    void fillSamples(QVBoxLayout* samples);
 
     QStringList m_recent;
     QList<SampleEntry> m_samples;

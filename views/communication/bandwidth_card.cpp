@@ -76,33 +76,27 @@ void BandwidthCard::setChosen(int operation)
     m_plot->setChosen(operation);
 }
 
-void BandwidthCard::fill()
+std::size_t BandwidthCard::membersOf(const JoinedOperation& operation) const
+{
+    const auto index = static_cast<std::size_t>(std::max(0, operation.group.value));
+    return index < m_info.groups.size() ? m_info.groups[index].ranks.size() : operation.members.size();
+}
+
+/// A point for each operation with a rate; of many every n-th.
+BandwidthCard::Best BandwidthCard::addOperations(XyContent& content, std::vector<PlotLegend::Entry>& legend) const
 {
     const Theme& t = currentTheme();
-    finding().setTone(ElidedText::Tone::Quiet);
-    if (!m_data) {
-        finding().setText({});
-        m_legend->setEntries({});
-        return m_plot->setNothing({});
-    }
     const auto& operations = m_data->step.operations;
-    const bool bus = showsBusRate();
-    const auto membersOf = [this](const JoinedOperation& operation) {
-        const auto index = static_cast<std::size_t>(std::max(0, operation.group.value));
-        return index < m_info.groups.size() ? m_info.groups[index].ranks.size() : operation.members.size();
-    };
-    XyContent content;
     std::map<std::string, std::size_t> marks;
     const bool repeated = receivesRepeatSends(operations, &JoinedOperation::operation);
     const std::size_t every = operations.size() / kMostOperations + 1;
-    double best = 0;
-    double bestBytes = 0;
+    Best best;
     for (std::size_t i = 0; i < operations.size(); i += every) {
         const JoinedOperation& operation = operations[i];
         if (repeated && operation.operation == CollectiveOp::Receive) continue;
         const auto rate = busRate(m_info, operation);
         if (!rate) continue;
-        const double factor = bus ? 1 : 1 / busBandwidthFactor(operation.operation, membersOf(operation));
+        const double factor = showsBusRate() ? 1 : 1 / busBandwidthFactor(operation.operation, membersOf(operation));
         const std::string group = groupName(m_info, operation.group);
         const std::size_t mark = marks.try_emplace(group, marks.size() % std::size(kMarks)).first->second;
         XyPoint point;
@@ -111,31 +105,39 @@ void BandwidthCard::fill()
         point.colour = t.communication;
         point.mark = kMarks[mark].first;
         point.id = static_cast<int>(i);
-        if (*rate > best) {
-            best = *rate;
-            bestBytes = point.x;
-        }
+        if (*rate > best.rate) best = {*rate, point.x};
         content.points.push_back(std::move(point));
     }
-    std::vector<PlotLegend::Entry> legend;
     for (const auto& [group, mark] : marks)
         legend.push_back({PlotLegend::Mark::Area, t.communication,
                           QString::fromUtf8(kMarks[mark].second) + QLatin1Char(' ') + QString::fromStdString(group)});
+    return best;
+}
+
+void BandwidthCard::addCurves(XyContent& content, std::vector<PlotLegend::Entry>& legend) const
+{
+    const Theme& t = currentTheme();
     for (const ModelCurve& curve : m_data->curves) {
         XyLine line;
         line.pen = QPen(t.prediction, 1.6, Qt::CustomDashLine);
         line.pen.setDashPattern({4, 3});
         for (const auto& [bytes, rate] : curve.points)
-            line.points.emplace_back(bytes, bus ? rate : rate / busBandwidthFactor(curve.operation, curve.members));
+            line.points.emplace_back(bytes,
+                                     showsBusRate() ? rate : rate / busBandwidthFactor(curve.operation, curve.members));
         content.lines.push_back(std::move(line));
     }
-    if (!m_data->curves.empty()) {
-        const ModelCurve& first = m_data->curves.front();
-        legend.push_back({PlotLegend::Mark::Dashed, t.prediction,
-                          m_data->curves.size() == 1 ? tr("cost model, %1").arg(kindName(first.operation, first.group))
-                                                     : tr("cost model")});
-    }
-    // The wall is the quicker of the links in use; the slower one is a line below it.
+    if (m_data->curves.empty()) return;
+    const ModelCurve& first = m_data->curves.front();
+    legend.push_back({PlotLegend::Mark::Dashed, t.prediction,
+                      m_data->curves.size() == 1 ? tr("cost model, %1").arg(kindName(first.operation, first.group))
+                                                 : tr("cost model")});
+}
+
+/// The wall is the quicker of the links in use; the slower one is a line below it. Returns the wall's rate; 0: none.
+double BandwidthCard::addLinks(XyContent& content, std::vector<PlotLegend::Entry>& legend, double left,
+                               double right) const
+{
+    const Theme& t = currentTheme();
     double wall = 0, lower = 0; // [bytes/s]; 0: none
     QString wallName, lowerName;
     if (m_data->groupsInside && m_data->insideNode) {
@@ -153,11 +155,6 @@ void BandwidthCard::fill()
             std::swap(wall, lower);
             std::swap(wallName, lowerName);
         }
-    }
-    double left = 1e300, right = 0;
-    for (const XyPoint& point : content.points) {
-        left = std::min(left, point.x);
-        right = std::max(right, point.x);
     }
     if (m_data->linkGuessed && wall > 0) {
         // A guess is no wall: a dashed line with its name.
@@ -181,47 +178,68 @@ void BandwidthCard::fill()
         label.colour = Qt::transparent;
         content.points.push_back(std::move(label));
     }
-    const auto bytesText = [unit = m_unit](double v) { return formatBytes(v, unit); };
-    XyAxis x{tr("payload of one operation"), true, bytesText, {}};
+    return wall;
+}
+
+QString BandwidthCard::tipOf(int id) const
+{
+    const JoinedOperation& operation = m_data->step.operations[static_cast<std::size_t>(id)];
+    const auto rate = busRate(m_info, operation);
+    return tr("%1, %2 ranks\n%3 in %4 = %5 bus bandwidth\nskew of arrivals %6 · click to look at its hops, double "
+              "click for the timeline")
+        .arg(kindName(operation.operation, groupName(m_info, operation.group)))
+        .arg(membersOf(operation))
+        .arg(operation.payloadBytes ? formatBytes(static_cast<double>(*operation.payloadBytes), m_unit)
+                                    : QString(kDash),
+             formatDuration(operation.transfer(), 3), rate ? formatRate(*rate, QStringLiteral("B/s")) : QString(kDash),
+             formatDuration(operation.skew(), 3));
+}
+
+void BandwidthCard::fill()
+{
+    finding().setTone(ElidedText::Tone::Quiet);
+    if (!m_data) {
+        finding().setText({});
+        m_legend->setEntries({});
+        return m_plot->setNothing({});
+    }
+    XyContent content;
+    std::vector<PlotLegend::Entry> legend;
+    const Best best = addOperations(content, legend);
+    addCurves(content, legend);
+    double left = 1e300, right = 0;
+    for (const XyPoint& point : content.points) {
+        left = std::min(left, point.x);
+        right = std::max(right, point.x);
+    }
+    const double wall = addLinks(content, legend, left, right);
+    const QString step = stepName(m_data->step.window);
+    if (content.points.empty()) {
+        const auto operations = static_cast<qint64>(m_data->step.operations.size());
+        m_legend->setEntries({});
+        m_plot->setNothing(operations == 0 ? QString() : noRatesText(m_data->rates));
+        return finding().setText(tr("%1 operations in %2").arg(formatCount(operations), step));
+    }
+    XyAxis x{tr("payload of one operation"), true, [unit = m_unit](double v) { return formatBytes(v, unit); }, {}};
     if (right > 0) {
         const double room = right > left * 4 ? std::pow(right / left, 0.05) : 2.0;
         x.range = {left / room, right * room};
     }
-    XyAxis y{bus ? tr("bus bandwidth [B/s]") : tr("algorithm bandwidth [B/s]"),
+    XyAxis y{showsBusRate() ? tr("bus bandwidth [B/s]") : tr("algorithm bandwidth [B/s]"),
              true,
              [](double v) { return formatRate(v, QString()); },
              {}};
-    m_plot->setToolTips([this, membersOf](int id) {
-        const JoinedOperation& operation = m_data->step.operations[static_cast<std::size_t>(id)];
-        const auto rate = busRate(m_info, operation);
-        return tr("%1, %2 ranks\n%3 in %4 = %5 bus bandwidth\nskew of arrivals %6 · click to look at its hops, double "
-                  "click for the timeline")
-            .arg(kindName(operation.operation, groupName(m_info, operation.group)))
-            .arg(membersOf(operation))
-            .arg(operation.payloadBytes ? formatBytes(static_cast<double>(*operation.payloadBytes), m_unit)
-                                        : QString(kDash),
-                 formatDuration(operation.transfer(), 3),
-                 rate ? formatRate(*rate, QStringLiteral("B/s")) : QString(kDash), formatDuration(operation.skew(), 3));
-    });
-    const bool nothing = content.points.empty();
-    if (nothing) {
-        m_legend->setEntries({});
-        m_plot->setNothing(operations.empty() ? QString() : noRatesText(m_data->rates));
-        return finding().setText(
-            tr("%1 operations in %2")
-                .arg(formatCount(static_cast<qint64>(operations.size())), stepName(m_data->step.window)));
-    }
+    m_plot->setToolTips([this](int id) { return tipOf(id); });
     m_plot->setContent(std::move(x), std::move(y), std::move(content));
     m_legend->setEntries(std::move(legend));
+    const QString bytes = formatBytes(best.bytes, m_unit);
     if (wall > 0) {
-        const double share = best / wall;
-        finding().setText(tr("at best %1 of the link's rate, at %2, %3")
-                              .arg(formatPercent(share, share < 0.1 ? 1 : 0), formatBytes(bestBytes, m_unit),
-                                   stepName(m_data->step.window)));
+        const double share = best.rate / wall;
+        finding().setText(
+            tr("at best %1 of the link's rate, at %2, %3").arg(formatPercent(share, share < 0.1 ? 1 : 0), bytes, step));
     } else {
         finding().setText(tr("at best %1 at %2, %3; the link's limit is not known")
-                              .arg(formatRate(best, QStringLiteral("B/s")), formatBytes(bestBytes, m_unit),
-                                   stepName(m_data->step.window)));
+                              .arg(formatRate(best.rate, QStringLiteral("B/s")), bytes, step));
     }
 }
 

@@ -13,6 +13,7 @@ class QToolButton;
 namespace fourwalls::views {
 
 class XyPlot;
+struct XyContent;
 
 class BandwidthCard : public PlotCard {
     Q_OBJECT
@@ -29,7 +30,16 @@ signals:
     void operationActivated(int operation);
 
 private:
+    /// The operation with the highest bus bandwidth.
+    struct Best {
+        double rate = 0, bytes = 0;
+    };
     void fill();
+    Best addOperations(XyContent& content, std::vector<PlotLegend::Entry>& legend) const;
+    void addCurves(XyContent& content, std::vector<PlotLegend::Entry>& legend) const;
+    double addLinks(XyContent& content, std::vector<PlotLegend::Entry>& legend, double left, double right) const;
+    QString tipOf(int id) const;
+    std::size_t membersOf(const JoinedOperation& operation) const;
 
     XyPlot* m_plot;
     PlotLegend* m_legend;

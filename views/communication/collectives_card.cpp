@@ -97,159 +97,193 @@ void CollectivesCard::retranslate()
     m_table->setAccessibleName(tr("Collectives by kind and group"));
 }
 
+namespace {
+
+QColor hiddenColour()
+{
+    QColor hidden = currentTheme().communication;
+    hidden.setAlphaF(0.42F);
+    return hidden;
+}
+
+/// hasPrediction: with a column for it.
+std::vector<CellColumn> collectiveColumns(const QString& step, bool hasPrediction)
+{
+    std::vector<CellColumn> columns{
+        {CollectivesCard::tr("operation"), {}, false, 250},
+        {CollectivesCard::tr("ranks"), CollectivesCard::tr("Groups × members of each"), true, 60},
+        {CollectivesCard::tr("count"),
+         CollectivesCard::tr("Operations in %1, each counted once for all its members").arg(step), true, 64},
+        {CollectivesCard::tr("payload"), CollectivesCard::tr("The buffers handed to the operations, added up"), true,
+         80},
+        {CollectivesCard::tr("wire"),
+         CollectivesCard::tr(
+             "What the busiest member really sends, added up: for a ring all-reduce 2(n−1)/n of the buffer"),
+         true, 80},
+        {CollectivesCard::tr("transfer"),
+         CollectivesCard::tr(
+             "Last arrival to end, added up over operations; where ranks are missing, with the waiting"),
+         true, 80},
+        {CollectivesCard::tr("wait"),
+         CollectivesCard::tr(
+             "Own arrival to last arrival, added up over members; of a receive: until its sender sends, which is the "
+             "pipeline's bubble"),
+         true, 80},
+        {CollectivesCard::tr("algbw"), CollectivesCard::tr("Payload / transfer time"), true, 86},
+        {CollectivesCard::tr("busbw"),
+         CollectivesCard::tr(
+             "algbw × 2(n−1)/n for all-reduce, (n−1)/n for all-gather and reduce-scatter: comparable with the link's "
+             "rate"),
+         true, 86},
+        {CollectivesCard::tr("hidden"),
+         CollectivesCard::tr("Share of the transfers in %1 during which the rank computed").arg(step), true, 68},
+        {CollectivesCard::tr("time in %1, all ranks").arg(step),
+         CollectivesCard::tr("Transfer and waiting added up over ranks; the longest bar is the kind that takes most"),
+         false, 0}};
+    if (hasPrediction)
+        columns.insert(
+            columns.begin() + 7,
+            {CollectivesCard::tr("predicted"),
+             CollectivesCard::tr("Transfer per operation as the cost model predicts it, beside the recorded one"), true,
+             118});
+    return columns;
+}
+
+CellValue predictedTransfer(const CollectiveRow& row, const std::vector<CollectiveRow>& predicted)
+{
+    CellValue cell{.text = QString(kDash), .exact = -1.0, .ink = currentTheme().prediction};
+    for (const CollectiveRow& other : predicted)
+        if (other.operation == row.operation && other.group == row.group && other.count > 0 && row.count > 0) {
+            const Duration each{other.time.ns / other.count}, own{row.time.ns / row.count};
+            cell.text = QStringLiteral("%1 / %2").arg(formatDuration(each, 3), formatDuration(own, 3));
+            cell.exact = static_cast<qlonglong>(each.ns);
+        }
+    return cell;
+}
+
+/// The share that computation hides, and the bar of its time in the step. longest: of the longest bar [ns].
+std::pair<CellValue, CellValue> timeInStep(const CollectiveRow& row, double longest)
+{
+    CellValue share{.text = QString(kDash), .exact = -1.0}, bar;
+    if (row.inStep && row.inStep->time().ns > 0 && longest > 0) {
+        if (const std::optional<double> hiddenShare = row.inStep->hiddenShare()) {
+            share.text = formatPercent(*hiddenShare, 0);
+            share.exact = *hiddenShare;
+        }
+        const auto piece = [&](Duration part) { return static_cast<double>(part.ns) / longest; };
+        bar.exact = static_cast<qlonglong>(row.inStep->time().ns);
+        bar.pieces = {{piece(row.inStep->exposedTransfer), currentTheme().communication},
+                      {piece(row.inStep->transfer - row.inStep->exposedTransfer), hiddenColour()},
+                      {piece(row.inStep->wait), {}}};
+        const QString toolTip =
+            row.timing == CollectiveTiming::WaitAndTransfer
+                ? CollectivesCard::tr("wait and transfer together: exposed %1, hidden %2")
+                : CollectivesCard::tr(
+                      "exposed transfer %1, hidden transfer %2, waiting %3 (%4 of it while nothing was computed)");
+        bar.toolTip =
+            row.timing == CollectiveTiming::WaitAndTransfer
+                ? toolTip.arg(formatDuration(row.inStep->exposedTransfer, 3),
+                              formatDuration(row.inStep->transfer - row.inStep->exposedTransfer, 3))
+                : toolTip.arg(formatDuration(row.inStep->exposedTransfer, 3),
+                              formatDuration(row.inStep->transfer - row.inStep->exposedTransfer, 3),
+                              formatDuration(row.inStep->wait, 3), formatDuration(row.inStep->exposedWait, 3));
+    }
+    return {std::move(share), std::move(bar)};
+}
+
+/// predicted: the same kinds in a prediction; null: there is no such column.
+std::vector<CellValue> cellsOf(const CollectiveRow& row, const std::vector<CollectiveRow>* predicted, double longest,
+                               ByteUnit unit)
+{
+    const auto bytes = [&](std::optional<std::int64_t> value) {
+        return CellValue{.text = value ? formatBytes(static_cast<double>(*value), unit) : QString(kDash),
+                         .exact = static_cast<qlonglong>(value.value_or(-1))};
+    };
+    const auto time = [&](Duration value) {
+        return CellValue{.text = formatDuration(value, 3), .exact = static_cast<qlonglong>(value.ns)};
+    };
+    const auto rate = [&](const std::optional<double>& value) {
+        return CellValue{.text = value ? formatRate(*value, QStringLiteral("B/s")) : QString(kDash),
+                         .exact = value ? QVariant(*value) : QVariant(-1.0)};
+    };
+    std::vector<CellValue> cells;
+    cells.push_back({.text = kindName(row.operation, row.group, row.timing),
+                     .colour = currentTheme().communication,
+                     .toolTip = row.raw});
+    cells.push_back({.text = row.members > 0 ? groupShape(row.groups, row.members) : QString(kDash),
+                     .exact = static_cast<qlonglong>(row.members)});
+    cells.push_back({.text = formatCount(row.count), .exact = static_cast<qlonglong>(row.count)});
+    cells.push_back(bytes(row.payloadBytes));
+    cells.push_back(bytes(row.wireBytes));
+    const CellValue unknown{.text = QString(kDash), .exact = -1};
+    cells.push_back(row.timing != CollectiveTiming::RequestsOnly ? time(row.time) : unknown);
+    cells.push_back(row.timing == CollectiveTiming::Separated ? time(row.wait) : unknown);
+    if (predicted) cells.push_back(predictedTransfer(row, *predicted));
+    cells.push_back(rate(row.algorithmBytesPerSecond));
+    cells.push_back(rate(row.busBytesPerSecond));
+    if (!row.algorithmBytesPerSecond && row.operation == CollectiveOp::Receive && row.time.ns > 0)
+        for (std::size_t i = cells.size() - 2; i < cells.size(); ++i)
+            cells[i].toolTip =
+                CollectivesCard::tr("A receive is timed from when its receiver asks, often while the message is under "
+                                    "way: what is left says nothing of the link. The rate is that of its send.");
+    auto [share, bar] = timeInStep(row, longest);
+    cells.push_back(std::move(share));
+    cells.push_back(std::move(bar));
+    return cells;
+}
+
+/// The kind that takes most; null without any. Waiting for a neighbour in the pipeline is its bubble, not the
+/// network's fault.
+const KindOfStep* largestKind(const std::vector<KindOfStep>& kinds)
+{
+    const KindOfStep* largest = nullptr;
+    for (const KindOfStep& kind : kinds) {
+        if (kind.operation == CollectiveOp::Send || kind.operation == CollectiveOp::Receive) continue;
+        if (kind.time().ns > 0 && (!largest || kind.time() > largest->time())) largest = &kind;
+    }
+    return largest;
+}
+
+QString collectivesFinding(const CommunicationData& facts)
+{
+    QStringList sentences;
+    if (const KindOfStep* const largest = largestKind(facts.step.kinds))
+        sentences << CollectivesCard::tr("of the collectives, %1 takes most")
+                         .arg(kindName(largest->operation, largest->group));
+    if (const std::optional<double> hiddenShare = facts.step.hiddenShare())
+        sentences << (facts.step.holdsWaiting()
+                          ? CollectivesCard::tr("computation hides %1 of the communication in %2, waiting included")
+                          : CollectivesCard::tr("computation hides %1 of the transfers in %2"))
+                         .arg(formatPercent(*hiddenShare), stepName(facts.step.window));
+    QString text = sentences.join(QStringLiteral(" · "));
+    if (sentences.isEmpty() && !facts.rows.empty()) text = noRatesText(facts.rates).section(QLatin1Char('\n'), 0, 0);
+    if (facts.step.limited)
+        text += CollectivesCard::tr(" · only the first %1 records were read").arg(formatCount(kMostOperationsAnalysed));
+    return text;
+}
+
+} // namespace
+
 void CollectivesCard::present(const CommunicationData* facts, const std::vector<CollectiveRow>* predicted,
                               ByteUnit unit)
 {
-    const Theme& t = currentTheme();
-    QColor hidden = t.communication;
-    hidden.setAlphaF(0.42F);
     const bool together = facts && facts->step.holdsWaiting();
     m_legend->setEntries(
-        {{PlotLegend::Mark::Area, t.communication,
+        {{PlotLegend::Mark::Area, currentTheme().communication,
           together ? tr("exposed (wait + transfer where they cannot be told apart)") : tr("exposed transfer")},
-         {PlotLegend::Mark::Area, hidden, tr("hidden behind computation")},
+         {PlotLegend::Mark::Area, hiddenColour(), tr("hidden behind computation")},
          {PlotLegend::Mark::Hatch, {}, tr("waiting for others")}});
     if (!facts) {
         finding().setText({});
         return m_table->setContent({}, {});
     }
-    const QString step = stepName(facts->step.window);
-    std::vector<CellColumn> columns{
-        {tr("operation"), {}, false, 250},
-        {tr("ranks"), tr("Groups × members of each"), true, 60},
-        {tr("count"), tr("Operations in %1, each counted once for all its members").arg(step), true, 64},
-        {tr("payload"), tr("The buffers handed to the operations, added up"), true, 80},
-        {tr("wire"), tr("What the busiest member really sends, added up: for a ring all-reduce 2(n−1)/n of the buffer"),
-         true, 80, true},
-        {tr("transfer"), tr("Last arrival to end, added up over operations; where ranks are missing, with the waiting"),
-         true, 80},
-        {tr("wait"),
-         tr("Own arrival to last arrival, added up over members; of a receive: until its sender sends, which is the "
-            "pipeline's bubble"),
-         true, 80},
-        {tr("algbw"), tr("Payload / transfer time"), true, 86, true},
-        {tr("busbw"),
-         tr("algbw × 2(n−1)/n for all-reduce, (n−1)/n for all-gather and reduce-scatter: comparable with the link's "
-            "rate"),
-         true, 86},
-        {tr("hidden"), tr("Share of the transfers in %1 during which the rank computed").arg(step), true, 68},
-        {tr("time, %1").arg(words(facts->ranks)),
-         tr("Transfer and waiting in %1, added up over those ranks; the longest bar is the kind that takes most")
-             .arg(step),
-         false, 0}};
-    const bool ghost = predicted && !predicted->empty();
-    if (ghost)
-        columns.insert(columns.begin() + 7,
-                       {tr("predicted"),
-                        tr("Transfer per operation as the cost model predicts it, beside the recorded one"), true,
-                        118});
-
+    if (predicted && predicted->empty()) predicted = nullptr;
     double longest = 0;
-    const KindOfStep* largest = nullptr;
-    for (const KindOfStep& kind : facts->step.kinds) {
-        longest = std::max(longest, static_cast<double>(kind.time().ns));
-        // Waiting for a neighbour in the pipeline is its bubble, not the network's fault.
-        if (kind.operation == CollectiveOp::Send || kind.operation == CollectiveOp::Receive) continue;
-        if (kind.time().ns <= 0) continue;
-        if (!largest || kind.time() > largest->time()) largest = &kind;
-    }
+    for (const KindOfStep& kind : facts->step.kinds) longest = std::max(longest, static_cast<double>(kind.time().ns));
     std::vector<std::vector<CellValue>> rows;
-    for (const CollectiveRow& row : facts->rows) {
-        const auto bytes = [&](std::optional<std::int64_t> value) {
-            return CellValue{value ? formatBytes(static_cast<double>(*value), unit) : QString(kDash),
-                             static_cast<qlonglong>(value.value_or(-1)),
-                             {},
-                             {},
-                             {},
-                             {},
-                             {}};
-        };
-        const auto time = [&](Duration value) {
-            return CellValue{formatDuration(value, 3), static_cast<qlonglong>(value.ns), {}, {}, {}, {}, {}};
-        };
-        const auto rate = [&](const std::optional<double>& value) {
-            return CellValue{value ? formatRate(*value, QStringLiteral("B/s")) : QString(kDash),
-                             value ? QVariant(*value) : QVariant(-1.0),
-                             {},
-                             {},
-                             {},
-                             {},
-                             {}};
-        };
-        std::vector<CellValue> cells;
-        cells.push_back({kindName(row.operation, row.group, row.timing), {}, {}, t.communication, {}, row.raw, {}});
-        cells.push_back({row.members > 0 ? groupShape(row.groups, row.members) : QString(kDash),
-                         static_cast<qlonglong>(row.members),
-                         {},
-                         {},
-                         {},
-                         {},
-                         {}});
-        cells.push_back({formatCount(row.count), static_cast<qlonglong>(row.count), {}, {}, {}, {}, {}});
-        cells.push_back(bytes(row.payloadBytes));
-        cells.push_back(bytes(row.wireBytes));
-        const CellValue unknown{QString(kDash), -1, {}, {}, {}, {}, {}};
-        cells.push_back(row.timing != CollectiveTiming::RequestsOnly ? time(row.time) : unknown);
-        cells.push_back(row.timing == CollectiveTiming::Separated ? time(row.wait) : unknown);
-        if (ghost) {
-            CellValue cell{QString(kDash), -1.0, {}, {}, t.prediction, {}, {}};
-            for (const CollectiveRow& other : *predicted)
-                if (other.operation == row.operation && other.group == row.group && other.count > 0 && row.count > 0) {
-                    const Duration each{other.time.ns / other.count}, own{row.time.ns / row.count};
-                    cell.text = QStringLiteral("%1 / %2").arg(formatDuration(each, 3), formatDuration(own, 3));
-                    cell.exact = static_cast<qlonglong>(each.ns);
-                }
-            cells.push_back(std::move(cell));
-        }
-        cells.push_back(rate(row.algorithmBytesPerSecond));
-        cells.push_back(rate(row.busBytesPerSecond));
-        if (!row.algorithmBytesPerSecond && row.operation == CollectiveOp::Receive && row.time.ns > 0)
-            for (std::size_t i = cells.size() - 2; i < cells.size(); ++i)
-                cells[i].toolTip =
-                    tr("A receive is timed from when its receiver asks, often while the message is under "
-                       "way: what is left says nothing of the link. The rate is that of its send.");
-        CellValue share{QString(kDash), -1.0, {}, {}, {}, {}, {}}, bar;
-        if (row.inStep && row.inStep->time().ns > 0 && longest > 0) {
-            if (const std::optional<double> hiddenShare = row.inStep->hiddenShare()) {
-                share.text = formatPercent(*hiddenShare, 0);
-                share.exact = *hiddenShare;
-            }
-            const auto piece = [&](Duration part) { return static_cast<double>(part.ns) / longest; };
-            bar.exact = static_cast<qlonglong>(row.inStep->time().ns);
-            bar.pieces = {{piece(row.inStep->exposedTransfer), t.communication},
-                          {piece(row.inStep->transfer - row.inStep->exposedTransfer), hidden},
-                          {piece(row.inStep->wait), {}}};
-            const QString toolTip =
-                row.timing == CollectiveTiming::WaitAndTransfer
-                    ? tr("wait and transfer together: exposed %1, hidden %2")
-                    : tr("exposed transfer %1, hidden transfer %2, waiting %3 (%4 of it while nothing was computed)");
-            bar.toolTip =
-                row.timing == CollectiveTiming::WaitAndTransfer
-                    ? toolTip.arg(formatDuration(row.inStep->exposedTransfer, 3),
-                                  formatDuration(row.inStep->transfer - row.inStep->exposedTransfer, 3))
-                    : toolTip.arg(formatDuration(row.inStep->exposedTransfer, 3),
-                                  formatDuration(row.inStep->transfer - row.inStep->exposedTransfer, 3),
-                                  formatDuration(row.inStep->wait, 3), formatDuration(row.inStep->exposedWait, 3));
-        }
-        cells.push_back(std::move(share));
-        cells.push_back(std::move(bar));
-        rows.push_back(std::move(cells));
-    }
-    m_table->setContent(std::move(columns), std::move(rows));
-    QString text;
-    QStringList sentences;
-    if (largest) sentences << tr("of the collectives, %1 takes most").arg(kindName(largest->operation, largest->group));
-    if (const std::optional<double> hiddenShare = facts->step.hiddenShare())
-        sentences << (together ? tr("computation hides %1 of the communication in %2, waiting included")
-                               : tr("computation hides %1 of the transfers in %2"))
-                         .arg(formatPercent(*hiddenShare), step);
-    if (!sentences.isEmpty())
-        text = sentences.join(QStringLiteral(" · "));
-    else if (!facts->rows.empty())
-        text = noRatesText(facts->rates).section(QLatin1Char('\n'), 0, 0);
-    if (facts->step.limited)
-        text += tr(" · only the first %1 records were read").arg(formatCount(kMostOperationsAnalysed));
-    finding().setText(text);
+    for (const CollectiveRow& row : facts->rows) rows.push_back(cellsOf(row, predicted, longest, unit));
+    m_table->setContent(collectiveColumns(stepName(facts->step.window), predicted != nullptr), std::move(rows));
+    finding().setText(collectivesFinding(*facts));
 }
 
 } // namespace fourwalls::views

@@ -145,13 +145,19 @@ void HopPlot::paintEvent(QPaintEvent*)
                 : tr("Choose an operation to see its hops."));
         return;
     }
+    const int round = std::min(static_cast<int>(m_position), m_schedule->rounds - 1);
+    paintMembers(painter);
+    paintMessages(painter, round);
+    paintRound(painter, round);
+}
+
+void HopPlot::paintMembers(QPainter& painter)
+{
+    const Theme& t = currentTheme();
     const HopSchedule& schedule = *m_schedule;
     const auto n = static_cast<int>(schedule.members.size());
-    const int round = std::min(static_cast<int>(m_position), schedule.rounds - 1);
-    const double progress = std::clamp(m_position - round, 0.0, 1.0);
     const auto held = schedule.contributions(static_cast<int>(m_position));
-
-    // All ways that the algorithm uses, faintly; the round's messages on top.
+    // All ways that the algorithm uses, faintly; the members on top.
     painter.setPen(QPen(t.line, 1));
     for (const ScheduledHop& hop : schedule.hops) painter.drawLine(placeOf(hop.from), placeOf(hop.to));
     for (int member = 0; member < n; ++member) {
@@ -165,6 +171,14 @@ void HopPlot::paintEvent(QPaintEvent*)
                          QString::number(schedule.members[static_cast<std::size_t>(member)].value));
         if (n <= kMostBuffers) paintBuffer(painter, member, held[static_cast<std::size_t>(member)]);
     }
+}
+
+void HopPlot::paintMessages(QPainter& painter, int round)
+{
+    const Theme& t = currentTheme();
+    const HopSchedule& schedule = *m_schedule;
+    const auto n = static_cast<int>(schedule.members.size());
+    const double progress = std::clamp(m_position - round, 0.0, 1.0);
     int inRound = 0;
     for (const ScheduledHop& hop : schedule.hops) inRound += hop.round == round ? 1 : 0;
     for (const ScheduledHop& hop : schedule.hops) {
@@ -194,7 +208,14 @@ void HopPlot::paintEvent(QPaintEvent*)
             painter.drawText(packet, Qt::AlignCenter, label);
         }
     }
-    // The round and its times in the middle.
+}
+
+/// The round and its times in the middle.
+void HopPlot::paintRound(QPainter& painter, int round)
+{
+    const Theme& t = currentTheme();
+    const HopSchedule& schedule = *m_schedule;
+    const auto n = static_cast<int>(schedule.members.size());
     double bytes = 0;
     Duration shortest{INT64_MAX}, longest;
     bool timed = false, reduce = false;

@@ -43,6 +43,9 @@ protected:
 private:
     QPointF placeOf(int member) const;
     void paintBuffer(QPainter& painter, int member, const std::vector<std::uint64_t>& parts) const;
+    void paintMembers(QPainter& painter);
+    void paintMessages(QPainter& painter, int round);
+    void paintRound(QPainter& painter, int round);
 
     std::shared_ptr<const HopSchedule> m_schedule;
     ByteUnit m_unit = ByteUnit::GB;

@@ -180,11 +180,20 @@ void MatrixPlot::paintEvent(QPaintEvent*)
         painter.drawRect(QRectF(box.left() + m_hover.second * cell, box.top() + m_hover.first * cell, cell, cell)
                              .adjusted(0, 0, -1, -1));
     }
-    // Numbers of ranks, as many as have room.
+    paintNames(painter, box);
+    paintLegend(painter, box);
+}
+
+/// Numbers of ranks, as many as have room, and what rows and columns are.
+void MatrixPlot::paintNames(QPainter& painter, const QRectF& box) const
+{
+    const auto n = static_cast<int>(m_names.size());
+    const double cell = box.width() / n;
+    const QFontMetricsF metrics(painter.font());
     const int step =
         std::max(1, static_cast<int>(std::ceil(
                         std::max(16.0, metrics.horizontalAdvance(QString::number(m_names.back())) + 6) / cell)));
-    painter.setPen(t.secondaryText);
+    painter.setPen(currentTheme().secondaryText);
     for (int i = 0; i < n; i += step) {
         const QString name = QString::number(m_names[static_cast<std::size_t>(i)]);
         painter.drawText(QRectF(box.left() + i * cell, box.top() - 16, std::max(cell, 26.0), 14),
@@ -198,17 +207,20 @@ void MatrixPlot::paintEvent(QPaintEvent*)
     painter.rotate(-90);
     painter.drawText(QRectF(0, 0, box.height(), 14), Qt::AlignLeft | Qt::AlignVCenter, m_rows);
     painter.restore();
-    // What the colours mean: the largest and steps below it.
-    if (m_largest > 0) {
-        double y = box.top();
-        for (const double share : {1.0, 0.3, 0.1, 0.03, 0.01}) {
-            if (y + 18 > box.bottom()) break;
-            painter.fillRect(QRectF(box.right() + 12, y + 2, 12, 12), colourOf(m_largest * share));
-            painter.setPen(t.secondaryText);
-            painter.drawText(QRectF(box.right() + 29, y, 60, 16), Qt::AlignLeft | Qt::AlignVCenter,
-                             m_text ? m_text(m_largest * share) : QString());
-            y += 18;
-        }
+}
+
+/// What the colours mean: the largest and steps below it.
+void MatrixPlot::paintLegend(QPainter& painter, const QRectF& box) const
+{
+    if (m_largest <= 0) return;
+    double y = box.top();
+    for (const double share : {1.0, 0.3, 0.1, 0.03, 0.01}) {
+        if (y + 18 > box.bottom()) break;
+        painter.fillRect(QRectF(box.right() + 12, y + 2, 12, 12), colourOf(m_largest * share));
+        painter.setPen(currentTheme().secondaryText);
+        painter.drawText(QRectF(box.right() + 29, y, 60, 16), Qt::AlignLeft | Qt::AlignVCenter,
+                         m_text ? m_text(m_largest * share) : QString());
+        y += 18;
     }
 }
 

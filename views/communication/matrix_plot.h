@@ -39,6 +39,8 @@ protected:
 private:
     QRectF square() const;
     void paintFine(QPainter& painter, const QRectF& box) const; ///< cells smaller than pixels
+    void paintNames(QPainter& painter, const QRectF& box) const;
+    void paintLegend(QPainter& painter, const QRectF& box) const;
     QColor colourOf(double value) const;
 
     std::vector<int> m_names;

@@ -14,6 +14,7 @@ class QSortFilterProxyModel;
 class QStackedWidget;
 class QTableView;
 class QLabel;
+class QLayout;
 class QTimer;
 
 namespace fourwalls::views {
@@ -68,6 +69,10 @@ private:
     };
 
     void build();
+    void buildEmpty();
+    void buildSide(std::size_t side);
+    QLayout* buildTables();
+    void buildActions();
     void retranslate();
     void nameColours(); ///< of the memory curves, in this theme
     void watch(TraceSession* trace);

@@ -48,6 +48,33 @@ void CompareView::build()
     outer->setContentsMargins(kGap, kGap, kGap, kGap);
     outer->addWidget(m_pages);
 
+    buildEmpty();
+    m_content = new QWidget(m_pages);
+    auto* column = new QVBoxLayout(m_content);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(kGap);
+    m_strip = new FigureStrip(m_content);
+    column->addWidget(m_strip);
+    for (std::size_t i = 0; i < m_sides.size(); ++i) {
+        buildSide(i);
+        column->addWidget(m_sides[i].card, 4);
+    }
+    m_other = new QPushButton(m_sides[1].card);
+    m_sides[1].card->addControl(m_other);
+    connect(&m_axis, &Selection::rangeChanged, this, &CompareView::showRange);
+    connect(&m_axis, &Selection::cursorChanged, this, [this] {
+        m_sides[0].canvas->setCursor(m_axis.cursor());
+        m_sides[1].canvas->setCursor(m_axis.cursor() ? std::optional(*m_axis.cursor() + m_offset) : std::nullopt);
+    });
+    column->addLayout(buildTables(), 5);
+    m_pages->addWidget(m_empty);
+    m_pages->addWidget(m_content);
+    setFocusProxy(m_sides[0].canvas);
+    buildActions();
+}
+
+void CompareView::buildEmpty()
+{
     m_empty = new QWidget(m_pages);
     m_emptyText = new QLabel(m_empty);
     m_emptyText->setAlignment(Qt::AlignCenter);
@@ -61,42 +88,33 @@ void CompareView::build()
     middle->addSpacing(10);
     middle->addWidget(m_choose, 0, Qt::AlignHCenter);
     middle->addStretch(3);
+}
 
-    m_content = new QWidget(m_pages);
-    auto* column = new QVBoxLayout(m_content);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(kGap);
-    m_strip = new FigureStrip(m_content);
-    column->addWidget(m_strip);
-    for (std::size_t i = 0; i < m_sides.size(); ++i) {
-        Side& side = m_sides[i];
-        side.card = new PlotCard(m_content);
-        side.source = new TimelineSource(this);
-        side.canvas = new TimelineCanvas(*side.source, side.card);
-        side.canvas->setMemoryShown(false);
-        side.canvas->setMinimumHeight(70);
-        side.card->addContent(side.canvas, 1);
-        column->addWidget(side.card, 4);
-        connect(side.canvas, &TimelineCanvas::rangeChanged, this, [this, i](TimeRange range) {
-            const Duration back = i == 0 ? Duration{} : m_offset;
-            m_axis.setRange({range.begin - back, range.end - back});
-        });
-        connect(side.canvas, &TimelineCanvas::cursorMoved, this, [this, i](std::optional<Instant> at) {
-            if (at && i == 1) at = *at - m_offset;
-            m_axis.setCursor(at);
-        });
-        connect(side.canvas, &TimelineCanvas::painted, this, [this](TimeRange, FrameQuality quality) {
-            reportFrame(m_axis.range(), m_comparison ? quality : FrameQuality::Coarse);
-        });
-    }
-    m_other = new QPushButton(m_sides[1].card);
-    m_sides[1].card->addControl(m_other);
-    connect(&m_axis, &Selection::rangeChanged, this, &CompareView::showRange);
-    connect(&m_axis, &Selection::cursorChanged, this, [this] {
-        m_sides[0].canvas->setCursor(m_axis.cursor());
-        m_sides[1].canvas->setCursor(m_axis.cursor() ? std::optional(*m_axis.cursor() + m_offset) : std::nullopt);
+void CompareView::buildSide(std::size_t i)
+{
+    Side& side = m_sides[i];
+    side.card = new PlotCard(m_content);
+    side.source = new TimelineSource(this);
+    side.canvas = new TimelineCanvas(*side.source, side.card);
+    side.canvas->setMemoryShown(false);
+    side.canvas->setMinimumHeight(70);
+    side.card->addContent(side.canvas, 1);
+    connect(side.canvas, &TimelineCanvas::rangeChanged, this, [this, i](TimeRange range) {
+        const Duration back = i == 0 ? Duration{} : m_offset;
+        m_axis.setRange({range.begin - back, range.end - back});
     });
+    connect(side.canvas, &TimelineCanvas::cursorMoved, this, [this, i](std::optional<Instant> at) {
+        if (at && i == 1) at = *at - m_offset;
+        m_axis.setCursor(at);
+    });
+    connect(side.canvas, &TimelineCanvas::painted, this, [this](TimeRange, FrameQuality quality) {
+        reportFrame(m_axis.range(), m_comparison ? quality : FrameQuality::Coarse);
+    });
+    side.canvas->setFocusPolicy(Qt::StrongFocus);
+}
 
+QLayout* CompareView::buildTables()
+{
     auto* row = new QHBoxLayout;
     row->setSpacing(kGap);
     m_memoryCard = new PlotCard(m_content);
@@ -121,12 +139,11 @@ void CompareView::build()
     row->addWidget(m_memoryCard, 5);
     row->addWidget(m_figureCard, 9);
     row->addWidget(m_layerCard, 9);
-    column->addLayout(row, 5);
+    return row;
+}
 
-    m_pages->addWidget(m_empty);
-    m_pages->addWidget(m_content);
-    setFocusProxy(m_sides[0].canvas);
-
+void CompareView::buildActions()
+{
     const auto request = [this](QWidget* where) { return [this, where] { emit partnerRequested(where); }; };
     connect(m_choose, &QPushButton::clicked, this, request(m_choose));
     connect(m_other, &QPushButton::clicked, this, request(m_other));
@@ -140,7 +157,6 @@ void CompareView::build()
     m_fitAction->setShortcutContext(Qt::WidgetWithChildrenShortcut);
     connect(m_fitAction, &QAction::triggered, this, &CompareView::fitAll);
     addActions({m_chooseAction, m_fitAction});
-    for (TimelineCanvas* canvas : {m_sides[0].canvas, m_sides[1].canvas}) canvas->setFocusPolicy(Qt::StrongFocus);
 }
 
 void CompareView::retranslate()

@@ -39,7 +39,6 @@ public:
     QString title() const override { return tr("Tuning"); }
     bool showsFinalData() const override;
     QString emptyReason() const override;
-    std::vector<PageAction> emptyActions() const override;
     QString tableAsCsv() const override;
     void fitAll() override;
 
@@ -62,7 +61,10 @@ protected:
 private:
     void build();
     void buildActions();
+    void buildPlans(QWidget* parent);
+    void buildTable(QWidget* parent);
     void buildGoodput(QWidget* parent);
+    void connectPlans();
     void retranslate();
     /// The spec whose plans are searched: what the sliders say, else what was recorded.
     std::optional<RunSpec> base() const;

@@ -53,7 +53,27 @@ void TuningView::build()
         row->setChildrenCollapsible(false);
     }
 
-    m_planCard = new PlotCard(top);
+    buildPlans(top);
+    buildTable(top);
+    m_linesCard = new PlotCard(bottom);
+    m_clear = new QPushButton(m_linesCard);
+    m_clear->setFont(fontOf(TextRole::Small));
+    m_clear->hide();
+    m_linesCard->addControl(m_clear);
+    m_lines = new PlanLines(m_linesCard);
+    m_linesCard->addContent(m_lines, 1);
+    buildGoodput(bottom);
+    top->setSizes({900, 560});
+    bottom->setSizes({900, 560});
+    rows->setSizes({560, 380});
+    rows->setStretchFactor(0, 3);
+    rows->setStretchFactor(1, 2);
+    connectPlans();
+}
+
+void TuningView::buildPlans(QWidget* parent)
+{
+    m_planCard = new PlotCard(parent);
     auto* controls = new QWidget(m_planCard);
     auto* row = new QHBoxLayout(controls);
     row->setContentsMargins(0, 0, 0, 0);
@@ -81,8 +101,11 @@ void TuningView::build()
     m_planCard->addContent(m_legend);
     m_scatter = new PlanScatter(m_planCard);
     m_planCard->addContent(m_scatter, 1);
+}
 
-    m_tableCard = new PlotCard(top);
+void TuningView::buildTable(QWidget* parent)
+{
+    m_tableCard = new PlotCard(parent);
     m_table = new QTableView(m_tableCard);
     m_table->setModel(m_model);
     prepareTable(*m_table);
@@ -92,21 +115,10 @@ void TuningView::build()
     m_table->verticalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     m_columns = new ColumnFit(m_table, {{kPlanNames, true}, {}, {}, {0, false, 1}});
     m_tableCard->addContent(m_table, 1);
+}
 
-    m_linesCard = new PlotCard(bottom);
-    m_clear = new QPushButton(m_linesCard);
-    m_clear->setFont(fontOf(TextRole::Small));
-    m_clear->hide();
-    m_linesCard->addControl(m_clear);
-    m_lines = new PlanLines(m_linesCard);
-    m_linesCard->addContent(m_lines, 1);
-    buildGoodput(bottom);
-    top->setSizes({900, 560});
-    bottom->setSizes({900, 560});
-    rows->setSizes({560, 380});
-    rows->setStretchFactor(0, 3);
-    rows->setStretchFactor(1, 2);
-
+void TuningView::connectPlans()
+{
     connect(m_devices, &QSpinBox::valueChanged, this, [this] {
         m_devicesTouched = true;
         showGoodput();
