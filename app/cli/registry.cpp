@@ -17,6 +17,7 @@ std::vector<std::unique_ptr<Verb>> allVerbs()
     verbs.push_back(makeGoodputVerb());
     verbs.push_back(makeClaimsVerb());
     verbs.push_back(makeDiagnoseVerb());
+    verbs.push_back(makeHangVerb());
     verbs.push_back(makeCompareVerb());
     verbs.push_back(makeCheckVerb());
     verbs.push_back(makeStepsVerb());

@@ -17,6 +17,7 @@ std::unique_ptr<Verb> makeCalibrateVerb();
 std::unique_ptr<Verb> makeGoodputVerb();
 std::unique_ptr<Verb> makeClaimsVerb();
 std::unique_ptr<Verb> makeDiagnoseVerb();
+std::unique_ptr<Verb> makeHangVerb();
 std::unique_ptr<Verb> makeCompareVerb();
 std::unique_ptr<Verb> makeCheckVerb();
 std::unique_ptr<Verb> makeStepsVerb();

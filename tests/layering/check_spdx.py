@@ -16,7 +16,9 @@ from tracked_files import tracked_files
 GPL_FOLDERS = ("views/", "app/gui/", "tests/views/", "tests/app/gui/")
 EITHER_FOLDERS = ("tests/bench/", "tests/slow/")
 # Formats that cannot carry a comment, files that tools rewrite, and data.
-EXEMPT_SUFFIXES = {".json", ".png", ".ts", ".fourwalls", ".txt", ".csv", ".bin", ".sqlite", ".gz", ".z", ".pickle", ".tar"}
+EXEMPT_SUFFIXES = {".json", ".png", ".ts", ".fourwalls", ".txt", ".csv", ".bin", ".sqlite", ".gz", ".z", ".pickle", ".tar",
+                   ".log"}
+EXEMPT_PREFIXES = ("_dump_",)  # of flight recorders
 EXEMPT_NAMES = {"LICENSE", "LICENSE.GPL-3.0"}
 SPDX = re.compile(r"SPDX-License-Identifier: (\S+)")
 
@@ -25,7 +27,8 @@ def check(root):
     problems = []
     for file in tracked_files(root):
         name = file.rsplit("/", 1)[-1]
-        if name in EXEMPT_NAMES or (Path(file).suffix in EXEMPT_SUFFIXES and name != "CMakeLists.txt"):
+        has_none = Path(file).suffix in EXEMPT_SUFFIXES and name != "CMakeLists.txt"
+        if has_none or name in EXEMPT_NAMES or name.startswith(EXEMPT_PREFIXES):
             continue
         head = (root / file).read_bytes()[:400].decode("utf-8", "replace")
         found = SPDX.search(head)

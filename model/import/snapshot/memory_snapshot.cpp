@@ -189,7 +189,12 @@ Result<MemorySnapshot> readMemorySnapshot(const std::string& path, std::stop_tok
     snapshot.entries = std::make_unique<SnapshotEntries>(scratchFolder);
     SnapshotReducer reducer(snapshot);
     const PickleReduce reduce = [&reducer](Pickle& pickle, PickleValue& item) { reducer(pickle, item); };
-    FOURWALLS_TRY_ASSIGN(const Pickle pickle, readPickle(path, reduce, stop, scratchFolder));
+    const Result<Pickle> read = readPickle(path, reduce, stop, scratchFolder);
+    if (!read && read.error().code == ErrorCode::Format)
+        return Error{ErrorCode::Format, "no memory snapshot that can be read: " + read.error().what, path,
+                     "record it again with torch.cuda.memory._dump_snapshot"};
+    if (!read) return read.error();
+    const Pickle& pickle = *read;
     const PickleValue traces = pickle.get(pickle.root(), "device_traces");
     // torch.cuda.memory_snapshot() gives the list of segments alone.
     const bool segmentsOnly = pickle.root().kind == Kind::List && !snapshot.segments.empty();

@@ -68,7 +68,7 @@ public:
         while (m_problem.empty()) {
             if ((++m_steps & 0xffff) == 0 && m_stop.stop_requested()) return "cancelled";
             if (m_stack.size() + m_pickle->m_held + m_pickle->m_places.size() > kMostValues)
-                return "more values than a snapshot can have";
+                return "more values than are read";
             const int opcode = byte();
             if (opcode < 0) return "the file is cut";
             if (opcode == '.') {
@@ -342,7 +342,9 @@ private:
         case 'Q':
         case 0x82:
         case 0x83:
-        case 0x84: fail("it would run code (opcode " + std::to_string(opcode) + "), which snapshots never need"); break;
+        case 0x84:
+            fail("it would run code (opcode " + std::to_string(opcode) + "), which plain values never need");
+            break;
         default: fail("opcode " + std::to_string(opcode) + " at this place"); break;
         }
     }
@@ -462,9 +464,7 @@ Result<Pickle> readPickle(const std::string& path, const PickleReduce& reduce, s
     if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", path, ""};
     if (window.error()) return *window.error();
     FOURWALLS_TRY(pickle.m_memo->status()); // before the problem, which may follow from it
-    if (!problem.empty())
-        return Error{ErrorCode::Format, "no memory snapshot that can be read: " + problem, path,
-                     "record it again with torch.cuda.memory._dump_snapshot"};
+    if (!problem.empty()) return Error{ErrorCode::Format, problem, path, ""};
     pickle.m_memo.reset();
     return pickle;
 }
