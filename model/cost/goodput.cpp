@@ -2,10 +2,10 @@
 // Young, Daly and what they leave of a training.
 #include "model/cost/goodput.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <string>
 
 namespace fourwalls::cost {
@@ -14,9 +14,7 @@ namespace {
 
 Error wrong(const char* field, double value, const char* hint)
 {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%g", value);
-    return {ErrorCode::InvalidArgument, std::string("cannot be ") + text.data(), field, hint};
+    return {ErrorCode::InvalidArgument, fmt::format("cannot be {:g}", value), field, hint};
 }
 
 Status check(const GoodputInput& input)

@@ -2,6 +2,8 @@
 // Field by field reading of JSON objects; the JSON library's exceptions end here.
 #include "model/spec/json_fields.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -38,7 +40,7 @@ Result<nlohmann::json> parseJson(std::string_view text, std::string_view where)
 {
     constexpr std::size_t kDeepest = 64;
     if (nestingOf(text) > kDeepest)
-        return Error{ErrorCode::Format, "brackets nest deeper than " + std::to_string(kDeepest), std::string(where),
+        return Error{ErrorCode::Format, fmt::format("brackets nest deeper than {}", kDeepest), std::string(where),
                      "a description without nested lists"};
     try {
         return nlohmann::json::parse(text.begin(), text.end());
@@ -47,9 +49,7 @@ Result<nlohmann::json> parseJson(std::string_view text, std::string_view where)
         const std::string_view before = text.substr(0, at);
         const auto line = std::count(before.begin(), before.end(), '\n') + 1;
         const std::size_t lineStart = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
-        return Error{ErrorCode::Format,
-                     "not JSON: error in line " + std::to_string(line) + ", column " +
-                         std::to_string(at - lineStart + 1),
+        return Error{ErrorCode::Format, fmt::format("not JSON: error in line {}, column {}", line, at - lineStart + 1),
                      std::string(where), "check commas, quotes and brackets near there"};
     }
 }
@@ -86,7 +86,7 @@ void JsonFields::integer(const char* key, std::int64_t& target, std::int64_t lea
 {
     const nlohmann::json* field = find(key, required);
     if (!field) return;
-    const std::string range = std::to_string(least) + " to " + std::to_string(most);
+    const std::string range = fmt::format("{} to {}", least, most);
     if (!field->is_number()) return fail(key, "is not a number", "a whole number from " + range);
     // 80e9 is a whole number, too; comparing as double first keeps the conversion in range.
     const double value = field->get<double>();

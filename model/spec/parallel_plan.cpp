@@ -4,6 +4,8 @@
 
 #include "model/spec/names.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <functional>
 #include <set>
@@ -29,8 +31,8 @@ Status readInt(std::string_view key, std::string_view text, int least, int most,
         target = value;
         return {};
     }
-    return planError(std::string(key) + " cannot be '" + std::string(text) + "'",
-                     std::string(key) + "=N with N from " + std::to_string(least) + " to " + std::to_string(most));
+    return planError(fmt::format("{} cannot be '{}'", key, text),
+                     fmt::format("{}=N with N from {} to {}", key, least, most));
 }
 
 Status readSwitch(std::string_view key, std::string_view text, bool& target)
@@ -141,8 +143,7 @@ Result<ParallelPlan> parsePlan(std::string_view text)
     for (const int degree : {plan.dp, plan.tp, plan.pp, plan.cp}) {
         world *= degree;
         if (world > kLargestWorld)
-            return planError("the world size dp*tp*pp*cp is too large",
-                             "at most " + std::to_string(kLargestWorld) + " ranks");
+            return planError("the world size dp*tp*pp*cp is too large", fmt::format("at most {} ranks", kLargestWorld));
     }
     return plan;
 }

@@ -4,6 +4,8 @@
 
 #include "model/spec/names.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -241,21 +243,20 @@ Status checkPipeline(const PipelineShape& shape)
         if (shape.chunks < 2)
             return impossible("vpp", schedule + " needs at least two virtual stages per rank", "vpp=2 or more");
         if (shape.microbatches % shape.stages != 0)
-            return impossible("microbatches",
-                              schedule + " goes round in groups of pp=" + std::to_string(shape.stages) +
-                                  " micro-batches, which " + std::to_string(shape.microbatches) +
-                                  " is not a multiple of",
-                              "a multiple of " + std::to_string(shape.stages));
+            return impossible(
+                "microbatches",
+                fmt::format("{} goes round in groups of pp={} micro-batches, which {} is not a multiple of", schedule,
+                            shape.stages, shape.microbatches),
+                fmt::format("a multiple of {}", shape.stages));
         break;
     case PipelineSchedule::ZeroBubbleV:
         if (shape.chunks != 2)
-            return impossible("vpp", schedule + " has two virtual stages per rank, not " + std::to_string(shape.chunks),
+            return impossible("vpp", fmt::format("{} has two virtual stages per rank, not {}", schedule, shape.chunks),
                               "vpp=2");
         break;
     default:
         if (shape.chunks != 1)
-            return impossible("schedule",
-                              schedule + " has no virtual stages (vpp=" + std::to_string(shape.chunks) + ")",
+            return impossible("schedule", fmt::format("{} has no virtual stages (vpp={})", schedule, shape.chunks),
                               "schedule=interleaved");
     }
     return {};
@@ -267,8 +268,8 @@ Result<std::vector<std::vector<PipelineAction>>> pipelineActions(const PipelineS
     const std::int64_t perStage = std::int64_t{shape.chunks} * shape.microbatches * (shape.splitsBackward() ? 3 : 2);
     if (perStage > kMostActions / shape.stages)
         return impossible("microbatches",
-                          "a pipeline of " + std::to_string(shape.stages) + " stages and " +
-                              std::to_string(shape.microbatches) + " micro-batches is too long to list",
+                          fmt::format("a pipeline of {} stages and {} micro-batches is too long to list", shape.stages,
+                                      shape.microbatches),
                           "fewer micro-batches or stages");
     std::vector<Actions> byStage;
     byStage.reserve(static_cast<std::size_t>(shape.stages));

@@ -4,9 +4,9 @@
 #include "model/spec/model_extents.h"
 #include "model/spec/run_spec.h"
 
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
-#include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace fourwalls {
 
@@ -229,7 +229,7 @@ Result<ModelSpec> readRecommendation(ModelSpec model, JsonFields fields)
     readWidths(fields, "top_layers", r.topLayers);
     if (fields.status().ok() && r.bottomLayers.back() != r.embeddingWidth)
         fields.fail("bottom_layers", "does not end in the embedding width",
-                    "a last width of " + std::to_string(r.embeddingWidth));
+                    fmt::format("a last width of {}", r.embeddingWidth));
     if (fields.status().ok() && r.topLayers.back() != 1)
         fields.fail("top_layers", "does not end in one logit", "a last width of 1");
     FOURWALLS_TRY(fields.status());
@@ -415,8 +415,7 @@ Result<RunSpec> runSpecFromJson(std::string_view text)
     FOURWALLS_TRY(fields.status());
     if (version > kSpecVersion)
         return Error{ErrorCode::Unsupported,
-                     "version " + std::to_string(version) + " is newer than this program understands (" +
-                         std::to_string(kSpecVersion) + ")",
+                     fmt::format("version {} is newer than this program understands ({})", version, kSpecVersion),
                      std::string(kSpecName), "a newer version of Fourwalls"};
     RunSpec spec;
     std::string plan;
@@ -466,9 +465,7 @@ std::string specHash(const RunSpec& spec)
         hash ^= static_cast<unsigned char>(c);
         hash *= 0x100000001b3ULL;
     }
-    char digits[17];
-    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
-    return digits;
+    return fmt::format("{:016x}", hash);
 }
 
 } // namespace fourwalls

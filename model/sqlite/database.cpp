@@ -2,7 +2,7 @@
 // Connections and statements.
 #include "model/sqlite/database.h"
 
-#include <cstdio>
+#include <fmt/format.h>
 
 namespace fourwalls::sqlite {
 namespace {
@@ -13,9 +13,7 @@ std::string fileUri(const std::string& path, const char* query)
     std::string uri = "file:";
     for (const char c : path) {
         if (c == '?' || c == '#' || c == '%') {
-            char escaped[4];
-            std::snprintf(escaped, sizeof escaped, "%%%02x", static_cast<unsigned>(c));
-            uri += escaped;
+            uri += fmt::format("%{:02x}", static_cast<unsigned>(c));
         } else {
             uri += c;
         }

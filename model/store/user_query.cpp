@@ -8,6 +8,8 @@
 #include "model/store/file_query.h"
 #include "model/trace/vocabulary.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstring>
@@ -27,8 +29,7 @@ template <class Enum>
 std::string inWords(const char* column, int count)
 {
     std::string sql = std::string("CASE ") + column;
-    for (int i = 0; i < count; ++i)
-        sql += " WHEN " + std::to_string(i) + " THEN '" + std::string(name(static_cast<Enum>(i))) + "'";
+    for (int i = 0; i < count; ++i) sql += fmt::format(" WHEN {} THEN '{}'", i, name(static_cast<Enum>(i)));
     return sql + " END";
 }
 
@@ -82,7 +83,7 @@ std::string placeOf(std::string_view text, int offset)
     const auto column = std::count_if(before.begin() + static_cast<std::ptrdiff_t>(begin), before.end(),
                                       [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }) +
                         1;
-    return "SQL, line " + std::to_string(line) + ", column " + std::to_string(column);
+    return fmt::format("SQL, line {}, column {}", line, column);
 }
 
 /// Whether only blanks, comments and semicolons are left.
@@ -109,9 +110,8 @@ Error errorOf(sqlite::Database& database, int rc, const Watch& watch, const User
     switch (watch.reason) {
     case Watch::Reason::Stopped: return {ErrorCode::Cancelled, "cancelled", "SQL", ""};
     case Watch::Reason::Time:
-        return {ErrorCode::Unsupported,
-                "the query took longer than " + std::to_string(query.mostTime.count() / 1000) + " s", "SQL",
-                "ask for fewer rows, or export the trace as a plain database"};
+        return {ErrorCode::Unsupported, fmt::format("the query took longer than {} s", query.mostTime.count() / 1000),
+                "SQL", "ask for fewer rows, or export the trace as a plain database"};
     case Watch::Reason::Memory:
         return {ErrorCode::Unsupported, "the query needs more than 256 MB of memory", "SQL",
                 "sort or group fewer rows, or export the trace as a plain database"};

@@ -9,6 +9,8 @@
 #include "model/trace/slice_reduction.h"
 #include "model/trace/summary_builder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace fourwalls {
@@ -55,7 +57,7 @@ Result<SliceWindow> InMemoryTraceQuery::slices(const SliceQuery& query, std::sto
         if (stop.stop_requested()) return cancelled();
         const auto index = static_cast<std::size_t>(track.value);
         if (track.value < 0 || index >= m_data->tracks.size())
-            return Error{ErrorCode::NotFound, "no track " + std::to_string(track.value), "slices", ""};
+            return Error{ErrorCode::NotFound, fmt::format("no track {}", track.value), "slices", ""};
         std::vector<std::vector<SliceView>> lanes(static_cast<std::size_t>(m_data->tracks[index].lanes));
         for (std::size_t i = m_data->firstSlice[index]; i < m_data->firstSlice[index + 1]; ++i) {
             const SliceView& slice = m_data->slices[i];
@@ -119,14 +121,14 @@ Result<std::vector<RankActivity>> InMemoryTraceQuery::rankActivity(std::span<con
 Result<SliceView> InMemoryTraceQuery::slice(SliceId id)
 {
     if (id.value < 0 || static_cast<std::size_t>(id.value) >= m_data->slices.size())
-        return Error{ErrorCode::NotFound, "no slice " + std::to_string(id.value), "slice", ""};
+        return Error{ErrorCode::NotFound, fmt::format("no slice {}", id.value), "slice", ""};
     return m_data->slices[static_cast<std::size_t>(id.value)];
 }
 
 Result<std::shared_ptr<const OpInfo>> InMemoryTraceQuery::op(OpId id)
 {
     if (id.value < 0 || static_cast<std::size_t>(id.value) >= m_data->ops.size())
-        return Error{ErrorCode::NotFound, "no operator " + std::to_string(id.value), "op", ""};
+        return Error{ErrorCode::NotFound, fmt::format("no operator {}", id.value), "op", ""};
     return m_data->ops[static_cast<std::size_t>(id.value)];
 }
 
@@ -221,7 +223,7 @@ Result<std::vector<CounterSample>> InMemoryTraceQuery::counter(CounterId counter
     FOURWALLS_TRY(checkScreen(range, pixels));
     const auto index = static_cast<std::size_t>(counter.value);
     if (counter.value < 0 || index >= m_data->counters.size())
-        return Error{ErrorCode::NotFound, "no counter " + std::to_string(counter.value), "counter", ""};
+        return Error{ErrorCode::NotFound, fmt::format("no counter {}", counter.value), "counter", ""};
     const PixelColumns columns{range, pixels};
     std::vector<CounterSample> samples;
     int column = -1;
