@@ -71,7 +71,7 @@ public:
             return console.wrongUsage({ErrorCode::InvalidArgument, "must be above 0", "--tokens", "--tokens 300e9"});
 
         cost::GoodputInput input = m_input;
-        input.devices = prediction->cost.devices;
+        input.devices = prediction->devices;
         if (m_jobMtbfHours) input.deviceMtbfHours = *m_jobMtbfHours * input.devices;
         const double nodes = std::ceil(input.devices / prediction->spec.cluster.devicesPerNode);
         input.checkpointSeconds = m_checkpointSeconds.value_or(
@@ -81,8 +81,8 @@ public:
             return console.wrongUsage(
                 {ErrorCode::InvalidArgument, "must be above 0", "--interval-seconds", "leave it out for the best one"});
         input.checkpointIntervalSeconds = m_intervalSeconds.value_or(input.checkpointIntervalSeconds);
-        const double steps = std::ceil(m_tokens / prediction->cost.tokensPerStep);
-        input.trainingSeconds = steps * prediction->step.seconds;
+        const double steps = std::ceil(m_tokens / prediction->tokensPerStep);
+        input.trainingSeconds = steps * prediction->seconds;
         const auto goodput = cost::computeGoodput(input);
         if (!goodput) {
             Error error = goodput.error();
@@ -103,7 +103,7 @@ private:
     {
         const double wasted = goodput.secondsToTrain - input.trainingSeconds;
         if (console.json())
-            return console.answerJson({{"step_time_ms", prediction.step.seconds * 1e3},
+            return console.answerJson({{"step_time_ms", prediction.seconds * 1e3},
                                        {"steps", steps},
                                        {"devices", input.devices},
                                        {"device_mtbf_hours", input.deviceMtbfHours},
@@ -133,7 +133,7 @@ private:
         const auto line = [&text](std::string_view label, const std::string& value) {
             text += fmt::format("{:<28}{}\n", label, value);
         };
-        line("step", formatTime(Duration::fromSeconds(prediction.step.seconds)) + " on " +
+        line("step", formatTime(Duration::fromSeconds(prediction.seconds)) + " on " +
                          formatCount(static_cast<std::int64_t>(input.devices)) + " devices");
         line("memory", prediction.why);
         line("time between failures", days(goodput.jobMtbfSeconds));

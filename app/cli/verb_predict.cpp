@@ -6,7 +6,10 @@
 #include "app/cli/step_states_report.h"
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
+#include "model/cost/cost_model.h"
 #include "model/cost/predicted_step.h"
+#include "model/cost/predicted_trace.h"
+#include "model/cost/priced_step.h"
 #include "model/store/trace_writer.h"
 #include "model/trace/figures.h"
 #include "model/trace/in_memory_query.h"
@@ -29,7 +32,7 @@ json bandJson(const cost::PredictedStep& prediction, const TraceMetrics& metrics
               double peakBytes)
 {
     json band{{infoOf(Figure::StepTime).key, seconds * 1e3}, {infoOf(Figure::PeakBytes).key, peakBytes}};
-    const double ratio = prediction.step.seconds / rateSeconds;
+    const double ratio = prediction.seconds / rateSeconds;
     for (const Figure rate : {Figure::TokensPerSecond, Figure::SamplesPerSecond, Figure::Mfu}) {
         const std::optional<double> value = infoOf(rate).of(metrics);
         band[infoOf(rate).key] = value ? json(*value * ratio) : json(nullptr);
@@ -42,7 +45,7 @@ json partsJson(const cost::PredictedStep& prediction)
     json parts = json::array();
     const auto add = [&](std::string_view name, double seconds) {
         if (seconds > 0)
-            parts.push_back({{"term", name}, {"ms", seconds * 1e3}, {"share", seconds / prediction.step.seconds}});
+            parts.push_back({{"term", name}, {"ms", seconds * 1e3}, {"share", seconds / prediction.seconds}});
     };
     for (std::size_t i = 0; i < cost::kCostParts; ++i)
         add(cost::name(static_cast<cost::CostPart>(i)), prediction.parts.seconds[i]);
@@ -86,7 +89,8 @@ public:
 
         const auto operators =
             wantsOperators(*prediction) ? cost::operatorsOf(*model, *prediction) : cost::OperatorsOfPass{};
-        const auto data = cost::predictedTrace(prediction->spec, prediction->cost, prediction->step, operators);
+        const auto data =
+            cost::predictedTrace(prediction->spec, prediction->priced->cost, prediction->drawn, operators);
         if (!data) return console.fail(data.error());
         InMemoryTraceQuery query(*data);
         const auto metrics = computeMetrics(query);
@@ -108,9 +112,9 @@ private:
     {
         if (m_detail != "auto") return m_detail == "operators";
         double layers = 0;
-        for (int i = 0; i < prediction.cost.shape.positions(); ++i)
-            layers += static_cast<double>(prediction.cost.chunk(i).layers) + 1;
-        return layers * prediction.cost.shape.microbatches <= kManyPasses;
+        const cost::StepCost& cost = prediction.priced->cost;
+        for (int i = 0; i < cost.shape.positions(); ++i) layers += static_cast<double>(cost.chunk(i).layers) + 1;
+        return layers * cost.shape.microbatches <= kManyPasses;
     }
 
     Status write(const cost::PredictedStep& prediction, const cost::OperatorsOfPass& operators) const
@@ -119,9 +123,9 @@ private:
         {
             FOURWALLS_TRY_ASSIGN(const std::unique_ptr<store::TraceWriter> writer,
                                  store::TraceWriter::create(output.temporaryPath(),
-                                                            cost::predictedHeader(prediction.spec, prediction.cost)));
-            FOURWALLS_TRY(
-                cost::writePredictedTrace(prediction.spec, prediction.cost, prediction.step, *writer, operators));
+                                                            cost::predictedHeader(prediction.spec, prediction.drawn)));
+            FOURWALLS_TRY(cost::writePredictedTrace(prediction.spec, prediction.priced->cost, prediction.drawn, *writer,
+                                                    operators));
         }
         return output.commit();
     }
@@ -130,7 +134,7 @@ private:
              const std::string& note) const
     {
         const cost::MemoryTerms& memory =
-            prediction.cost.stages[static_cast<std::size_t>(prediction.fullestStage)].memory;
+            prediction.priced->cost.stages[static_cast<std::size_t>(prediction.fullestStage)].memory;
         if (console.json()) {
             json object = metricsJson(metrics);
             object["step_states"] = stepStatesJson({JobStep{}}, {}); // a prediction is one measured step

@@ -20,7 +20,7 @@ Result<cost::PredictedStep> predictRun(const ClaimedRun& run)
 
 double deviceHours(const cost::PredictedStep& step, double tokens)
 {
-    return tokens / step.cost.tokensPerStep * step.step.seconds * step.cost.devices / 3600;
+    return tokens / step.tokensPerStep * step.seconds * step.devices / 3600;
 }
 
 ModelSpec denseModel(std::int64_t layers, std::int64_t hidden, std::int64_t heads)

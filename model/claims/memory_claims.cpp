@@ -3,6 +3,7 @@
 #include "model/claims/claim_predictions.h"
 #include "model/claims/claim_text.h"
 #include "model/claims/claims.h"
+#include "model/cost/priced_step.h"
 
 #include <algorithm>
 #include <cmath>
@@ -30,8 +31,8 @@ Result<ImageNetwork> imageNetwork(std::int64_t depth, std::int64_t size)
     ClaimedRun run{ModelSpec{"resnet", ResNetSpec{depth, size, 1000}}, "v100-pcie", "", "fourwalls"};
     run.precision = Precision::F32;
     FOURWALLS_TRY_ASSIGN(const cost::PredictedStep step, predictRun(run));
-    return ImageNetwork{step.step.stages.front().peakActivations, step.step.stages.front().peakTransient,
-                        static_cast<double>(parameterCount(run.model))};
+    const cost::SimulatedStage& stage = step.priced->step.stages.front();
+    return ImageNetwork{stage.peakActivations, stage.peakTransient, static_cast<double>(parameterCount(run.model))};
 }
 
 Status addImageClaims(std::vector<Claim>& claims)

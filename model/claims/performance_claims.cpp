@@ -21,13 +21,13 @@ Claim performanceClaim(std::string id, std::string statement, double claimed, st
 std::string stepText(const ClaimedRun& run, const cost::PredictedStep& step)
 {
     return (run.plan.empty() ? "one device" : run.plan) + " on " + run.cluster + ", " + run.framework + ": step " +
-           formatTime(Duration::fromSeconds(step.step.seconds)) + " of " + figure(step.cost.tokensPerStep) +
+           formatTime(Duration::fromSeconds(step.seconds)) + " of " + figure(step.tokensPerStep) +
            (run.sequence > 0 ? " tokens" : " samples");
 }
 
 double days(const cost::PredictedStep& step, double tokens)
 {
-    return deviceHours(step, tokens) / step.cost.devices / 24;
+    return deviceHours(step, tokens) / step.devices / 24;
 }
 
 Status addTrainings(std::vector<Claim>& claims)
@@ -72,7 +72,7 @@ Status addTrainings(std::vector<Claim>& claims)
     FOURWALLS_TRY_ASSIGN(const cost::PredictedStep bloomStep, predictRun(bloomRun));
     claims.push_back(judged(performanceClaim("bloom-384", "BLOOM's TP 4 x PP 12 x DP 8 are 384 A100, 48 nodes of 8",
                                              384, "devices", "the product of the degrees", "4 x 12 x 8 = 48 x 8"),
-                            bloomStep.cost.devices, 0));
+                            bloomStep.devices, 0));
     claims.push_back(judged(
         performanceClaim("bloom-3.5-months", "BLOOM took 3.5 months", 3.5, "months",
                          "366 B tokens at the predicted speed, without interruptions and the changes made on the "
@@ -124,7 +124,7 @@ Status addSteps(std::vector<Claim>& claims)
         judged(performanceClaim("cnn-step", "A step of a CNN takes 100 to 500 ms", 500, "ms",
                                 "ResNet-50 with 64 images on a V100 in f16; the range is one of batch sizes",
                                 stepText(images, imageStep)),
-               imageStep.step.seconds * 1e3, 0, Relation::AtMost));
+               imageStep.seconds * 1e3, 0, Relation::AtMost));
     ClaimedRun text{bertLarge(), "v100-pcie", "attention=unfused recompute=full", "fsdp", 32, 512, Precision::F16};
     FOURWALLS_TRY_ASSIGN(const cost::PredictedStep textStep, predictRun(text));
     claims.push_back(
@@ -132,7 +132,7 @@ Status addSteps(std::vector<Claim>& claims)
                                 "BERT-large with 32 x 512 tokens on a V100 in f16; large models today take 5 to 40 s, "
                                 "because batches have grown to millions of tokens",
                                 stepText(text, textStep)),
-               textStep.step.seconds * 1e3, 0, Relation::AtMost));
+               textStep.seconds * 1e3, 0, Relation::AtMost));
     RecommendationSpec sparse;
     sparse.tables = 26;
     sparse.rowsPerTable = 1'000'000;
@@ -146,7 +146,7 @@ Status addSteps(std::vector<Claim>& claims)
         judged(performanceClaim("recommendation-step", "A step of a recommendation model takes 10 to 100 ms", 100, "ms",
                                 "26 tables of a million rows of 64 and a small dense net, 8192 samples on a V100",
                                 stepText(clicks, clickStep)),
-               clickStep.step.seconds * 1e3, 0, Relation::AtMost));
+               clickStep.seconds * 1e3, 0, Relation::AtMost));
 
     ClaimedRun dense{
         denseModel(48, 7168, 56), "dgx-a100", "dp=64 zero=3 recompute=full microbatches=1", "fsdp", 64, 2048};

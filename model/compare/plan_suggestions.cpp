@@ -95,9 +95,10 @@ Result<PlanSuggestions> suggestChanges(cost::CostModel& model, const RunSpec& sp
 {
     PlanSuggestions result;
     FOURWALLS_TRY_ASSIGN(const cost::PredictedStep present, cost::predictStep(model, spec));
-    result.seconds = present.step.seconds;
+    result.seconds = present.seconds;
     result.peakBytes = present.peakBytes;
     result.feasible = present.feasible;
+    result.usableBytes = present.usableMemoryBytes;
     std::vector<PlanSuggestion> fitting;
     for (const auto& [change, plan] : neighbours(spec)) {
         if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "a newer question came", "suggestions", {}};
@@ -107,7 +108,7 @@ Result<PlanSuggestions> suggestChanges(cost::CostModel& model, const RunSpec& sp
         const auto predicted = cost::predictStep(model, next);
         if (!predicted.ok()) continue;
         ++result.evaluated;
-        PlanSuggestion suggestion{change, plan, predicted->step.seconds, predicted->peakBytes, 0, 0};
+        PlanSuggestion suggestion{change, plan, predicted->seconds, predicted->peakBytes, 0, 0};
         suggestion.timeChange = result.seconds > 0 ? suggestion.seconds / result.seconds - 1 : 0;
         suggestion.memoryChange = suggestion.peakBytes - result.peakBytes;
         const bool quicker = suggestion.timeChange <= -kLeastGain;

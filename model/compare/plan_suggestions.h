@@ -41,6 +41,7 @@ struct PlanSuggestion {
 
 struct PlanSuggestions {
     double seconds = 0, peakBytes = 0; ///< predicted for the plan as it is
+    double usableBytes = 0;            ///< of a device; 0 unknown
     bool feasible = true;              ///< whether that fits into memory
     std::vector<PlanSuggestion> best;  ///< quickest first, one per kind of change; all of them fit
     int evaluated = 0;                 ///< neighbours that could be predicted

@@ -2,6 +2,9 @@
 // See closed_form.h.
 #include "model/cost/closed_form.h"
 
+#include "model/cost/cost_model.h"
+#include "model/cost/step_cost.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -87,15 +90,6 @@ double highFactor(CostPart part, const Calibration& c)
 
 } // namespace
 
-std::string_view name(CostPart part)
-{
-    constexpr std::array<std::string_view, kCostParts> kNames{
-        "gemm",           "attention",     "memory_bound",  "host", "tensor_comm", "context_comm", "expert_comm",
-        "parameter_comm", "gradient_comm", "pipeline_comm", "copy", "contention",  "optimizer"};
-    const auto index = static_cast<std::size_t>(part);
-    return index < kCostParts ? kNames[index] : "unknown";
-}
-
 Prediction closedForm(const StepCost& cost, const Calibration& calibration)
 {
     Prediction result;
@@ -169,6 +163,12 @@ Prediction closedForm(const StepCost& cost, const Calibration& calibration)
         result.mfu = cost.modelFlopsPerStep / (cost.peakFlops * cost.devices * result.seconds);
     result.feasible = cost.usableMemoryBytes <= 0 || result.peakBytes <= cost.usableMemoryBytes;
     return result;
+}
+
+Result<Prediction> closedForm(CostModel& model, const ParallelPlan& plan, std::int64_t batch)
+{
+    FOURWALLS_TRY_ASSIGN(const StepCost cost, model.stepCost(plan, batch));
+    return closedForm(cost, model.calibration());
 }
 
 std::string whyInfeasible(const StepCost& cost, const Prediction& prediction)

@@ -4,13 +4,18 @@
 // difference from the simulation.
 #pragma once
 
-#include "model/cost/step_cost.h"
+#include "model/base/result.h"
+#include "model/cost/cost_parts.h"
 #include "model/spec/calibration.h"
+#include "model/spec/parallel_plan.h"
 
+#include <cstdint>
 #include <string>
-#include <string_view>
 
 namespace fourwalls::cost {
+
+class CostModel;
+struct StepCost;
 
 struct Prediction {
     double seconds = 0, low = 0, high = 0; ///< of a step, with its band
@@ -29,9 +34,8 @@ struct Prediction {
 
 /// Errors cannot happen: `cost` comes from CostModel. Sources of the bubbles: docs/metrics.md, "bubble_fraction".
 Prediction closedForm(const StepCost& cost, const Calibration& calibration);
-
-/// The word of a part: "gemm", "attention", …
-std::string_view name(CostPart part);
+/// The same of a plan and a batch (samples of the whole job). Errors: those of CostModel::stepCost.
+Result<Prediction> closedForm(CostModel& model, const ParallelPlan& plan, std::int64_t batch);
 
 /// Why a prediction does not fit, or empty: names the stage and the largest term.
 std::string whyInfeasible(const StepCost& cost, const Prediction& prediction);

@@ -8,6 +8,7 @@
 #include "model/cost/other_networks.h"
 #include "model/cost/stage_memory.h"
 #include "model/cost/stage_split.h"
+#include "model/cost/step_cost.h"
 #include "model/cost/step_traffic.h"
 
 #include <algorithm>

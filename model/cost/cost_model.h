@@ -4,15 +4,19 @@
 #pragma once
 
 #include "model/base/result.h"
-#include "model/cost/step_cost.h"
 #include "model/spec/calibration.h"
 #include "model/spec/framework_preset.h"
+#include "model/spec/pipeline_schedule.h"
 #include "model/spec/run_spec.h"
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 namespace fourwalls::cost {
+
+struct OperatorCost;
+struct StepCost;
 
 /// Not for use by several threads at once; copies are cheap to make per thread with create().
 class CostModel {

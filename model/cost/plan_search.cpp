@@ -5,6 +5,7 @@
 #include "model/cost/closed_form.h"
 #include "model/cost/plan_space.h"
 #include "model/cost/schedule_simulation.h"
+#include "model/cost/step_cost.h"
 
 #include <algorithm>
 #include <atomic>

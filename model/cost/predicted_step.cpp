@@ -3,6 +3,12 @@
 #include "model/cost/predicted_step.h"
 
 #include "model/base/format.h"
+#include "model/cost/closed_form.h"
+#include "model/cost/cost_model.h"
+#include "model/cost/drawn_prediction.h"
+#include "model/cost/predicted_trace.h"
+#include "model/cost/priced_step.h"
+#include "model/cost/stage_memory.h"
 
 #include <algorithm>
 #include <iterator>
@@ -47,16 +53,22 @@ std::string largestTerm(const MemoryTerms& memory, const SimulatedStage& stage)
     return std::string(largest->first) + " " + formatBytes(largest->second);
 }
 
-void judgeMemory(PredictedStep& predicted)
+void judgeMemory(PredictedStep& predicted, const PricedStep& priced)
 {
-    const auto& stages = predicted.step.stages;
+    const auto& stages = priced.step.stages;
     const auto fullest = std::max_element(stages.begin(), stages.end(),
                                           [](const auto& a, const auto& b) { return a.peakBytes < b.peakBytes; });
     predicted.fullestStage = static_cast<int>(fullest - stages.begin());
     predicted.peakBytes = fullest->peakBytes;
-    const double usable = predicted.cost.usableMemoryBytes;
+    const double usable = predicted.usableMemoryBytes = priced.cost.usableMemoryBytes;
     predicted.feasible = usable <= 0 || predicted.peakBytes <= usable;
-    const MemoryTerms& memory = predicted.cost.stages[static_cast<std::size_t>(predicted.fullestStage)].memory;
+    const MemoryTerms& memory = priced.cost.stages[static_cast<std::size_t>(predicted.fullestStage)].memory;
+    const auto of = [&predicted](MemoryCategory category) -> double& {
+        return predicted.peakByCategory[static_cast<std::size_t>(category)];
+    };
+    for (const StaticBuffer& buffer : staticBuffers(memory)) of(buffer.category) += buffer.bytes;
+    of(MemoryCategory::Activations) = fullest->peakActivations;
+    of(MemoryCategory::Temporaries) = fullest->peakTransient;
     std::string need = stages.size() > 1 ? "a rank of stage " + std::to_string(predicted.fullestStage) : "a rank";
     need += " needs " + formatBytes(predicted.peakBytes);
     const std::string most = ", most of it " + largestTerm(memory, *fullest);
@@ -72,27 +84,42 @@ void judgeMemory(PredictedStep& predicted)
 
 Result<PredictedStep> predictStep(CostModel& model, const RunSpec& spec)
 {
-    PredictedStep predicted;
-    FOURWALLS_TRY_ASSIGN(predicted.cost, model.stepCost(spec.plan, spec.training.batch));
-    predicted.spec = model.spec();
-    predicted.spec.plan = spec.plan;
-    FOURWALLS_TRY_ASSIGN(predicted.step, simulateSchedule(predicted.cost, true));
+    FOURWALLS_TRY_ASSIGN(StepCost cost, model.stepCost(spec.plan, spec.training.batch));
+    FOURWALLS_TRY_ASSIGN(SimulatedStep step, simulateSchedule(cost, true));
     constexpr double kLongestStep = 1e9; // 32 years; a trace cannot hold much more
-    if (!(predicted.step.seconds <= kLongestStep))
+    if (!(step.seconds <= kLongestStep))
         return Error{ErrorCode::InvalidArgument, "a step of this model and batch would take longer than 30 years",
                      spec.model.name.empty() ? "model" : spec.model.name, "a smaller model, batch or sequence"};
-    const Prediction band = closedForm(predicted.cost, model.calibration());
-    const double scale = band.seconds > 0 ? predicted.step.seconds / band.seconds : 1;
+    PredictedStep predicted;
+    predicted.spec = model.spec();
+    predicted.spec.plan = spec.plan;
+    predicted.seconds = step.seconds;
+    const Prediction band = closedForm(cost, model.calibration());
+    const double scale = band.seconds > 0 ? step.seconds / band.seconds : 1;
     predicted.lowSeconds = band.low * scale;
     predicted.highSeconds = band.high * scale;
+    predicted.bubbleFraction = step.bubbleFraction();
 
-    predicted.parts = meanParts(predicted.cost, predicted.step);
-    predicted.waitSeconds = std::max(0.0, predicted.step.seconds - predicted.parts.total());
+    predicted.parts = meanParts(cost, step);
+    predicted.waitSeconds = std::max(0.0, step.seconds - predicted.parts.total());
     const auto& seconds = predicted.parts.seconds;
     const auto largest = std::max_element(seconds.begin(), seconds.end());
     predicted.dominantTerm =
         predicted.waitSeconds > *largest ? "bubble" : name(static_cast<CostPart>(largest - seconds.begin()));
-    judgeMemory(predicted);
+    predicted.tokensPerStep = cost.tokensPerStep;
+    predicted.modelFlopsPerStep = cost.modelFlopsPerStep;
+    predicted.peakFlops = cost.peakFlops;
+    predicted.devices = cost.devices;
+
+    predicted.drawn = drawnStep(spec.plan, cost, step);
+    for (SimulatedStage& stage : step.stages) { // they are drawn
+        stage.intervals = {};
+        stage.sent = {};
+        stage.memory = {};
+    }
+    const auto priced = std::make_shared<const PricedStep>(PricedStep{std::move(cost), std::move(step)});
+    judgeMemory(predicted, *priced);
+    predicted.priced = priced;
     return predicted;
 }
 
@@ -115,13 +142,13 @@ OperatorsOfPass operatorsOf(CostModel& model, const PredictedStep& predicted)
 
 Result<std::shared_ptr<const InMemoryTraceData>> traceOf(const PredictedStep& predicted, CostModel* model)
 {
-    return predictedTrace(predicted.spec, predicted.cost, predicted.step,
+    return predictedTrace(predicted.spec, predicted.priced->cost, predicted.drawn,
                           model ? operatorsOf(*model, predicted) : OperatorsOfPass{});
 }
 
 Result<std::shared_ptr<const InMemoryTraceData>> summaryOf(const PredictedStep& predicted)
 {
-    return predictedSummary(predicted.spec, predicted.cost, predicted.step);
+    return predictedSummary(predicted.spec, predicted.priced->cost, predicted.drawn);
 }
 
 } // namespace fourwalls::cost

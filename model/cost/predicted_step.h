@@ -1,32 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// One prediction in full: the costs of a step, its simulation, the band around it, what dominates, and whether it fits.
+// One prediction in full: its figures, the band around it, what dominates, whether it fits, and its drawable form.
 #pragma once
 
 #include "model/base/result.h"
-#include "model/cost/closed_form.h"
-#include "model/cost/cost_model.h"
-#include "model/cost/predicted_trace.h"
-#include "model/cost/schedule_simulation.h"
-#include "model/cost/step_cost.h"
+#include "model/cost/cost_parts.h"
 #include "model/spec/run_spec.h"
+#include "model/trace/drawn_step.h"
+#include "model/trace/in_memory_trace.h"
 
+#include <array>
 #include <memory>
 #include <string>
 
 namespace fourwalls::cost {
 
+class CostModel;
+struct PricedStep;
+
 struct PredictedStep {
-    RunSpec spec; ///< resolved
-    StepCost cost;
-    SimulatedStep step;                     ///< in detail; its time is the prediction
+    RunSpec spec;                           ///< resolved
+    double seconds = 0;                     ///< of the step, as simulated
     double lowSeconds = 0, highSeconds = 0; ///< the closed form's band around it
+    double bubbleFraction = 0;              ///< mean over the stages, as docs/metrics.md defines it
     PartSeconds parts;                      ///< mean seconds per stage and step, with the pipeline's transfers
     double waitSeconds = 0;                 ///< mean time per stage without work
     std::string dominantTerm;               ///< largest of the parts, or "bubble"
-    double peakBytes = 0;                   ///< of the fullest stage
+    double tokensPerStep = 0;               ///< or samples, for models without a sequence
+    double modelFlopsPerStep = 0;           ///< of the whole job
+    double peakFlops = 0;                   ///< of one device in the precision that runs [FLOP/s]; 0 unknown
+    int devices = 1;
+    double peakBytes = 0; ///< of the fullest stage
     int fullestStage = 0;
+    std::array<double, kMemoryCategoryCount> peakByCategory{}; ///< they add up to peakBytes
+    double usableMemoryBytes = 0;                              ///< of a device; 0 unknown
     bool feasible = true;
     std::string why; ///< a sentence: what fits, or what does not and by how much
+    DrawnStep drawn;
+    std::shared_ptr<const PricedStep> priced; ///< what all of this comes from; never null
 };
 
 /// Predicts one step under the spec's plan and batch. model: created for this spec.
@@ -34,9 +44,6 @@ struct PredictedStep {
 Result<PredictedStep> predictStep(CostModel& model, const RunSpec& spec);
 /// The same with the framework that the spec names and the published calibration.
 Result<PredictedStep> predictStep(const RunSpec& spec);
-
-/// The operators of the passes of a prediction, from the model that made it, which must outlive the result.
-OperatorsOfPass operatorsOf(CostModel& model, const PredictedStep& predicted);
 
 /// The trace of a prediction, in memory. model: null for a few slices per pass, else every operator has its own.
 Result<std::shared_ptr<const InMemoryTraceData>> traceOf(const PredictedStep& predicted, CostModel* model = nullptr);

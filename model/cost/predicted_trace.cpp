@@ -3,8 +3,8 @@
 #include "model/cost/predicted_trace.h"
 
 #include "model/cost/stage_scribe.h"
+#include "model/cost/step_cost.h"
 #include "model/cost/summary_sink.h"
-#include "model/spec/rank_layout.h"
 
 namespace fourwalls::cost {
 
@@ -24,7 +24,7 @@ TraceClosing predictedClosing(const RunSpec& spec, const StepCost& cost)
 
 } // namespace
 
-TraceHeader predictedHeader(const RunSpec& spec, const StepCost& cost)
+TraceHeader predictedHeader(const RunSpec& spec, const DrawnStep& drawn)
 {
     TraceHeader header;
     header.source = TraceSource::Predicted;
@@ -33,29 +33,27 @@ TraceHeader predictedHeader(const RunSpec& spec, const StepCost& cost)
     header.producer = "fourwalls " FOURWALLS_VERSION;
     header.computeLabel = "modelled";
     header.communicationLabel = spec.plan.worldSize() > 1 ? "modelled" : "none";
-    const RankLayout layout(spec.plan);
-    for (int stage = 0; stage < cost.shape.stages; ++stage) {
+    for (const DrawnLane& lane : drawn.lanes) {
         RankInfo rank;
-        rank.rank = layout.onStage(RankId{0}, stage);
+        rank.rank = lane.rank;
         rank.device = spec.cluster.device.name;
-        rank.pipelineStage = stage;
+        rank.pipelineStage = lane.stage;
         rank.memoryBytes = spec.cluster.device.memoryBytes;
-        rank.multiplicity = spec.plan.worldSize() / spec.plan.pp;
+        rank.multiplicity = lane.multiplicity;
         header.ranks.push_back(rank);
     }
     return header;
 }
 
-Status writePredictedTrace(const RunSpec& spec, const StepCost& cost, const SimulatedStep& step, TraceSink& sink,
+Status writePredictedTrace(const RunSpec& spec, const StepCost& cost, const DrawnStep& drawn, TraceSink& sink,
                            const OperatorsOfPass& operators)
 {
     {
         const auto producer = sink.openProducer();
         std::vector<StageTracks> tracks;
-        for (int stage = 0; stage < cost.shape.stages; ++stage)
-            tracks.push_back(defineStageTracks(sink, RankLayout(spec.plan).onStage(RankId{0}, stage)));
-        for (int stage = 0; stage < cost.shape.stages; ++stage) {
-            StageScribe scribe(spec, cost, step, stage, tracks, sink, *producer);
+        for (const DrawnLane& lane : drawn.lanes) tracks.push_back(defineStageTracks(sink, lane.rank));
+        for (const DrawnLane& lane : drawn.lanes) {
+            StageScribe scribe(spec, cost, lane, tracks, sink, *producer);
             scribe.write(operators);
         }
     }
@@ -63,18 +61,18 @@ Status writePredictedTrace(const RunSpec& spec, const StepCost& cost, const Simu
 }
 
 Result<std::shared_ptr<const InMemoryTraceData>>
-predictedTrace(const RunSpec& spec, const StepCost& cost, const SimulatedStep& step, const OperatorsOfPass& operators)
+predictedTrace(const RunSpec& spec, const StepCost& cost, const DrawnStep& drawn, const OperatorsOfPass& operators)
 {
-    InMemoryTrace trace(predictedHeader(spec, cost));
-    FOURWALLS_TRY(writePredictedTrace(spec, cost, step, trace, operators));
+    InMemoryTrace trace(predictedHeader(spec, drawn));
+    FOURWALLS_TRY(writePredictedTrace(spec, cost, drawn, trace, operators));
     return trace.data();
 }
 
 Result<std::shared_ptr<const InMemoryTraceData>> predictedSummary(const RunSpec& spec, const StepCost& cost,
-                                                                  const SimulatedStep& step)
+                                                                  const DrawnStep& drawn)
 {
-    SummarySink summary(predictedHeader(spec, cost), predictedClosing(spec, cost));
-    FOURWALLS_TRY(writePredictedTrace(spec, cost, step, summary));
+    SummarySink summary(predictedHeader(spec, drawn), predictedClosing(spec, cost));
+    FOURWALLS_TRY(writePredictedTrace(spec, cost, drawn, summary));
     return summary.data();
 }
 

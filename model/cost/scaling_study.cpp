@@ -3,6 +3,7 @@
 #include "model/cost/scaling_study.h"
 
 #include "model/cost/closed_form.h"
+#include "model/cost/step_cost.h"
 #include "model/spec/framework_preset.h"
 
 #include <algorithm>

@@ -23,6 +23,17 @@ int mostInFlight(const PipelineShape& shape, int stage)
     return m * v;
 }
 
+std::array<StaticBuffer, 7> staticBuffers(const MemoryTerms& memory)
+{
+    return {{{"weights", MemoryCategory::Weights, memory.weights},
+             {"gradients", MemoryCategory::Gradients, memory.gradients},
+             {"optimizer state", MemoryCategory::OptimizerState, memory.optimizer},
+             {"communication buffers", MemoryCategory::CommBuffers, memory.communication},
+             {"buffers of the collective library", MemoryCategory::CommBuffers, memory.library},
+             {"context of the device", MemoryCategory::Other, memory.context},
+             {"slack of the allocator", MemoryCategory::Other, memory.slack}}};
+}
+
 int activationSteps(const PipelineShape& shape, const ChunkCost& chunk)
 {
     constexpr std::int64_t kMost = 128; // of a stage

@@ -5,6 +5,9 @@
 #include "model/cost/step_cost.h"
 #include "model/spec/framework_preset.h"
 #include "model/spec/parallel_plan.h"
+#include "model/trace/vocabulary.h"
+
+#include <array>
 
 namespace fourwalls::cost {
 
@@ -31,6 +34,15 @@ MemoryTerms stateMemory(const StageContents& contents, const FrameworkPreset& fr
 /// All terms of one stage. cost: with kinds and shape filled.
 MemoryTerms stageMemory(const StepCost& cost, int stage, const StageContents& contents,
                         const FrameworkPreset& framework, const ParallelPlan& plan, double weightBytes);
+
+/// A buffer that a rank holds over the whole step.
+struct StaticBuffer {
+    const char* name = "";
+    MemoryCategory category = MemoryCategory::Other;
+    double bytes = 0;
+};
+/// Everything of a stage's memory that does not come and go with its passes.
+std::array<StaticBuffer, 7> staticBuffers(const MemoryTerms& memory);
 
 /// In how many equal steps the activations of a chunk climb through its forward and fall through its backward: one for
 /// each of its layers, at its begin and at the end of its backward; fewer where a stage has so many passes in a step that

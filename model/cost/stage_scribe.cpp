@@ -12,26 +12,6 @@ namespace fourwalls::cost {
 
 namespace {
 
-bool isPass(SimulatedPart part)
-{
-    return part == SimulatedPart::Forward || part == SimulatedPart::Recompute || part == SimulatedPart::BackwardInput ||
-           part == SimulatedPart::BackwardWeight;
-}
-
-Phase phaseOf(SimulatedPart part)
-{
-    switch (part) {
-    case SimulatedPart::Forward: return Phase::Forward;
-    case SimulatedPart::Recompute: return Phase::Recompute;
-    case SimulatedPart::BackwardInput: return Phase::BackwardInput;
-    case SimulatedPart::BackwardWeight: return Phase::BackwardWeight;
-    case SimulatedPart::GradientSync: return Phase::GradientSync;
-    case SimulatedPart::Optimizer:
-    case SimulatedPart::OptimizerWait: return Phase::Optimizer;
-    default: return Phase::None;
-    }
-}
-
 const PassCost& costOf(const ChunkCost& chunk, Phase phase)
 {
     switch (phase) {
@@ -115,29 +95,22 @@ StageTracks defineStageTracks(TraceSink& sink, RankId rank)
             sink.defineTrack({rank, TrackKind::CopyStream, "copies", 5})};
 }
 
-StageScribe::StageScribe(const RunSpec& spec, const StepCost& cost, const SimulatedStep& step, int stage,
+StageScribe::StageScribe(const RunSpec& spec, const StepCost& cost, const DrawnLane& lane,
                          const std::vector<StageTracks>& tracks, TraceSink& sink, TraceProducer& producer)
     : m_spec(spec)
     , m_cost(cost)
-    , m_step(step)
-    , m_stage(step.stages[static_cast<std::size_t>(stage)])
-    , m_index(stage)
+    , m_lane(lane)
     , m_layout(spec.plan)
-    , m_rank(m_layout.onStage(RankId{0}, stage))
+    , m_rank(lane.rank)
     , m_tracks(tracks)
-    , m_own(tracks[static_cast<std::size_t>(stage)])
+    , m_own(tracks[static_cast<std::size_t>(lane.stage)])
     , m_sink(sink)
     , m_producer(producer)
 {}
 
-void StageScribe::slice(TrackId track, OpId op, Instant start, Instant end, std::int32_t microbatch)
+void StageScribe::slice(TrackId track, OpId op, TimeRange range, std::optional<Microbatch> microbatch)
 {
-    if (end > start) m_producer.slice({track, op, start, end - start, microbatchOf(microbatch), std::nullopt});
-}
-
-void StageScribe::slice(TrackId track, OpId op, double start, double end, std::int32_t microbatch)
-{
-    slice(track, op, instantOf(start), instantOf(end), microbatch);
+    if (!range.empty()) m_producer.slice({track, op, range.begin, range.length(), microbatch, std::nullopt});
 }
 
 OpId StageScribe::plainOp(const char* name, SliceKind kind, Phase phase, Activity activity)
@@ -213,8 +186,8 @@ void StageScribe::addExchange(Script& script, const Exchange& what, Phase phase,
 {
     OpInfo op = opInfo(what.name, SliceKind::Collective, phase, Activity::Transfer);
     op.layer = layer;
-    script.lines.push_back(
-        {m_own.communication, m_sink.defineOp(op), begin, end, static_cast<int>(script.exchanges.size())});
+    script.lines.push_back({m_own.communication, m_sink.defineOp(op), durationOf(begin), durationOf(end),
+                            static_cast<int>(script.exchanges.size())});
     script.exchanges.emplace_back(what.group, recordOf(what));
 }
 
@@ -233,16 +206,16 @@ void StageScribe::addExchanges(Script& script, CostPart part, const KindBytes& b
     }
 }
 
-void StageScribe::play(Script& script, const SimulatedInterval& interval)
+void StageScribe::play(Script& script, const DrawnInterval& interval)
 {
     for (const Line& line : script.lines) {
-        const Instant start = instantOf(interval.start + line.begin);
-        const Instant end = instantOf(std::min(interval.start + line.end, interval.end));
-        slice(line.track, line.op, start, end, interval.microbatch);
-        if (line.exchange < 0 || end <= start) continue;
+        const TimeRange range{interval.range.begin + line.begin,
+                              std::min(interval.range.begin + line.end, interval.range.end)};
+        slice(line.track, line.op, range, interval.microbatch);
+        if (line.exchange < 0 || range.empty()) continue;
         auto& [kind, record] = script.exchanges[static_cast<std::size_t>(line.exchange)];
-        record.start = record.lastArrival = start;
-        record.end = end;
+        record.start = record.lastArrival = range.begin;
+        record.end = range.end;
         record.sequence = m_sequences[kind]++;
         m_producer.collective(record);
     }
@@ -251,31 +224,11 @@ void StageScribe::play(Script& script, const SimulatedInterval& interval)
 void StageScribe::writeStep()
 {
     StepRecord record;
-    record.range = {Instant{0}, instantOf(m_stage.end)};
+    record.range = m_lane.step;
     record.samples = m_spec.training.batch;
     record.tokens = m_spec.training.batch * m_spec.training.sequence;
     m_producer.step(m_rank, record);
-    slice(m_own.steps, plainOp("step", SliceKind::Step, Phase::None, Activity::None), 0, m_stage.end, -1);
-}
-
-std::vector<StageScribe::Pass> StageScribe::passes() const
-{
-    std::vector<Pass> found;
-    const auto& intervals = m_stage.intervals;
-    for (std::size_t i = 0; i < intervals.size(); ++i) {
-        if (!isPass(intervals[i].part)) continue;
-        Pass pass{i, i + 1};
-        const auto continues = [&](const SimulatedInterval& next) {
-            const SimulatedInterval& last = intervals[pass.last - 1];
-            if (!isPass(next.part) || next.part <= last.part || last.part == SimulatedPart::Forward) return false;
-            if (next.microbatch != last.microbatch || next.position != last.position) return false;
-            return next.part != SimulatedPart::BackwardWeight || !m_cost.shape.splitsBackward();
-        };
-        while (pass.last < intervals.size() && continues(intervals[pass.last])) ++pass.last;
-        found.push_back(pass);
-        i = pass.last - 1;
-    }
-    return found;
+    slice(m_own.steps, plainOp("step", SliceKind::Step, Phase::None, Activity::None), m_lane.step, std::nullopt);
 }
 
 /// One slice per kind of work, one after the other.
@@ -294,8 +247,8 @@ void StageScribe::addParts(Script& script, double length, const PassCost& cost, 
             OpInfo op = opInfo(workName(part), SliceKind::Kernel, phase, activityOf(part));
             if (part == CostPart::Gemm || part == CostPart::Attention) op.flops = cost.flops * seconds / products;
             if (part == CostPart::MemoryBound) op.bytes = std::llround(seconds * bandwidth);
-            script.lines.push_back(
-                {part == CostPart::Copy ? m_own.copies : m_own.kernels, m_sink.defineOp(op), at, end});
+            script.lines.push_back({part == CostPart::Copy ? m_own.copies : m_own.kernels, m_sink.defineOp(op),
+                                    durationOf(at), durationOf(end)});
         }
         at = end;
     }
@@ -342,7 +295,7 @@ void StageScribe::addOperators(Script& script, double length, const PassCost& co
         if (layer < 0) return;
         OpInfo op = opInfo("decoder layer", SliceKind::Layer, phase, Activity::None);
         op.layer = LayerIndex{static_cast<std::int32_t>(layer)};
-        script.lines.push_back({m_own.operators, m_sink.defineOp(op), layerStart, at});
+        script.lines.push_back({m_own.operators, m_sink.defineOp(op), durationOf(layerStart), durationOf(at)});
     };
     for (const OperatorCost& each : operators) {
         if (each.layer != layer) {
@@ -364,33 +317,34 @@ void StageScribe::addOperators(Script& script, double length, const PassCost& co
         } else {
             OpInfo op = opInfo(each.name, SliceKind::Operator, phase, Activity::None);
             op.layer = layerIndex;
-            script.lines.push_back({m_own.operators, m_sink.defineOp(op), at, end});
+            script.lines.push_back({m_own.operators, m_sink.defineOp(op), durationOf(at), durationOf(end)});
             op.kind = SliceKind::Kernel;
             op.activity = activityOf(each.part);
             op.flops = each.flops;
             op.bytes = std::llround(each.bytes);
-            script.lines.push_back(
-                {each.part == CostPart::Copy ? m_own.copies : m_own.kernels, m_sink.defineOp(op), at, end});
+            script.lines.push_back({each.part == CostPart::Copy ? m_own.copies : m_own.kernels, m_sink.defineOp(op),
+                                    durationOf(at), durationOf(end)});
         }
         if (!each.hidden) at = end;
     }
     closeLayer();
     if (copies > 0) {
         const OpInfo op = opInfo(workName(CostPart::Copy), SliceKind::Kernel, phase, activityOf(CostPart::Copy));
-        script.lines.push_back({m_own.copies, m_sink.defineOp(op), length - copies, length});
+        script.lines.push_back({m_own.copies, m_sink.defineOp(op), durationOf(length - copies), durationOf(length)});
     }
 }
 
-StageScribe::Script& StageScribe::scriptOf(const SimulatedInterval& interval, const ChunkCost& chunk, Phase phase,
+StageScribe::Script& StageScribe::scriptOf(const DrawnInterval& interval, const ChunkCost& chunk,
                                            const OperatorsOfPass& operators)
 {
+    const Phase phase = interval.phase;
     const auto place = static_cast<std::size_t>(m_cost.shape.chunkOf(interval.position));
     if (m_scripts.size() <= place) m_scripts.resize(place + 1);
     // Forward, BackwardInput, BackwardWeight and Recompute are 1 to 4.
     std::optional<Script>& script = m_scripts[place][static_cast<std::size_t>(phase) - 1];
     if (script) return *script;
     script.emplace();
-    const double length = interval.end - interval.start;
+    const double length = interval.range.length().seconds();
     if (operators)
         addOperators(*script, length, costOf(chunk, phase), phase, operators(interval.position, phase));
     else
@@ -398,13 +352,14 @@ StageScribe::Script& StageScribe::scriptOf(const SimulatedInterval& interval, co
     return *script;
 }
 
-void StageScribe::writePass(const Pass& pass, const OperatorsOfPass& operators)
+void StageScribe::writePass(const DrawnPass& pass, const OperatorsOfPass& operators)
 {
-    const SimulatedInterval& first = m_stage.intervals[pass.first];
-    const SimulatedInterval& last = m_stage.intervals[pass.last - 1];
+    const std::span<const DrawnInterval> intervals = m_lane.intervalsOf(pass);
+    const DrawnInterval& first = intervals.front();
+    const TimeRange range{first.range.begin, intervals.back().range.end};
     const ChunkCost& chunk = m_cost.chunk(first.position);
-    const bool isForward = first.part == SimulatedPart::Forward;
-    const bool onlyWeights = first.part == SimulatedPart::BackwardWeight;
+    const bool isForward = first.phase == Phase::Forward;
+    const bool onlyWeights = first.phase == Phase::BackwardWeight;
     slice(m_own.phases,
           plainOp(isForward     ? "forward"
                   : onlyWeights ? "backward of weights"
@@ -414,120 +369,105 @@ void StageScribe::writePass(const Pass& pass, const OperatorsOfPass& operators)
                   : onlyWeights ? Phase::BackwardWeight
                                 : Phase::BackwardInput,
                   Activity::None),
-          first.start, last.end, first.microbatch);
-    for (std::size_t i = pass.first; i < pass.last; ++i) {
-        const SimulatedInterval& interval = m_stage.intervals[i];
-        play(scriptOf(interval, chunk, phaseOf(interval.part), operators), interval);
-    }
+          range, first.microbatch);
+    for (const DrawnInterval& interval : intervals) play(scriptOf(interval, chunk, operators), interval);
     if (isForward)
         allocate("workspace of a forward", Phase::Forward, MemoryCategory::Temporaries, chunk.transientForwardBytes,
-                 first.start, last.end, first.microbatch);
+                 range.begin, range.end, first.microbatch);
     else if (!onlyWeights)
         allocate("workspace of a backward", Phase::BackwardInput, MemoryCategory::Temporaries,
-                 chunk.transientBackwardBytes, first.start, last.end, first.microbatch);
+                 chunk.transientBackwardBytes, range.begin, range.end, first.microbatch);
 }
 
-/// What is no pass: waits, the reduction of gradients, the optimizer. Sends and receives are transfers.
-void StageScribe::writeOutside(const SimulatedInterval& interval)
+/// What is no pass: waits, the agreement on the norm, the optimizer. Sends are transfers; the reduction of gradients has
+/// its own records.
+void StageScribe::writeOutside(const DrawnInterval& interval)
 {
-    const auto outside = [&](TrackId track, const char* name, SliceKind kind, Activity activity) {
-        slice(track, plainOp(name, kind, phaseOf(interval.part), activity), interval.start, interval.end,
-              interval.microbatch);
+    const auto outside = [&](TrackId track, const char* name, Activity activity) {
+        slice(track, plainOp(name, interval.kind, interval.phase, activity), interval.range, interval.microbatch);
     };
-    switch (interval.part) {
-    case SimulatedPart::Fixed:
-        outside(m_own.phases, "outside of the model", SliceKind::Phase, Activity::Synchronisation);
-        break;
-    case SimulatedPart::PipelineWait:
-        outside(m_own.communication, "wait for a neighbour", SliceKind::Wait, Activity::PipelineWait);
-        break;
-    case SimulatedPart::Receive:
-        outside(m_own.communication, "receive", SliceKind::Wait, Activity::PipelineTransfer);
-        break;
-    case SimulatedPart::OptimizerWait:
-        outside(m_own.communication, "wait for all stages", SliceKind::Wait, Activity::Synchronisation);
-        break;
-    case SimulatedPart::Agreement:
+    if (interval.kind == SliceKind::Wait) {
+        outside(m_own.communication,
+                interval.activity == Activity::PipelineWait       ? "wait for a neighbour"
+                : interval.activity == Activity::PipelineTransfer ? "receive"
+                                                                  : "wait for all stages",
+                interval.activity);
+    } else if (interval.kind == SliceKind::Collective && interval.phase == Phase::Optimizer) {
         writeOnce({CollectiveOp::AllReduce, GroupKind::World, m_cost.agreementWireBytes, "gradient norm"},
                   group(GroupKind::World), static_cast<std::size_t>(m_layout.worldSize()), Phase::Optimizer,
-                  interval.start, interval.end);
-        break;
-    case SimulatedPart::Optimizer: {
-        outside(m_own.phases, "optimizer", SliceKind::Phase, Activity::None);
+                  interval.range);
+    } else if (interval.kind == SliceKind::Phase && interval.phase == Phase::Optimizer) {
+        outside(m_own.phases, "optimizer", Activity::None);
         OpInfo op = opInfo("optimizer", SliceKind::Kernel, Phase::Optimizer, Activity::Compute);
-        op.bytes = std::llround((interval.end - interval.start) * m_spec.cluster.device.memoryBytesPerSecond);
-        slice(m_own.kernels, m_sink.defineOp(op), interval.start, interval.end, -1);
-        break;
-    }
-    default: break;
+        op.bytes = std::llround(interval.range.length().seconds() * m_spec.cluster.device.memoryBytesPerSecond);
+        slice(m_own.kernels, m_sink.defineOp(op), interval.range, std::nullopt);
+    } else if (interval.kind == SliceKind::Phase) {
+        outside(m_own.phases, "outside of the model", interval.activity);
     }
 }
 
 void StageScribe::writeTransfers()
 {
-    for (const SimulatedTransfer& transfer : m_stage.sent) {
-        const bool isActivation = transfer.what.tensor == PipelineTensor::Activation;
-        const int boundary = std::min(transfer.what.fromPosition, transfer.what.toPosition);
-        const BoundaryCost& cost = m_cost.boundaries[static_cast<std::size_t>(boundary)];
-        const Instant start = instantOf(transfer.start), end = instantOf(transfer.end);
-        if (end <= start) continue;
+    for (const DrawnTransfer& transfer : m_lane.sent) {
+        if (transfer.range.empty()) continue;
         slice(m_own.communication,
-              plainOp(isActivation ? "send activation" : "send gradient", SliceKind::Collective,
-                      isActivation ? Phase::Forward : Phase::BackwardInput, Activity::PipelineTransfer),
-              start, end, transfer.what.microbatch);
+              plainOp(transfer.phase == Phase::Forward ? "send activation" : "send gradient", SliceKind::Collective,
+                      transfer.phase, Activity::PipelineTransfer),
+              transfer.range, transfer.microbatch);
         CollectiveRecord record;
         record.track = m_own.communication;
-        record.start = record.lastArrival = start;
-        record.end = end;
+        record.start = record.lastArrival = transfer.range.begin;
+        record.end = transfer.range.end;
         record.operation = CollectiveOp::Send;
         record.group = group(GroupKind::Pipeline);
         // Stages number their messages apart: each is an operation of its own.
-        record.sequence = m_sequences[GroupKind::Pipeline]++ * m_cost.shape.stages + m_index;
-        record.payloadBytes = record.wireBytes = std::llround(cost.bytes);
-        record.peer = m_layout.onStage(m_rank, transfer.what.toStage);
+        record.sequence = m_sequences[GroupKind::Pipeline]++ * m_cost.shape.stages + m_lane.stage;
+        record.payloadBytes = record.wireBytes = transfer.bytes;
+        record.peer = m_layout.onStage(m_rank, transfer.toLane);
         m_producer.collective(record);
-        m_producer.flow({"message", m_own.communication, start,
-                         m_tracks[static_cast<std::size_t>(transfer.what.toStage)].communication, end});
+        m_producer.flow({"message", m_own.communication, transfer.range.begin,
+                         m_tracks[static_cast<std::size_t>(transfer.toLane)].communication, transfer.range.end});
     }
     if (!m_cost.flushMessages) return;
     constexpr double kWord = 4; // bytes
     for (int other = 0; other < m_cost.shape.stages; ++other) {
-        if (other == m_index) continue;
+        if (other == m_lane.stage) continue;
         CollectiveRecord record = recordOf({CollectiveOp::Send, GroupKind::Pipeline, kWord, ""});
-        record.start = record.lastArrival = instantOf(m_stage.lastBackward);
+        record.start = record.lastArrival = m_lane.passesRange.end;
         record.end = {record.start.ns + 1};
-        record.sequence = m_sequences[GroupKind::Pipeline]++ * m_cost.shape.stages + m_index;
+        record.sequence = m_sequences[GroupKind::Pipeline]++ * m_cost.shape.stages + m_lane.stage;
         record.peer = m_layout.onStage(m_rank, other);
         m_producer.collective(record);
     }
 }
 
 /// A collective that a step does once. It lasts a nanosecond at least, so that its bytes are not lost.
-void StageScribe::writeOnce(const Exchange& what, GroupId group, std::size_t members, Phase phase, double start,
-                            double end)
+void StageScribe::writeOnce(const Exchange& what, GroupId group, std::size_t members, Phase phase, TimeRange range)
 {
     CollectiveRecord record = recordOf(what, group, members);
-    record.start = record.lastArrival = instantOf(start);
-    record.end = {std::max(record.start.ns + 1, instantOf(end).ns)};
+    record.start = record.lastArrival = range.begin;
+    record.end = {std::max(range.begin.ns + 1, range.end.ns)};
     record.sequence = m_sequences[what.group]++;
-    slice(m_own.communication, plainOp(what.name, SliceKind::Collective, phase, Activity::Transfer), start, end, -1);
+    slice(m_own.communication, plainOp(what.name, SliceKind::Collective, phase, Activity::Transfer), range,
+          std::nullopt);
     m_producer.collective(record);
 }
 
 /// Reduction of gradients: what lies under the backward and what is left after it, shared out by the bytes.
 void StageScribe::writeReduction()
 {
-    const StageCost& stage = m_cost.stages[static_cast<std::size_t>(m_index)];
+    const StageCost& stage = m_cost.stages[static_cast<std::size_t>(m_lane.stage)];
     if (stage.gradientCommSeconds <= 0) return;
-    const double hidden = std::max(0.0, stage.gradientCommSeconds - stage.gradientCommExposed);
-    const double start = std::max(m_stage.firstForward, m_stage.lastBackward - hidden);
-    const double end = m_stage.lastBackward + stage.gradientCommExposed;
+    const Duration hidden = durationOf(std::max(0.0, stage.gradientCommSeconds - stage.gradientCommExposed));
+    const TimeRange whole{std::max(m_lane.passesRange.begin, m_lane.passesRange.end - hidden),
+                          m_lane.passesRange.end + durationOf(stage.gradientCommExposed)};
     const double all = stage.gradientWireBytes;
     const double special = stage.expertWireBytes + stage.tableWireBytes + stage.partialWireBytes;
-    double at = start;
+    Instant at = whole.begin;
     const auto write = [&](Exchange what, GroupId group, std::size_t members) {
-        const double until = all > 0 ? std::min(end, at + (end - start) * what.wireBytes / all) : end;
-        writeOnce(what, group, members, Phase::GradientSync, at, until);
+        const Instant until =
+            all > 0 ? std::min(whole.end, at + durationOf(whole.length().seconds() * what.wireBytes / all)) : whole.end;
+        writeOnce(what, group, members, Phase::GradientSync, {at, until});
         at = until;
     };
     const auto ofKind = [&](const Exchange& what) {
@@ -537,7 +477,7 @@ void StageScribe::writeReduction()
                     // are in the passes
         slice(m_own.communication,
               plainOp("first gather and last scatter", SliceKind::Collective, Phase::GradientSync, Activity::Transfer),
-              start, end, -1);
+              whole, std::nullopt);
     const Collective reduction = stage.scattersGradients ? Collective::ReduceScatter : Collective::AllReduce;
     const auto reduce = [&](Collective kind, double wire) {
         const Exchange dense = exchangeOf(CostPart::GradientComm, kind, wire);
@@ -564,10 +504,10 @@ void StageScribe::write(const OperatorsOfPass& operators)
 {
     writeStep();
     writeStaticMemory();
-    for (const Pass& pass : passes()) writePass(pass, operators);
+    for (const DrawnPass& pass : m_lane.passes) writePass(pass, operators);
 
-    for (const SimulatedInterval& interval : m_stage.intervals)
-        if (!isPass(interval.part)) writeOutside(interval);
+    for (const DrawnInterval& interval : m_lane.intervals)
+        if (!isPass(interval)) writeOutside(interval);
     writeActivations();
     writeTransfers();
     writeReduction();

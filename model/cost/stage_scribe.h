@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes what one stage of a predicted step does into a trace.
+// Writes what one stage of a predicted step does into a trace, from its drawable form and the costs of its passes.
 #pragma once
 
 #include "model/cost/predicted_trace.h"
-#include "model/cost/schedule_simulation.h"
 #include "model/cost/step_cost.h"
 #include "model/spec/rank_layout.h"
 #include "model/spec/run_spec.h"
+#include "model/trace/drawn_step.h"
 #include "model/trace/trace_sink.h"
 
 #include <array>
@@ -27,16 +27,12 @@ StageTracks defineStageTracks(TraceSink& sink, RankId rank);
 class StageScribe {
 public:
     /// tracks: of all stages. The references must outlive the scribe.
-    StageScribe(const RunSpec& spec, const StepCost& cost, const SimulatedStep& step, int stage,
+    StageScribe(const RunSpec& spec, const StepCost& cost, const DrawnLane& lane,
                 const std::vector<StageTracks>& tracks, TraceSink& sink, TraceProducer& producer);
 
     void write(const OperatorsOfPass& operators);
 
 private:
-    /// A pass of the schedule: its intervals [first, last) of SimulatedStage::intervals.
-    struct Pass {
-        std::size_t first = 0, last = 0;
-    };
     /// A collective of a pass or of the step: what its record says beside the times.
     struct Exchange {
         CollectiveOp operation = CollectiveOp::AllReduce;
@@ -53,11 +49,11 @@ private:
     /// Those of one pass: while it waits, and beside its computation.
     static std::pair<KindBytes, KindBytes> wireOfPass(const PassCost& pass, CostPart part);
 
-    /// A slice of a pass, relative to its begin [s].
+    /// A slice of a pass, relative to its begin.
     struct Line {
         TrackId track;
         OpId op;
-        double begin = 0, end = 0;
+        Duration begin, end;
         int exchange = -1; ///< of a collective: index into Script::exchanges
     };
     /// What a pass through a position writes: the same for every micro-batch, so it is put together once.
@@ -74,11 +70,9 @@ private:
         friend bool operator==(const PlainOp&, const PlainOp&) = default;
     };
 
-    std::vector<Pass> passes() const;
     void writeStep();
-    void writePass(const Pass& pass, const OperatorsOfPass& operators);
-    Script& scriptOf(const SimulatedInterval& interval, const ChunkCost& chunk, Phase phase,
-                     const OperatorsOfPass& operators);
+    void writePass(const DrawnPass& pass, const OperatorsOfPass& operators);
+    Script& scriptOf(const DrawnInterval& interval, const ChunkCost& chunk, const OperatorsOfPass& operators);
     void addParts(Script& script, double length, const PassCost& cost, Phase phase);
     void addOperators(Script& script, double length, const PassCost& cost, Phase phase,
                       const std::vector<OperatorCost>& operators);
@@ -86,25 +80,22 @@ private:
                      double end);
     /// What a part sends in `seconds` from `begin`: one exchange for each kind of collective, one after the other.
     void addExchanges(Script& script, CostPart part, const KindBytes& bytes, Phase phase, double begin, double seconds);
-    void play(Script& script, const SimulatedInterval& interval);
-    void writeOutside(const SimulatedInterval& interval);
+    void play(Script& script, const DrawnInterval& interval);
+    void writeOutside(const DrawnInterval& interval);
     void writeTransfers();
     void writeReduction();
-    void writeOnce(const Exchange& what, GroupId group, std::size_t members, Phase phase, double start, double end);
+    void writeOnce(const Exchange& what, GroupId group, std::size_t members, Phase phase, TimeRange range);
     void writeStaticMemory();
     /// They live from the begin of their layer's forward to the end of its backward.
     void writeActivations();
-    void allocate(const char* what, Phase phase, MemoryCategory category, double bytes, double from, double until,
-                  std::int32_t microbatch);
+    /// until: absent for what is never freed.
+    void allocate(const char* what, Phase phase, MemoryCategory category, double bytes, Instant from,
+                  std::optional<Instant> until, std::optional<Microbatch> microbatch);
 
     /// seconds: not negative.
     static Instant instantOf(double seconds) { return {static_cast<std::int64_t>(seconds * 1e9 + 0.5)}; }
-    static std::optional<Microbatch> microbatchOf(std::int32_t index)
-    {
-        return index < 0 ? std::nullopt : std::optional(Microbatch{index});
-    }
-    void slice(TrackId track, OpId op, Instant start, Instant end, std::int32_t microbatch);
-    void slice(TrackId track, OpId op, double start, double end, std::int32_t microbatch);
+    static Duration durationOf(double seconds) { return {instantOf(seconds).ns}; }
+    void slice(TrackId track, OpId op, TimeRange range, std::optional<Microbatch> microbatch);
     OpId plainOp(const char* name, SliceKind kind, Phase phase, Activity activity);
     /// A collective's record, but for its times and number.
     CollectiveRecord recordOf(const Exchange& what);
@@ -114,9 +105,7 @@ private:
 
     const RunSpec& m_spec;
     const StepCost& m_cost;
-    const SimulatedStep& m_step;
-    const SimulatedStage& m_stage;
-    int m_index;
+    const DrawnLane& m_lane;
     RankLayout m_layout;
     RankId m_rank;
     const std::vector<StageTracks>& m_tracks;

@@ -4,6 +4,7 @@
 #include "model/cost/closed_form.h"
 #include "model/cost/plan_search.h"
 #include "model/cost/predicted_step.h"
+#include "model/cost/step_cost.h"
 #include "model/trace/in_memory_query.h"
 #include "model/trace/metrics.h"
 

@@ -8,6 +8,7 @@
 
 #include "model/cost/predicted_step.h"
 #include "model/cost/predicted_trace.h"
+#include "model/cost/priced_step.h"
 #include "model/spec/parallel_plan.h"
 #include "model/spec/run_spec.h"
 #include "model/trace/in_memory_query.h"
@@ -42,11 +43,11 @@ inline std::shared_ptr<const InMemoryTraceData> modelledTrace(const RunSpec& spe
 {
     const auto step = cost::predictStep(spec);
     if (!step.ok()) return nullptr;
-    TraceHeader header = cost::predictedHeader(step->spec, step->cost);
+    TraceHeader header = cost::predictedHeader(step->spec, step->drawn);
     header.source = source;
     if (source == TraceSource::Recorded) header.clock = ClockKind::Device;
     InMemoryTrace trace(header);
-    if (!cost::writePredictedTrace(step->spec, step->cost, step->step, trace).ok()) return nullptr;
+    if (!cost::writePredictedTrace(step->spec, step->priced->cost, step->drawn, trace).ok()) return nullptr;
     return trace.data();
 }
 

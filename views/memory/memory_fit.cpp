@@ -25,8 +25,9 @@ public:
             FOURWALLS_TRY_ASSIGN(m_model, cost::CostModel::create(spec, m_framework, m_calibration));
             m_sequence = spec.training.sequence;
         }
-        FOURWALLS_TRY_ASSIGN(const cost::StepCost cost, m_model->stepCost(spec.plan, spec.training.batch));
-        return cost::closedForm(cost, m_calibration).peakBytes;
+        FOURWALLS_TRY_ASSIGN(const cost::Prediction prediction,
+                             cost::closedForm(*m_model, spec.plan, spec.training.batch));
+        return prediction.peakBytes;
     }
 
 private:

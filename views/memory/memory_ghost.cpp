@@ -3,7 +3,6 @@
 #include "views/memory/memory_ghost.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace fourwalls::views {
 
@@ -18,47 +17,14 @@ const RankInfo* predictedRank(const InMemoryTraceData& predicted, int stage)
     return last;
 }
 
-std::vector<MemorySample> predictedCurve(const cost::PredictedStep& predicted, int stage)
-{
-    std::vector<MemorySample> curve;
-    const std::vector<cost::SimulatedStage>& stages = predicted.step.stages;
-    if (stages.empty()) return curve;
-    const std::size_t index = std::min(static_cast<std::size_t>(std::max(0, stage)), stages.size() - 1);
-    const cost::MemoryTerms& terms = predicted.cost.stages[index].memory;
-    const auto bytesOf = [](MemorySample& sample, MemoryCategory category) -> std::int64_t& {
-        return sample.bytes[static_cast<std::size_t>(category)];
-    };
-    const auto rounded = [](double bytes) { return bytes >= 1 ? std::llround(bytes) : 0; };
-    MemorySample still;
-    bytesOf(still, MemoryCategory::Weights) = rounded(terms.weights);
-    bytesOf(still, MemoryCategory::Gradients) = rounded(terms.gradients);
-    bytesOf(still, MemoryCategory::OptimizerState) = rounded(terms.optimizer);
-    bytesOf(still, MemoryCategory::CommBuffers) = rounded(terms.communication) + rounded(terms.library);
-    bytesOf(still, MemoryCategory::Other) = rounded(terms.context) + rounded(terms.slack);
-    curve.reserve(stages[index].memory.size() + 1);
-    curve.push_back(still);
-    for (const cost::SimulatedBytes& live : stages[index].memory) {
-        MemorySample sample = still;
-        sample.at = Instant{std::llround(live.at * 1e9)};
-        bytesOf(sample, MemoryCategory::Activations) = rounded(live.activations);
-        bytesOf(sample, MemoryCategory::Temporaries) = rounded(live.transient);
-        // What changes more than once at an instant is what it is in the end.
-        if (curve.back().at == sample.at)
-            curve.back() = sample;
-        else
-            curve.push_back(sample);
-    }
-    return curve;
-}
-
-std::vector<MemorySample> ghostOf(const cost::PredictedStep& predicted, int stage, std::span<const StepSpan> steps,
+std::vector<MemorySample> ghostOf(const DrawnStep& predicted, int stage, std::span<const StepSpan> steps,
                                   std::size_t most)
 {
     std::vector<MemorySample> ghost;
-    const std::vector<MemorySample> samples = predictedCurve(predicted, stage);
-    if (samples.empty() || steps.empty() || most == 0) return ghost;
-    const std::size_t index = std::min(static_cast<std::size_t>(std::max(0, stage)), predicted.step.stages.size() - 1);
-    const TimeRange range{Instant{}, Instant{std::llround(predicted.step.stages[index].end * 1e9)}};
+    const DrawnLane* lane = predicted.laneOf(stage);
+    if (!lane || steps.empty() || most == 0) return ghost;
+    const std::vector<MemorySample> samples = memoryCurve(*lane);
+    const TimeRange range = lane->step;
 
     // One curve for all steps: the largest sample of each part, and what held at the step's begin.
     std::vector<MemorySample> curve;

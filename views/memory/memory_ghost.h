@@ -2,7 +2,7 @@
 // A predicted memory curve laid over recorded steps: of the same pipeline stage, from each step's own beginning. Pure.
 #pragma once
 
-#include "model/cost/predicted_step.h"
+#include "model/trace/drawn_step.h"
 #include "model/trace/in_memory_trace.h"
 #include "model/trace/trace_query.h"
 #include "views/plot/plot_context.h"
@@ -15,13 +15,10 @@ namespace fourwalls::views {
 /// The predicted rank that stands for a stage; of the last stage where the prediction has fewer. Null: no ranks.
 const RankInfo* predictedRank(const InMemoryTraceData& predicted, int stage);
 
-/// The predicted live bytes of a stage (of the last one where there are fewer) over one step that begins at 0, by time:
-/// the samples of the prediction's trace, known before that is written.
-std::vector<MemorySample> predictedCurve(const cost::PredictedStep& predicted, int stage);
-
-/// That curve over each of the steps, cut where the next one begins; by time. most: samples in all, of which every one
-/// is the largest of its part of the curve.
-std::vector<MemorySample> ghostOf(const cost::PredictedStep& predicted, int stage, std::span<const StepSpan> steps,
+/// The live bytes of a stage (of the last one where there are fewer) in a predicted step, laid over each of the steps and
+/// cut where the next one begins; by time. most: samples in all, of which every one is the largest of its part of the
+/// curve.
+std::vector<MemorySample> ghostOf(const DrawnStep& predicted, int stage, std::span<const StepSpan> steps,
                                   std::size_t most);
 
 /// Bytes by category at the predicted peak of that rank; absent without memory records.

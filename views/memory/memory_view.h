@@ -154,8 +154,8 @@ private:
     QSet<QByteArray> m_pending;
     QTimer* m_listing = nullptr; ///< the table of buffers waits until the range stands still
     TimeRange m_askedWindow, m_askedBuffers;
-    TimeRange m_ghostRange; ///< whose steps have a curve; empty: none, or the level that all reach
-    std::shared_ptr<const cost::PredictedStep> m_ghostOf; ///< what the ghost shows over m_ghostRange
+    TimeRange m_ghostRange;                     ///< whose steps have a curve; empty: none, or the level that all reach
+    std::shared_ptr<const DrawnStep> m_ghostOf; ///< what the ghost shows over m_ghostRange
     int m_askedPixels = 0;
 };
 

@@ -62,8 +62,8 @@ void MemoryView::showGhost()
 {
     constexpr std::size_t kMostSamples = 12'000; // what a picture holds
     std::vector<MemorySample> ghost;
-    // From the step itself: its trace comes some milliseconds later, and has the same samples.
-    const auto prediction = whatIf() && whatIf()->isActive() ? whatIf()->step() : nullptr;
+    // From the drawable form: its trace comes some milliseconds later, and has the same samples.
+    const auto prediction = whatIf() && whatIf()->isActive() ? whatIf()->drawn() : nullptr;
     if (prediction && prediction == m_ghostOf) return;
     m_ghostOf = prediction;
     m_ghostRange = {};

@@ -204,8 +204,6 @@ Result<PlanOutlook> askPlans(const RunSpec& spec, std::shared_ptr<const Calibrat
     }
     FOURWALLS_TRY_ASSIGN(cost::CostModel model, cost::CostModel::create(spec, framework, *calibration));
     FOURWALLS_TRY_ASSIGN(outlook.suggestions, compare::suggestChanges(model, spec, kSuggestions, stop));
-    FOURWALLS_TRY_ASSIGN(const cost::StepCost costs, model.stepCost(spec.plan, spec.training.batch));
-    outlook.usableBytes = costs.usableMemoryBytes;
 
     cost::SearchOptions options;
     options.devices = spec.plan.worldSize();

@@ -99,7 +99,6 @@ struct PlanOutlook {
     std::vector<cost::SearchedPlan> plans;  ///< of the search, thinned for a plot
     std::optional<cost::SearchedPlan> best; ///< the quickest that fits
     std::int64_t searched = 0;
-    double usableBytes = 0; ///< of a device; 0: unknown
 
     /// The share of the predicted step that the best plan saves, 0 if none does.
     double gain() const;

@@ -339,8 +339,9 @@ MiniPicture OverviewView::planPicture() const
     const ByteScale scale = byteScale(largest, selection()->byteUnit());
     const TimeScale time = timeScale(slowest * 1e9);
     picture.x = {fastest * 1e9 / time.ns * 0.9, slowest * 1e9 / time.ns, false, time.name, plainFigure};
-    const std::optional<double> limit =
-        m_plans->usableBytes > 0 ? std::optional(m_plans->usableBytes / scale.bytes) : std::nullopt;
+    const std::optional<double> limit = m_plans->suggestions.usableBytes > 0
+                                            ? std::optional(m_plans->suggestions.usableBytes / scale.bytes)
+                                            : std::nullopt;
     const double wall = scaleTo(picture.y, largest / scale.bytes, limit);
     if (limit && wall == *limit) picture.y.high = *limit * 1.35; // room for the plans that are too large
     picture.y.unit = scale.name;
@@ -365,7 +366,7 @@ MiniPicture OverviewView::planPicture() const
     picture.lines.push_back(std::move(front));
     picture.wall = levelWall(picture.x, wall);
     if (limit) {
-        const QString text = formatBytes(m_plans->usableBytes, selection()->byteUnit());
+        const QString text = formatBytes(m_plans->suggestions.usableBytes, selection()->byteUnit());
         picture.wallNames = {tr("%1 usable").arg(text), text};
         if (wall < *limit) picture.wallNames.prepend(tr("%1 usable, not to scale").arg(text));
     }

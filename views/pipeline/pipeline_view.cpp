@@ -119,13 +119,13 @@ void PipelineView::askPicture()
         });
 }
 
-std::shared_ptr<const cost::PredictedStep> PipelineView::shownPrediction() const
+std::shared_ptr<const DrawnStep> PipelineView::shownPrediction() const
 {
     if (!whatIf() || !m_facts) return nullptr;
-    if (whatIf()->isActive()) return whatIf()->step();
+    if (whatIf()->isActive()) return whatIf()->drawn();
     const std::shared_ptr<const Prediction> baseline =
         m_facts->source == TraceSource::Predicted ? nullptr : whatIf()->baseline();
-    return baseline ? std::shared_ptr<const cost::PredictedStep>(baseline, &baseline->step) : nullptr;
+    return baseline ? std::shared_ptr<const DrawnStep>(baseline, &baseline->step.drawn) : nullptr;
 }
 
 void PipelineView::predictionChanged()
@@ -140,7 +140,7 @@ void PipelineView::stepChanged()
 
 void PipelineView::findGhost()
 {
-    const std::shared_ptr<const cost::PredictedStep> wanted = shownPrediction();
+    const std::shared_ptr<const DrawnStep> wanted = shownPrediction();
     if (wanted == m_ghostOf) return;
     m_ghostOf = wanted;
     m_ghostPicture = wanted ? std::make_shared<const PipelinePicture>(predictedPicture(*wanted)) : nullptr;

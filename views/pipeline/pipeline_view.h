@@ -87,7 +87,7 @@ private:
     void clicked(PassPlace place);
     void jumpToTimeline();
     std::optional<StepIndex> wantedStep() const;
-    std::shared_ptr<const cost::PredictedStep> shownPrediction() const;
+    std::shared_ptr<const DrawnStep> shownPrediction() const;
 
     QWidget* m_content = nullptr;
     PlotCard *m_card = nullptr, *m_ghostCard = nullptr, *m_tableCard = nullptr, *m_barsCard = nullptr;
@@ -105,7 +105,7 @@ private:
     bool m_following = false;
     std::shared_ptr<const PipelineFacts> m_facts;
     std::shared_ptr<const PipelinePicture> m_picture, m_ghostPicture;
-    std::shared_ptr<const cost::PredictedStep> m_ghostOf;
+    std::shared_ptr<const DrawnStep> m_ghostOf;
     std::size_t m_pipeline = 0;
     QSet<QByteArray> m_pending;
     QString m_error;

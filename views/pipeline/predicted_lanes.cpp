@@ -2,44 +2,12 @@
 // See predicted_lanes.h.
 #include "views/pipeline/predicted_lanes.h"
 
-#include "model/spec/rank_layout.h"
-
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace fourwalls::views {
 
 namespace {
-
-using cost::SimulatedInterval;
-using cost::SimulatedPart;
-
-Instant instantOf(double seconds)
-{
-    return {std::llround(seconds * 1e9)};
-}
-
-std::optional<Phase> phaseOf(SimulatedPart part)
-{
-    switch (part) {
-    case SimulatedPart::Forward: return Phase::Forward;
-    case SimulatedPart::Recompute: return Phase::Recompute;
-    case SimulatedPart::BackwardInput: return Phase::BackwardInput;
-    case SimulatedPart::BackwardWeight: return Phase::BackwardWeight;
-    case SimulatedPart::Optimizer: return Phase::Optimizer;
-    default: return std::nullopt;
-    }
-}
-
-/// Recomputation, input and weight gradient of one micro-batch in a row are one backward.
-bool continues(const StagePass& pass, std::int32_t position, const SimulatedInterval& next, Phase phase, bool splits)
-{
-    if (pass.phase != Phase::BackwardInput || pass.pieces.empty() || position != next.position) return false;
-    if (!pass.microbatch || pass.microbatch->value != next.microbatch) return false;
-    if (phase == Phase::BackwardInput) return pass.pieces.back().phase == Phase::Recompute;
-    return phase == Phase::BackwardWeight && !splits && pass.pieces.back().phase == Phase::BackwardInput;
-}
 
 void finishPieces(StagePass& pass)
 {
@@ -52,59 +20,52 @@ void finishPieces(StagePass& pass)
     if (pass.pieces.size() == 1) pass.pieces.clear();
 }
 
-std::vector<StagePass> passesOf(const cost::SimulatedStage& stage, bool splits)
+StagePass passOf(std::span<const DrawnInterval> intervals)
+{
+    StagePass pass;
+    const DrawnInterval& first = intervals.front();
+    pass.range = {first.range.begin, intervals.back().range.end};
+    pass.microbatch = first.microbatch;
+    const bool isBackwardOfInputs = first.phase == Phase::Recompute || first.phase == Phase::BackwardInput;
+    pass.phase = isBackwardOfInputs ? Phase::BackwardInput : first.phase;
+    if (!isBackwardOfInputs) return pass;
+    pass.pieces.reserve(intervals.size());
+    for (const DrawnInterval& interval : intervals)
+        if (!interval.range.empty()) pass.pieces.push_back({interval.range, interval.phase});
+    finishPieces(pass);
+    return pass;
+}
+
+/// The passes, and what the lane computes once per step.
+std::vector<StagePass> passesOf(const DrawnLane& lane)
 {
     std::vector<StagePass> passes;
-    // Recomputation, and the weight gradient where it is not split off, begin no pass of their own.
-    const auto begins = [splits](const SimulatedInterval& each) {
-        return each.part != SimulatedPart::Recompute && (splits || each.part != SimulatedPart::BackwardWeight);
-    };
-    passes.reserve(static_cast<std::size_t>(std::count_if(stage.intervals.begin(), stage.intervals.end(), begins)));
-    std::int32_t position = -1; // of the last pass
-    for (const SimulatedInterval& interval : stage.intervals) {
-        const std::optional<Phase> phase = phaseOf(interval.part);
-        const TimeRange range{instantOf(interval.start), instantOf(interval.end)};
-        if (!phase || range.empty()) continue;
-        if (!passes.empty() && continues(passes.back(), position, interval, *phase, splits)) {
-            passes.back().pieces.push_back({range, *phase});
-            passes.back().range.end = range.end;
-            continue;
-        }
-        StagePass& pass = passes.emplace_back();
-        pass.range = range;
-        const bool isBackwardOfInputs = *phase == Phase::Recompute || *phase == Phase::BackwardInput;
-        pass.phase = isBackwardOfInputs ? Phase::BackwardInput : *phase;
-        if (interval.microbatch >= 0) pass.microbatch = Microbatch{interval.microbatch};
-        if (isBackwardOfInputs) {
-            constexpr std::size_t kMost = 3; // recomputation, input and weight gradient
-            pass.pieces.reserve(kMost);
-            pass.pieces.push_back({range, *phase});
-        }
-        position = interval.position;
-    }
-    for (StagePass& pass : passes) finishPieces(pass);
+    passes.reserve(lane.passes.size() + 1);
+    for (const DrawnPass& pass : lane.passes)
+        if (StagePass found = passOf(lane.intervalsOf(pass)); !found.range.empty()) passes.push_back(std::move(found));
+    for (const DrawnInterval& interval : lane.intervals)
+        if (interval.kind == SliceKind::Phase && interval.phase == Phase::Optimizer && !interval.range.empty())
+            passes.push_back(passOf({&interval, 1}));
+    std::stable_sort(passes.begin(), passes.end(),
+                     [](const StagePass& a, const StagePass& b) { return a.range.begin < b.range.begin; });
     return passes;
 }
 
 } // namespace
 
-PipelinePicture predictedPicture(const cost::PredictedStep& predicted)
+PipelinePicture predictedPicture(const DrawnStep& predicted)
 {
     PipelinePicture picture;
-    const cost::SimulatedStep& step = predicted.step;
-    picture.step.range = {Instant{}, instantOf(step.seconds)};
-    const RankLayout layout(predicted.spec.plan);
-    const bool splits = predicted.cost.shape.splitsBackward();
-    for (std::size_t i = 0; i < step.stages.size(); ++i) {
-        const cost::SimulatedStage& stage = step.stages[i];
+    picture.step.range = {Instant{}, Instant{predicted.length.ns}};
+    for (const DrawnLane& drawn : predicted.lanes) {
         StageLane& lane = picture.lanes.emplace_back();
-        lane.stage = static_cast<int>(i);
-        lane.rank = layout.onStage(RankId{0}, lane.stage);
-        lane.step = {Instant{}, instantOf(stage.end)};
-        lane.passes = passesOf(stage, splits);
+        lane.stage = drawn.stage;
+        lane.rank = drawn.rank;
+        lane.step = drawn.step;
+        lane.passes = passesOf(drawn);
         completeLane(lane);
         for (const StagePass& pass : lane.passes) {
-            if (pass.weight > 0 || pass.recompute > 0 || splits) picture.finerKnown = true;
+            if (pass.weight > 0 || pass.recompute > 0 || predicted.splitsBackward) picture.finerKnown = true;
             if (!isPipelinePass(pass)) continue;
             picture.chunks = std::max(picture.chunks, pass.chunk + 1);
             if (pass.microbatch) picture.microbatches = std::max(picture.microbatches, pass.microbatch->value + 1);
@@ -112,12 +73,10 @@ PipelinePicture predictedPicture(const cost::PredictedStep& predicted)
     }
     picture.window = pipelineWindow(picture.lanes);
     picture.times = meanPassTimes(picture.lanes);
-    for (std::size_t i = 0; i < step.stages.size(); ++i) {
-        const bool isPipeline = step.stages.size() > 1 && picture.window;
-        picture.shares.push_back(isPipeline ? stageShares(picture.lanes[i], *picture.window,
-                                                          Duration{std::llround(step.stages[i].busy * 1e9)})
+    const bool isPipeline = predicted.lanes.size() > 1 && picture.window;
+    for (std::size_t i = 0; i < predicted.lanes.size(); ++i)
+        picture.shares.push_back(isPipeline ? stageShares(picture.lanes[i], *picture.window, predicted.lanes[i].busy)
                                             : std::nullopt);
-    }
     return picture;
 }
 

@@ -22,50 +22,36 @@ struct Words {
 constexpr int kPredictedTop = 8, kPredictedHeight = 24;
 constexpr std::size_t kMostStepsShown = 400; ///< more on one screen are a few pixels each
 
-using cost::SimulatedPart;
-
-bool isWaiting(SimulatedPart part)
+QColor workColour(const Theme& theme, const DrawnInterval& work)
 {
-    return part == SimulatedPart::PipelineWait || part == SimulatedPart::OptimizerWait;
+    if (work.kind != SliceKind::Phase) return theme.communication; // with what ranks agree on before the optimizer
+    return work.phase == Phase::None ? theme.otherCompute : colourOf(theme, work.phase);
 }
 
-QColor partColour(const Theme& theme, SimulatedPart part)
+QString workWords(const DrawnInterval& work)
 {
-    switch (part) {
-    case SimulatedPart::Forward: return colourOf(theme, Phase::Forward);
-    case SimulatedPart::Recompute: return colourOf(theme, Phase::Recompute);
-    case SimulatedPart::BackwardInput: return colourOf(theme, Phase::BackwardInput);
-    case SimulatedPart::BackwardWeight: return colourOf(theme, Phase::BackwardWeight);
-    case SimulatedPart::Optimizer: return colourOf(theme, Phase::Optimizer);
-    case SimulatedPart::Send:
-    case SimulatedPart::Receive:
-    case SimulatedPart::GradientSync: return theme.communication;
-    case SimulatedPart::Fixed: return theme.otherCompute;
-    default: return theme.communication; // what ranks agree on before the optimizer
+    const bool isMessage = work.activity == Activity::PipelineTransfer;
+    switch (work.kind) {
+    case SliceKind::Phase:
+        return work.phase == Phase::None ? Words::tr("outside of the network") : views::words(work.phase);
+    case SliceKind::Wait:
+        if (isMessage) return Words::tr("receiving");
+        return work.activity == Activity::PipelineWait ? Words::tr("waiting for a neighbour")
+                                                       : Words::tr("waiting for the other stages");
+    default: return isMessage ? Words::tr("sending") : views::words(Phase::GradientSync);
     }
 }
 
-QString partWords(SimulatedPart part)
+/// The first interval that ends after an instant of the predicted step.
+std::vector<DrawnInterval>::const_iterator firstAfter(const DrawnLane& lane, Instant at)
 {
-    switch (part) {
-    case SimulatedPart::Fixed: return Words::tr("outside of the network");
-    case SimulatedPart::Forward: return views::words(Phase::Forward);
-    case SimulatedPart::Recompute: return views::words(Phase::Recompute);
-    case SimulatedPart::BackwardInput: return views::words(Phase::BackwardInput);
-    case SimulatedPart::BackwardWeight: return views::words(Phase::BackwardWeight);
-    case SimulatedPart::Send: return Words::tr("sending");
-    case SimulatedPart::Receive: return Words::tr("receiving");
-    case SimulatedPart::PipelineWait: return Words::tr("waiting for a neighbour");
-    case SimulatedPart::GradientSync: return views::words(Phase::GradientSync);
-    case SimulatedPart::OptimizerWait: return Words::tr("waiting for the other stages");
-    case SimulatedPart::Optimizer: return views::words(Phase::Optimizer);
-    default: return views::words(Phase::GradientSync);
-    }
+    return std::upper_bound(lane.intervals.begin(), lane.intervals.end(), at,
+                            [](Instant value, const DrawnInterval& each) { return value < each.range.end; });
 }
 
 } // namespace
 
-void PredictionStrip::set(std::shared_ptr<const cost::PredictedStep> prediction, int stage,
+void PredictionStrip::set(std::shared_ptr<const DrawnStep> prediction, int stage,
                           std::shared_ptr<const StepSpans> steps)
 {
     m_prediction = std::move(prediction);
@@ -73,23 +59,10 @@ void PredictionStrip::set(std::shared_ptr<const cost::PredictedStep> prediction,
     m_steps = std::move(steps);
 }
 
-const cost::SimulatedStage* PredictionStrip::stage() const
-{
-    if (!m_prediction || m_prediction->step.stages.empty()) return nullptr;
-    const auto last = static_cast<int>(m_prediction->step.stages.size()) - 1;
-    return &m_prediction->step.stages[static_cast<std::size_t>(std::clamp(m_stage, 0, last))];
-}
-
-Instant PredictionStrip::placed(Instant begin, double seconds)
-{
-    constexpr double kLongest = 1e9; // of what a timeline can hold [s]
-    return begin + Duration::fromSeconds(std::clamp(seconds, 0.0, kLongest));
-}
-
 TimeRange PredictionStrip::rangeOf(std::size_t step) const
 {
     const Instant begin = (*m_steps)[step].range.begin;
-    Instant end = placed(begin, m_prediction->step.seconds);
+    Instant end = begin + m_prediction->length;
     if (step + 1 < m_steps->size()) end = std::min(end, (*m_steps)[step + 1].range.begin);
     return {begin, std::max(begin, end)};
 }
@@ -97,31 +70,28 @@ TimeRange PredictionStrip::rangeOf(std::size_t step) const
 std::optional<double> PredictionStrip::difference() const
 {
     if (!isShown() || !m_stepTime || m_stepTime->ns <= 0) return std::nullopt;
-    return m_prediction->step.seconds / m_stepTime->seconds() - 1;
+    return m_prediction->length.seconds() / m_stepTime->seconds() - 1;
 }
 
 std::optional<PredictedBar> PredictionStrip::barAt(Instant at) const
 {
-    const cost::SimulatedStage* shown = stage();
-    if (!shown || !isShown()) return std::nullopt;
+    const DrawnLane* lane = isShown() ? m_prediction->laneOf(m_stage) : nullptr;
+    if (!lane) return std::nullopt;
     const auto after = std::upper_bound(m_steps->begin(), m_steps->end(), at,
                                         [](Instant value, const StepSpan& step) { return value < step.range.begin; });
     if (after == m_steps->begin()) return std::nullopt;
     const auto index = static_cast<std::size_t>(after - m_steps->begin()) - 1;
     const TimeRange whole = rangeOf(index);
     if (at >= whole.end) return std::nullopt;
-    const double seconds = static_cast<double>((at - whole.begin).ns) * 1e-9;
-    const auto& intervals = shown->intervals;
-    const auto found =
-        std::upper_bound(intervals.begin(), intervals.end(), seconds,
-                         [](double value, const cost::SimulatedInterval& each) { return value < each.end; });
-    if (found == intervals.end() || found->start > seconds) return std::nullopt;
+    const Instant inStep{(at - whole.begin).ns};
+    const auto found = firstAfter(*lane, inStep);
+    if (found == lane->intervals.end() || found->range.begin > inStep) return std::nullopt;
     PredictedBar bar;
-    const Instant end = placed(whole.begin, found->end);
-    bar.range = {placed(whole.begin, found->start), std::min(end, whole.end)};
+    const Duration offset = whole.begin - Instant{};
+    const Instant end = found->range.end + offset;
+    bar.range = {found->range.begin + offset, std::min(end, whole.end)};
     bar.cut = end > whole.end;
-    bar.part = found->part;
-    bar.microbatch = found->microbatch;
+    bar.work = *found;
     return bar;
 }
 
@@ -132,8 +102,8 @@ void PredictionStrip::render(const TimeCamera& camera, QSize size, double ratio,
     if (m_image.isNull()) return;
     m_image.setDevicePixelRatio(ratio);
     m_image.fill(theme.card.rgb());
-    const cost::SimulatedStage* shown = stage();
-    if (!shown || !isShown()) return;
+    const DrawnLane* lane = isShown() ? m_prediction->laneOf(m_stage) : nullptr;
+    if (!lane) return;
     QPainter painter(&m_image);
     const TimeRange visible = camera.range();
     const auto after = std::upper_bound(m_steps->begin(), m_steps->end(), visible.end,
@@ -157,14 +127,12 @@ void PredictionStrip::render(const TimeCamera& camera, QSize size, double ratio,
                              theme.prediction);
             continue;
         }
-        const auto& intervals = shown->intervals;
-        const double seconds = static_cast<double>((visible.begin - whole.begin).ns) * 1e-9;
-        auto each = std::upper_bound(intervals.begin(), intervals.end(), seconds,
-                                     [](double value, const cost::SimulatedInterval& one) { return value < one.end; });
+        const Duration offset = whole.begin - Instant{};
+        auto each = firstAfter(*lane, visible.begin - offset);
         int drawn = -1; // last pixel that has a bar: many short passes are one column
-        for (; each != intervals.end(); ++each) {
-            const double x0 = camera.xOf(placed(whole.begin, each->start));
-            const double x1 = std::min(right, camera.xOf(placed(whole.begin, each->end)));
+        for (; each != lane->intervals.end(); ++each) {
+            const double x0 = camera.xOf(each->range.begin + offset);
+            const double x1 = std::min(right, camera.xOf(each->range.end + offset));
             if (x0 > std::min(width, right)) break;
             const int begin = std::max(drawn, static_cast<int>(std::lround(std::max(-1.0, x0))));
             const int end = std::max(begin + 1, static_cast<int>(std::lround(std::min(width + 1, x1))));
@@ -173,19 +141,19 @@ void PredictionStrip::render(const TimeCamera& camera, QSize size, double ratio,
             // One pixel between bars that are wide enough to be told apart.
             const QRect bar(begin, kPredictedTop, std::max(1, end - begin - (end - begin > 3 ? 1 : 0)),
                             kPredictedHeight);
-            if (isWaiting(each->part)) {
+            if (isIdle(*each)) {
                 paintHatch(painter, bar, theme);
                 continue;
             }
-            QColor fill = partColour(theme, each->part);
+            QColor fill = workColour(theme, *each);
             constexpr int kGhostly = 150;
             fill.setAlpha(kGhostly);
             painter.fillRect(bar, fill);
             constexpr int kRoomForNumber = 16;
-            if (each->microbatch >= 0 && bar.width() >= kRoomForNumber) {
+            if (each->microbatch && bar.width() >= kRoomForNumber) {
                 painter.setFont(fontOf(TextRole::Small));
                 painter.setPen(theme.text);
-                painter.drawText(bar, Qt::AlignCenter, QString::number(each->microbatch));
+                painter.drawText(bar, Qt::AlignCenter, QString::number(each->microbatch->value));
             }
         }
         painter.setPen(outline);
@@ -204,11 +172,11 @@ void PredictionStrip::paintLabels(QPainter& painter, const QRect& rect, const Th
     const QRect upper(place.left(), place.top(), place.width(), place.height() / 2);
     painter.setFont(bold);
     painter.setPen(theme.prediction);
-    const QString heading = Words::tr("predicted · stage %1")
-                                .arg(std::clamp(m_stage, 0, static_cast<int>(m_prediction->step.stages.size()) - 1));
+    const QString heading =
+        Words::tr("predicted · stage %1").arg(std::clamp(m_stage, 0, static_cast<int>(m_prediction->lanes.size()) - 1));
     painter.drawText(upper, Qt::AlignLeft | Qt::AlignVCenter,
                      painter.fontMetrics().elidedText(heading + m_note, Qt::ElideRight, upper.width()));
-    QString figure = formatDuration(Duration::fromSeconds(std::clamp(m_prediction->step.seconds, 0.0, 1e9)), 3);
+    QString figure = formatDuration(m_prediction->length, 3);
     if (const auto more = difference()) figure += QStringLiteral(" (%1)").arg(formatChange(*more));
     painter.setFont(fontOf(TextRole::Small));
     painter.setPen(theme.secondaryText);
@@ -219,9 +187,9 @@ QStringList PredictionStrip::readout(Instant at) const
 {
     const auto bar = barAt(at);
     if (!bar) return {};
-    QStringList lines{Words::tr("predicted: %1").arg(partWords(bar->part)) + m_note};
+    QStringList lines{Words::tr("predicted: %1").arg(workWords(bar->work)) + m_note};
     QStringList facts{formatDuration(bar->range.length())};
-    if (bar->microbatch >= 0) facts << Words::tr("micro-batch %1").arg(bar->microbatch);
+    if (bar->work.microbatch) facts << Words::tr("micro-batch %1").arg(bar->work.microbatch->value);
     if (bar->cut) facts << Words::tr("goes on where the next recorded step begins");
     lines << facts.join(QStringLiteral(" · "));
     return lines;

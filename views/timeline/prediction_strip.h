@@ -3,7 +3,7 @@
 // each recorded step from its own beginning, so that what a plan would change is seen where it was recorded.
 #pragma once
 
-#include "model/cost/predicted_step.h"
+#include "model/trace/drawn_step.h"
 #include "views/plot/plot_context.h"
 #include "views/plot/theme.h"
 #include "views/timeline/time_camera.h"
@@ -21,16 +21,15 @@ namespace fourwalls::views {
 
 /// One bar of the strip: an interval of the predicted stage in one recorded step.
 struct PredictedBar {
-    TimeRange range; ///< cut where the next recorded step begins
-    cost::SimulatedPart part = cost::SimulatedPart::Forward;
-    int microbatch = -1; ///< -1: of the whole step
+    TimeRange range;    ///< cut where the next recorded step begins
+    DrawnInterval work; ///< as predicted, from its own step's begin
     bool cut = false;
 };
 
 class PredictionStrip {
 public:
     /// prediction null: none is shown. stage: of the rank whose steps these are; never null.
-    void set(std::shared_ptr<const cost::PredictedStep> prediction, int stage, std::shared_ptr<const StepSpans> steps);
+    void set(std::shared_ptr<const DrawnStep> prediction, int stage, std::shared_ptr<const StepSpans> steps);
     /// " · guessed", or nothing: behind every figure of it.
     void setNote(const QString& note) { m_note = note; }
     const QString& note() const { return m_note; }
@@ -54,12 +53,9 @@ public:
     static constexpr int kHeight = 44;
 
 private:
-    const cost::SimulatedStage* stage() const;
-    /// The instant of a predicted time of the step that begins at `begin`.
-    static Instant placed(Instant begin, double seconds);
     TimeRange rangeOf(std::size_t step) const; ///< of the predicted step, cut where the next recorded one begins
 
-    std::shared_ptr<const cost::PredictedStep> m_prediction;
+    std::shared_ptr<const DrawnStep> m_prediction;
     std::shared_ptr<const StepSpans> m_steps = stepSpansOf({});
     std::optional<Duration> m_stepTime;
     int m_stage = 0;

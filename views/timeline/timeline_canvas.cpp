@@ -107,8 +107,7 @@ void TimelineCanvas::setStepTime(std::optional<Duration> time)
     invalidate();
 }
 
-void TimelineCanvas::setPrediction(std::shared_ptr<const cost::PredictedStep> prediction, int stage,
-                                   const QString& note)
+void TimelineCanvas::setPrediction(std::shared_ptr<const DrawnStep> prediction, int stage, const QString& note)
 {
     const int before = m_prediction->height();
     m_predicted = std::move(prediction);

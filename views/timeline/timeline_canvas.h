@@ -81,7 +81,7 @@ public:
     /// The job's, which a prediction is compared with; absent: not known (yet).
     void setStepTime(std::optional<Duration> time);
     /// The predicted step over the recorded ones, between the rows and the memory strip; null: none.
-    void setPrediction(std::shared_ptr<const cost::PredictedStep> prediction, int stage, const QString& note);
+    void setPrediction(std::shared_ptr<const DrawnStep> prediction, int stage, const QString& note);
     const PredictionStrip& prediction() const { return *m_prediction; }
     /// Where it is drawn; empty without one.
     QRect predictionRect() const;
@@ -155,7 +155,7 @@ private:
     QScrollBar* m_scrollBar;
     int m_scroll = 0;
     std::unique_ptr<PredictionStrip> m_prediction;
-    std::shared_ptr<const cost::PredictedStep> m_predicted;
+    std::shared_ptr<const DrawnStep> m_predicted;
     int m_predictedStage = 0;
     MemoryStrip* m_strip;
     bool m_stripShown = true;

@@ -248,7 +248,7 @@ void TimelineView::stepChanged()
 void TimelineView::showPrediction()
 {
     if (!session() || !session()->isOpen() || !selection()) return;
-    const auto predicted = whatIf() && whatIf()->isActive() ? whatIf()->step() : nullptr;
+    const auto predicted = whatIf() && whatIf()->isActive() ? whatIf()->drawn() : nullptr;
     if (predicted) askStepTime();
     const std::vector<RankInfo>& ranks = session()->info().header.ranks;
     const auto rank = std::find_if(ranks.begin(), ranks.end(),

@@ -240,7 +240,7 @@ void TuningView::showMarks()
     if (!whatIf()) return;
     std::optional<PlanScatter::Mark> recorded, sliders;
     if (const auto baseline = whatIf()->baseline())
-        recorded = PlanScatter::Mark{baseline->step.step.seconds, baseline->step.peakBytes,
+        recorded = PlanScatter::Mark{baseline->step.seconds, baseline->step.peakBytes,
                                      tr("this run (predicted)") + guessedNote(whatIf())};
     if (const auto step = whatIf()->step(); step && whatIf()->isActive() && !whatIf()->isAsRecorded())
         sliders = PlanScatter::Mark{step->step.seconds, step->peakBytes, tr("sliders")};

@@ -54,20 +54,17 @@ QString dominantWords(const cost::PredictedStep& step)
 std::vector<MemoryShare> memoryShares(const cost::PredictedStep& step)
 {
     std::vector<MemoryShare> shares;
-    if (step.cost.stages.empty()) return shares;
-    const auto stage = static_cast<std::size_t>(step.fullestStage);
-    const cost::MemoryTerms& memory = step.cost.stages[stage].memory;
-    const cost::SimulatedStage& simulated = step.step.stages[stage];
-    const auto add = [&shares](const QString& name, MemoryCategory category, double bytes) {
+    const auto add = [&](const QString& name, MemoryCategory category) {
+        const double bytes = step.peakByCategory[static_cast<std::size_t>(category)];
         if (bytes > 0) shares.push_back({name, category, bytes});
     };
-    add(CostWords::tr("weights"), MemoryCategory::Weights, memory.weights);
-    add(CostWords::tr("gradients"), MemoryCategory::Gradients, memory.gradients);
-    add(CostWords::tr("optimizer state"), MemoryCategory::OptimizerState, memory.optimizer);
-    add(CostWords::tr("activations"), MemoryCategory::Activations, simulated.peakActivations);
-    add(CostWords::tr("temporaries"), MemoryCategory::Temporaries, simulated.peakTransient);
-    add(CostWords::tr("communication buffers"), MemoryCategory::CommBuffers, memory.communication + memory.library);
-    add(CostWords::tr("driver, libraries and slack"), MemoryCategory::Other, memory.context + memory.slack);
+    add(CostWords::tr("weights"), MemoryCategory::Weights);
+    add(CostWords::tr("gradients"), MemoryCategory::Gradients);
+    add(CostWords::tr("optimizer state"), MemoryCategory::OptimizerState);
+    add(CostWords::tr("activations"), MemoryCategory::Activations);
+    add(CostWords::tr("temporaries"), MemoryCategory::Temporaries);
+    add(CostWords::tr("communication buffers"), MemoryCategory::CommBuffers);
+    add(CostWords::tr("driver, libraries and slack"), MemoryCategory::Other);
     return shares;
 }
 
@@ -80,7 +77,7 @@ QString memorySentence(const cost::PredictedStep& step, ByteUnit unit)
                              ? QString()
                              : CostWords::tr("%1 of %2").arg(formatBytes(largest->bytes, unit), largest->name);
     const QString peak = formatBytes(step.peakBytes, unit);
-    const double capacity = step.cost.usableMemoryBytes;
+    const double capacity = step.usableMemoryBytes;
     if (!(capacity > 0))
         return CostWords::tr("A rank needs %1, with %2. How much the device has is not known.").arg(peak, most);
     const QString has = formatBytes(capacity, unit);

@@ -40,7 +40,7 @@ void MemoryBar::setByteUnit(ByteUnit unit)
 
 double MemoryBar::largest() const
 {
-    return std::max(m_step->cost.usableMemoryBytes * kBeyondWall, m_step->peakBytes * 1.02);
+    return std::max(m_step->usableMemoryBytes * kBeyondWall, m_step->peakBytes * 1.02);
 }
 
 void MemoryBar::paintEvent(QPaintEvent*)
@@ -50,7 +50,7 @@ void MemoryBar::paintEvent(QPaintEvent*)
     const QRectF bar(0, 0, width(), kBarHeight);
     painter.fillRect(bar, t.raised);
     if (!m_step) return;
-    const double scale = bar.width() / largest(), capacity = m_step->cost.usableMemoryBytes;
+    const double scale = bar.width() / largest(), capacity = m_step->usableMemoryBytes;
     if (capacity > 0)
         paintWall(painter, QRectF(std::round(capacity * scale), 0, bar.width(), kBarHeight), t, WallEdge::None);
     double left = 0;

@@ -261,7 +261,7 @@ std::vector<FigureTable::Row> PredictionCard::rows() const
              QString::number(step->spec.training.batch),
              tr("Samples per step over all ranks. A batch that the plan does not divide becomes the nearest one "
                 "that it divides.")});
-    rows.push_back({titleOf(Figure::StepTime), duration(measured), step ? seconds(step->step.seconds) : dash,
+    rows.push_back({titleOf(Figure::StepTime), duration(measured), step ? seconds(step->seconds) : dash,
                     meaningOf(Figure::StepTime)});
     const auto rate = [&](const std::optional<double>& tokens, const std::optional<double>& samples) {
         if (tokens && *tokens > 0) return formatRate(*tokens, tr("tok/s"));
@@ -269,16 +269,15 @@ std::vector<FigureTable::Row> PredictionCard::rows() const
     };
     rows.push_back(
         {tr("Throughput"), measured ? rate(measured->tokensPerSecond, measured->samplesPerSecond) : dash,
-         step && step->step.seconds > 0 ? formatRate(step->cost.tokensPerStep / step->step.seconds,
-                                                     step->spec.training.sequence > 0 ? tr("tok/s") : tr("samples/s"))
-                                        : dash,
+         step && step->seconds > 0 ? formatRate(step->tokensPerStep / step->seconds,
+                                                step->spec.training.sequence > 0 ? tr("tok/s") : tr("samples/s"))
+                                   : dash,
          meaningOf(step && step->spec.training.sequence == 0 ? Figure::SamplesPerSecond : Figure::TokensPerSecond)});
-    const bool hasPeak = step && step->cost.peakFlops > 0 && step->step.seconds > 0;
-    rows.push_back({titleOf(Figure::Mfu), measured ? share(measured->mfu) : dash,
-                    hasPeak ? formatPercent(step->cost.modelFlopsPerStep /
-                                            (step->cost.peakFlops * step->cost.devices * step->step.seconds))
-                            : dash,
-                    meaningOf(Figure::Mfu)});
+    const bool hasPeak = step && step->peakFlops > 0 && step->seconds > 0;
+    rows.push_back(
+        {titleOf(Figure::Mfu), measured ? share(measured->mfu) : dash,
+         hasPeak ? formatPercent(step->modelFlopsPerStep / (step->peakFlops * step->devices * step->seconds)) : dash,
+         meaningOf(Figure::Mfu)});
     const auto bytes = [&](const std::optional<double>& value) { return value ? formatBytes(*value, m_unit) : dash; };
     rows.push_back({titleOf(Figure::PeakBytes), bytes(measured ? peakOf(*measured) : std::nullopt),
                     bytes(predicted ? peakOf(*predicted)
@@ -287,7 +286,7 @@ std::vector<FigureTable::Row> PredictionCard::rows() const
                     meaningOf(Figure::PeakBytes)});
     // As `metrics` counts it once the predicted trace is there: waits inside a pass are no work of the stage.
     const double bubble = predicted && predicted->bubbleFraction ? *predicted->bubbleFraction
-                          : step                                 ? step->step.bubbleFraction()
+                          : step                                 ? step->bubbleFraction
                                                                  : 0;
     if ((measured && measured->bubbleFraction.value_or(0) > 0) || bubble > 0)
         rows.push_back({titleOf(Figure::Bubble), share(measured ? measured->bubbleFraction : std::nullopt),

@@ -265,9 +265,14 @@ const ClusterSpec* WhatIf::machine(const std::string& name) const
     return nullptr;
 }
 
+std::shared_ptr<const DrawnStep> WhatIf::drawn() const
+{
+    return m_step ? std::shared_ptr<const DrawnStep>(m_step, &m_step->drawn) : nullptr;
+}
+
 void WhatIf::judgeBaseline()
 {
-    const auto predicted = m_baseline ? std::optional(m_baseline->step.step.seconds) : std::nullopt;
+    const auto predicted = m_baseline ? std::optional(m_baseline->step.seconds) : std::nullopt;
     if (m_isJudging) {
         m_isJudging = false;
         if (predicted)

@@ -66,6 +66,8 @@ public:
     std::shared_ptr<const Prediction> prediction() const { return m_prediction; }
     /// The latest predicted step alone: known some milliseconds before prediction(), which holds its trace.
     std::shared_ptr<const cost::PredictedStep> step() const { return m_step; }
+    /// Its drawable form, of which every ghost is made. Null as step().
+    std::shared_ptr<const DrawnStep> drawn() const;
     /// The prediction of recorded(): predicted beside recorded. Null as prediction().
     std::shared_ptr<const Prediction> baseline() const { return m_baseline; }
     /// Why the spec cannot be predicted; absent while it can.

@@ -118,7 +118,7 @@ private slots:
             next.plan = each.plan;
             const auto predicted = cost::predictStep(*model, next);
             QVERIFY(predicted.ok() && predicted->feasible);
-            QCOMPARE(predicted->step.seconds, each.seconds);
+            QCOMPARE(predicted->seconds, each.seconds);
             QCOMPARE(predicted->peakBytes - found->peakBytes, each.memoryChange);
         }
         QVERIFY(found->best[0].change != found->best[1].change && found->best[1].change != found->best[2].change);

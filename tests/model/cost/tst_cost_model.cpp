@@ -5,6 +5,7 @@
 #include "model/cost/closed_form.h"
 #include "model/cost/cost_model.h"
 #include "model/cost/schedule_simulation.h"
+#include "model/cost/step_cost.h"
 #include "tests/support/test_program.h"
 
 #include <cmath>

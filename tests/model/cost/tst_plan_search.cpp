@@ -117,7 +117,7 @@ void PlanSearchTest::agreesWithPredict()
         spec.plan = plan.plan;
         const auto predicted = predictStep(spec);
         QVERIFY2(predicted.ok(), predicted.ok() ? "" : predicted.error().message().c_str());
-        QCOMPARE(predicted->step.seconds, plan.seconds);
+        QCOMPARE(predicted->seconds, plan.seconds);
         QCOMPARE(predicted->peakBytes, plan.peakBytes);
         QCOMPARE(predicted->feasible, plan.feasible);
     }
@@ -202,7 +202,7 @@ void PlanSearchTest::leavesOutWhatChangesNothing()
         spec.plan = *parsePlan(other);
         spec.plan.fusedAttention = fused;
         const auto b = predictStep(*model, spec);
-        return a->step.seconds == b->step.seconds && a->peakBytes == b->peakBytes;
+        return a->seconds == b->seconds && a->peakBytes == b->peakBytes;
     };
     QCOMPARE(!same("dp=4 tp=2 microbatches=2", "dp=4 tp=2 microbatches=2 recompute=selective"), selective);
     QCOMPARE(!same("dp=4 pp=2 microbatches=4", "dp=4 pp=2 microbatches=4 zero=1"), zero1);

@@ -2,6 +2,8 @@
 // A predicted step as a trace: its metrics are those of the simulation, with nothing added and nothing lost.
 #include <QtTest>
 
+#include "model/cost/cost_model.h"
+#include "model/cost/drawn_prediction.h"
 #include "model/cost/predicted_step.h"
 #include "model/cost/predicted_trace.h"
 #include "model/cost/stage_memory.h"
@@ -10,7 +12,9 @@
 #include "tests/support/equal_summaries.h"
 #include "tests/support/test_program.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 namespace tst_predicted_trace {
@@ -154,7 +158,8 @@ void PredictedTraceTest::metricsAreThoseOfTheSimulation()
     cost.blockingTransfers = blocking;
     const auto step = simulateSchedule(cost, true);
     QVERIFY(step.ok());
-    const auto data = predictedTrace(spec, cost, *step);
+    const DrawnStep drawn = drawnStep(spec.plan, cost, *step);
+    const auto data = predictedTrace(spec, cost, drawn);
     QVERIFY(data.ok());
     InMemoryTraceQuery query(*data);
     const auto metrics = computeMetrics(query);
@@ -176,6 +181,19 @@ void PredictedTraceTest::metricsAreThoseOfTheSimulation()
         QVERIFY(std::abs(double(metrics->memory[s].peakBytes) / step->stages[s].peakBytes - 1) < 1e-6);
         QVERIFY(std::abs(metrics->memory[s].peakAt.ns * 1e-9 - step->stages[s].peakAt) < 1e-6);
         QCOMPARE(metrics->memory[s].residentBytes, std::int64_t(18e9));
+        // The curve that is drawn before the trace is there: the same levels at the same instants.
+        const std::vector<MemorySample> curve = memoryCurve(drawn.lanes[s]);
+        const std::vector<MemorySample>& written = data.value()->memory.at(drawn.lanes[s].rank);
+        const auto levelAt = [&written](Instant at) {
+            const auto after =
+                std::upper_bound(written.begin(), written.end(), at,
+                                 [](Instant value, const MemorySample& sample) { return value < sample.at; });
+            return after == written.begin() ? std::int64_t{0} : std::prev(after)->total();
+        };
+        for (std::size_t i = 0; i + 1 < curve.size(); ++i) {
+            if (curve[i + 1].at - curve[i].at <= Duration{4}) continue; // times are rounded
+            QVERIFY(std::abs(levelAt(curve[i].at + Duration{2}) - curve[i].total()) <= 16);
+        }
     }
     // Recomputation is counted in hfu, not in mfu.
     QVERIFY(metrics->mfu && metrics->hfu);
@@ -209,8 +227,8 @@ void PredictedTraceTest::summariesAloneAreTheSame()
     cost.agreementWireBytes = 64;
     cost.usableMemoryBytes = 10e9;
     const auto step = simulateSchedule(cost, true);
-    const auto trace = *predictedTrace(spec, cost, *step);
-    const auto summary = *predictedSummary(spec, cost, *step);
+    const auto trace = *predictedTrace(spec, cost, drawnStep(spec.plan, cost, *step));
+    const auto summary = *predictedSummary(spec, cost, drawnStep(spec.plan, cost, *step));
     QVERIFY(summary->slices.empty() && summary->collectives.empty() && summary->allocations.empty());
     QCOMPARE(summary->info.range.begin.ns, trace->info.range.begin.ns);
     QCOMPARE(summary->info.range.end.ns, trace->info.range.end.ns);
@@ -246,8 +264,8 @@ void PredictedTraceTest::operatorsOnDemand()
     const RunSpec spec = specOf("pp=2 tp=2 microbatches=4");
     const StepCost cost = costOf(spec, 0.0005);
     const auto step = simulateSchedule(cost, true);
-    const auto coarse = predictedTrace(spec, cost, *step);
-    const auto fine = predictedTrace(spec, cost, *step, threeOperators);
+    const auto coarse = predictedTrace(spec, cost, drawnStep(spec.plan, cost, *step));
+    const auto fine = predictedTrace(spec, cost, drawnStep(spec.plan, cost, *step), threeOperators);
     QVERIFY(coarse.ok() && fine.ok());
     InMemoryTraceQuery coarseQuery(*coarse), fineQuery(*fine);
     const auto a = computeMetrics(coarseQuery), b = computeMetrics(fineQuery);
@@ -271,7 +289,7 @@ void PredictedTraceTest::memoryClimbsLayerByLayer()
     cost.kinds.front().layers = 8;
     cost.kinds.front().transientForwardBytes = cost.kinds.front().transientBackwardBytes = 0;
     const auto step = simulateSchedule(cost, true);
-    const auto data = *predictedSummary(spec, cost, *step);
+    const auto data = *predictedSummary(spec, cost, drawnStep(spec.plan, cost, *step));
     const auto& curve = data->memory.at(RankId{0});
     const auto activations = [](const auto& point) {
         return point.bytes[static_cast<std::size_t>(MemoryCategory::Activations)];

@@ -106,12 +106,12 @@ void RandomSpecsTest::soundOrRefused()
         }
         ++predictions;
         const QByteArray what = QByteArray::fromStdString(formatPlan(spec.plan)) + " " + QByteArray::number(i);
-        QVERIFY2(std::isfinite(predicted->step.seconds) && predicted->step.seconds > 0, what.constData());
+        QVERIFY2(std::isfinite(predicted->seconds) && predicted->seconds > 0, what.constData());
         QVERIFY2(std::isfinite(predicted->peakBytes) && predicted->peakBytes > 0, what.constData());
-        QVERIFY2(predicted->lowSeconds <= predicted->step.seconds && predicted->step.seconds <= predicted->highSeconds,
+        QVERIFY2(predicted->lowSeconds <= predicted->seconds && predicted->seconds <= predicted->highSeconds,
                  what.constData());
         QVERIFY2(!predicted->why.empty() && !predicted->dominantTerm.empty(), what.constData());
-        QVERIFY2(predicted->step.bubbleFraction() >= 0 && predicted->step.bubbleFraction() < 1, what.constData());
+        QVERIFY2(predicted->bubbleFraction >= 0 && predicted->bubbleFraction < 1, what.constData());
         if (i % 10 != 0) continue;
         const auto data = traceOf(*predicted);
         QVERIFY2(data.ok(), what.constData());
@@ -124,7 +124,7 @@ void RandomSpecsTest::soundOrRefused()
             sum += share;
         }
         QVERIFY2(std::abs(sum - 1) < 1e-6,
-                 (what + " sum " + QByteArray::number(sum) + " seconds " + QByteArray::number(predicted->step.seconds))
+                 (what + " sum " + QByteArray::number(sum) + " seconds " + QByteArray::number(predicted->seconds))
                      .constData());
     }
     QVERIFY(predictions > 100);
@@ -142,11 +142,11 @@ void RandomSpecsTest::moreIsNeverWorse()
         const QByteArray what = QByteArray::fromStdString(formatPlan(spec.plan)) + " " + QByteArray::number(i);
         RunSpec faster = spec;
         faster.cluster.device.memoryBytesPerSecond *= 2;
-        QVERIFY2(predictStep(faster)->step.seconds <= before->step.seconds * (1 + 1e-9), what.constData());
+        QVERIFY2(predictStep(faster)->seconds <= before->seconds * (1 + 1e-9), what.constData());
         RunSpec wider = spec;
         wider.cluster.nodeLink.bytesPerSecond *= 1.7;
         wider.cluster.nicLink.bytesPerSecond *= 1.7;
-        QVERIFY2(predictStep(wider)->step.seconds <= before->step.seconds * (1 + 1e-9), what.constData());
+        QVERIFY2(predictStep(wider)->seconds <= before->seconds * (1 + 1e-9), what.constData());
         RunSpec larger = spec;
         larger.cluster.device.memoryBytes *= 2;
         QVERIFY2(predictStep(larger)->feasible || !before->feasible, what.constData());
@@ -197,7 +197,7 @@ void RandomSpecsTest::putOffGradientsHideNothing()
             const auto before = predictStep(spec), after = predictStep(faster);
             QVERIFY(before.ok() && after.ok());
             const QByteArray what = QByteArray(plan) + " links x " + QByteArray::number(links);
-            QVERIFY2(after->step.seconds <= before->step.seconds * (1 + 1e-9), what.constData());
+            QVERIFY2(after->seconds <= before->seconds * (1 + 1e-9), what.constData());
         }
     }
 }

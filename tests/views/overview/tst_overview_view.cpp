@@ -198,7 +198,7 @@ private slots:
         QVERIFY(probe.whatIf.isActive());
         QVERIFY(QTest::qWaitFor([&] { return probe.whatIf.prediction() != nullptr; }, 20'000));
         // What the sliders predict is what was promised.
-        QVERIFY(std::abs(probe.whatIf.prediction()->step.step.seconds / found.best.front().seconds - 1) < 1e-9);
+        QVERIFY(std::abs(probe.whatIf.prediction()->step.seconds / found.best.front().seconds - 1) < 1e-9);
         QVERIFY(probe.ready());
         probe.view->grab();
     }

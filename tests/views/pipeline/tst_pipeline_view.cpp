@@ -243,7 +243,7 @@ private slots:
                                  "pp=1 microbatches=2"}) {
             const auto step = cost::predictStep(specOf(plan));
             QVERIFY2(step, plan);
-            const PipelinePicture fast = predictedPicture(*step);
+            const PipelinePicture fast = predictedPicture(step->drawn);
             InMemoryTraceQuery query(*cost::traceOf(*step));
             const PipelineFacts facts = *askPipelineFacts(query);
             const PipelinePicture exact = *askPipelinePicture(query, facts, 0, *facts.job.median);

@@ -66,7 +66,7 @@ private slots:
         QVERIFY(!probe.view->plot().prediction());
         whatIf.setActive(true);
         QVERIFY(QTest::qWaitFor([&] { return !whatIf.isPredicting(); }, 10'000));
-        QCOMPARE(probe.view->plot().prediction(), std::optional(Duration::fromSeconds(whatIf.step()->step.seconds)));
+        QCOMPARE(probe.view->plot().prediction(), std::optional(Duration::fromSeconds(whatIf.step()->seconds)));
         QVERIFY(probe.ready());
         probe.view->grab();
         whatIf.setActive(false);

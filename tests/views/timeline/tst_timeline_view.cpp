@@ -29,13 +29,21 @@ private slots:
         QVERIFY(bench.canvas().predictionRect().isEmpty());
         const int rows = bench.canvas().plotRect().height();
         // Steps of 100 ms, predicted with 120: cut where the next one begins, but not the last.
-        auto step = std::make_shared<cost::PredictedStep>();
-        step->step.seconds = 0.12;
-        cost::SimulatedStage stage;
-        stage.intervals = {{0.00, 0.04, 0, 3, cost::SimulatedPart::Forward, -1},
-                           {0.04, 0.05, -1, -1, cost::SimulatedPart::PipelineWait, -1},
-                           {0.05, 0.12, 0, 3, cost::SimulatedPart::BackwardInput, -1}};
-        step->step.stages = {stage};
+        auto step = std::make_shared<DrawnStep>();
+        step->length = Duration::fromMilliseconds(120);
+        const auto interval = [](int from, int until, SliceKind kind, Phase phase, Activity activity) {
+            DrawnInterval each;
+            each.range = {Instant{} + Duration::fromMilliseconds(from), Instant{} + Duration::fromMilliseconds(until)};
+            if (phase != Phase::None) each.microbatch = Microbatch{3};
+            each.kind = kind;
+            each.phase = phase;
+            each.activity = activity;
+            return each;
+        };
+        step->lanes.resize(1);
+        step->lanes.front().intervals = {interval(0, 40, SliceKind::Phase, Phase::Forward, Activity::Compute),
+                                         interval(40, 50, SliceKind::Wait, Phase::None, Activity::PipelineWait),
+                                         interval(50, 120, SliceKind::Phase, Phase::BackwardInput, Activity::Compute)};
         bench.canvas().setPrediction(step, 0, QStringLiteral(" \u00b7 guessed"));
         const PredictionStrip& strip = bench.canvas().prediction();
         QVERIFY(strip.isShown());
@@ -45,9 +53,9 @@ private slots:
         QVERIFY(!bench.canvas().predictionRect().intersects(bench.canvas().stripRect()));
         SETTLE(bench);
         const auto at = [](double ms) { return Instant{} + Duration{std::llround(ms * 1e6)}; };
-        QCOMPARE(strip.barAt(at(110))->part, cost::SimulatedPart::Forward);
+        QCOMPARE(strip.barAt(at(110))->work.phase, Phase::Forward);
         QCOMPARE(strip.barAt(at(110))->range.begin, at(100));
-        QCOMPARE(strip.barAt(at(145))->part, cost::SimulatedPart::PipelineWait);
+        QCOMPARE(strip.barAt(at(145))->work.activity, Activity::PipelineWait);
         const auto cut = strip.barAt(at(199));
         QVERIFY(cut && cut->cut);
         QCOMPARE(cut->range.end, at(200));

@@ -277,7 +277,7 @@ private slots:
         QVERIFY(probe.settled());
         // The same devices: what was measured on them holds for the recorded cluster, too.
         QCOMPARE(probe.whatIf.calibration().get(), slow.get());
-        const double calibrated = probe.whatIf.step()->step.seconds;
+        const double calibrated = probe.whatIf.step()->seconds;
         QVERIFY(calibrated > cost::predictStep(sample::smallSpec())->step.seconds);
         probe.panel.chooseMachines(QStringLiteral("our cluster"));
         QCOMPARE(probe.whatIf.spec()->cluster.name, std::string("our cluster"));
@@ -310,16 +310,16 @@ private slots:
         QVERIFY(probe.settled());
         QVERIFY(probe.whatIf.baseline() && probe.whatIf.prediction());
         const auto direct = cost::predictStep(spec);
-        QCOMPARE(probe.whatIf.baseline()->step.step.seconds, direct->step.seconds);
+        QCOMPARE(probe.whatIf.baseline()->step.seconds, direct->seconds);
         QCOMPARE(probe.whatIf.prediction()->metrics.stepTime, probe.whatIf.baseline()->metrics.stepTime);
         RunSpec other = spec;
         other.plan.zero = 1;
         probe.whatIf.propose(other);
         QVERIFY(probe.settled());
-        QCOMPARE(probe.whatIf.prediction()->step.step.seconds, cost::predictStep(other)->step.seconds);
+        QCOMPARE(probe.whatIf.prediction()->step.seconds, cost::predictStep(other)->seconds);
         QVERIFY(probe.whatIf.prediction() != probe.whatIf.baseline());
         QCOMPARE(probe.panel.card().table().rows().front().predicted,
-                 formatDuration(Duration::fromSeconds(probe.whatIf.step()->step.seconds), 3));
+                 formatDuration(Duration::fromSeconds(probe.whatIf.step()->seconds), 3));
     }
 
     void anotherBatchIsShown()
@@ -435,7 +435,7 @@ private slots:
         // One core at its peak would take 6 FLOPs per parameter and token; a GPU's time would be far below.
         const auto step = cost::predictStep(*known.spec);
         QVERIFY(step);
-        const double ideal = step->cost.modelFlopsPerStep / (8 * 241e9);
+        const double ideal = step->modelFlopsPerStep / (8 * 241e9);
         QVERIFY2(step->step.seconds > ideal && step->step.seconds < 4 * ideal,
                  qPrintable(QString::number(step->step.seconds / ideal)));
 
@@ -482,7 +482,7 @@ private slots:
         const std::vector<StepSpan> steps{
             {{Instant{1'000}, Instant{1'000} + step}, StepIndex(0), StepState::Measured},
             {{Instant{5'000} + step, Instant{5'000} + step + step}, StepIndex(1), StepState::Measured}};
-        const cost::PredictedStep predicted = *cost::predictStep(spec);
+        const DrawnStep predicted = cost::predictStep(spec)->drawn;
         const std::vector<MemorySample> ghost = ghostOf(predicted, 1, steps, 100'000);
         QVERIFY(!ghost.empty());
         QCOMPARE(ghost.front().at, Instant{1'000});
