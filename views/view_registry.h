@@ -2,7 +2,7 @@
 // The list of views, in the order of the rail. Adding a view edits view_registry.cpp and nothing else.
 #pragma once
 
-#include "views/view.h"
+#include "views/base/view.h"
 
 #include <QStringList>
 

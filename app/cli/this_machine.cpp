@@ -3,6 +3,7 @@
 #include "app/cli/this_machine.h"
 
 #include "profiler/engine/device/processor_name.h"
+#include "profiler/engine/gpu/gpu_description.h"
 #include "profiler/engine/run.h"
 
 #include <fstream>

@@ -3,6 +3,7 @@
 #include "app/cli/predict_arguments.h"
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
+#include "model/cost/cost_model.h"
 #include "model/cost/goodput.h"
 #include "model/cost/predicted_step.h"
 

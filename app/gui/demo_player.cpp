@@ -5,7 +5,7 @@
 #include "app/gui/appearance.h"
 #include "app/gui/main_window.h"
 #include "app/gui/trace_document.h"
-#include "views/view.h"
+#include "views/base/view.h"
 #include "views/view_registry.h"
 #include "views/whatif/what_if.h"
 

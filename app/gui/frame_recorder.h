@@ -3,8 +3,8 @@
 // that input asked for.
 #pragma once
 
+#include "views/base/view.h"
 #include "views/session/selection.h"
-#include "views/view.h"
 
 #include <QElapsedTimer>
 #include <QObject>

@@ -3,9 +3,9 @@
 #include "app/gui/image_export.h"
 
 #include "app/gui/appearance.h"
+#include "views/base/view.h"
 #include "views/plot/theme.h"
 #include "views/session/gui_call.h"
-#include "views/view.h"
 
 #include <QBuffer>
 #include <QImage>

@@ -5,7 +5,7 @@
 #include "app/gui/main_window.h"
 #include "app/gui/notes_dialog.h"
 #include "app/gui/trace_document.h"
-#include "views/view.h"
+#include "views/base/view.h"
 #include "views/view_registry.h"
 #include "views/words/words.h"
 

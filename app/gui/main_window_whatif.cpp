@@ -170,7 +170,7 @@ void MainWindow::watchWhatIf(TraceDocument* document)
     connect(whatIf, &views::WhatIf::recordedChanged, this, [this, isCurrent] {
         if (isCurrent()) updateWhatIf();
     });
-    connect(whatIf, &views::WhatIf::stepChanged, this, [this, isCurrent] {
+    connect(whatIf, &views::WhatIf::predictedStepChanged, this, [this, isCurrent] {
         if (isCurrent()) updateRecordable();
     });
     connect(whatIf, &views::WhatIf::showRequested, this, [this, isCurrent] {
@@ -216,8 +216,8 @@ void MainWindow::recordPlan()
     std::optional<Duration> forecast;
     constexpr double kLongest = 1e9; // of a step that anybody waits for [s]
     const auto step = document->whatIf()->step();
-    if (step && !document->whatIf()->isStepOutstanding() && step->step.seconds < kLongest)
-        forecast = Duration::fromSeconds(step->step.seconds);
+    if (step && !document->whatIf()->isStepOutstanding() && step->seconds < kLongest)
+        forecast = Duration::fromSeconds(step->seconds);
     QDir().mkpath(planFolder());
     writeAll(files, this, [this, request, forecast](const Status& status) {
         if (!status.ok()) return say(QString::fromStdString(status.error().message()));

@@ -8,8 +8,8 @@
 #include "app/gui/plan_request.h"
 #include "app/gui/trace_document.h"
 #include "app/gui/wait_for.h"
+#include "views/base/view.h"
 #include "views/demos/claims_page.h"
-#include "views/view.h"
 #include "views/whatif/what_if.h"
 
 #include <QCoreApplication>

@@ -5,7 +5,7 @@
 #include "app/gui/main_window.h"
 #include "app/gui/process_figures.h"
 #include "app/gui/trace_document.h"
-#include "views/view.h"
+#include "views/base/view.h"
 #include "views/whatif/knob_row.h"
 #include "views/whatif/what_if.h"
 #include "views/whatif/what_if_panel.h"

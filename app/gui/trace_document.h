@@ -2,9 +2,9 @@
 // One open trace with everything that belongs to it: its session, what is selected, and the views that show it.
 #pragma once
 
+#include "views/base/view.h"
 #include "views/session/selection.h"
 #include "views/session/trace_session.h"
-#include "views/view.h"
 
 #include <QElapsedTimer>
 #include <QMap>

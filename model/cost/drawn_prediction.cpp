@@ -34,7 +34,7 @@ struct DrawnWork {
     Activity activity = Activity::Compute;
 };
 
-DrawnWork workOf(SimulatedPart part)
+DrawnWork drawnWorkOf(SimulatedPart part)
 {
     switch (part) {
     case SimulatedPart::Fixed: return {SliceKind::Phase, Phase::None, Activity::Synchronisation};
@@ -57,7 +57,7 @@ void drawIntervals(DrawnLane& lane, const SimulatedStage& stage)
 {
     lane.intervals.reserve(stage.intervals.size());
     for (const SimulatedInterval& each : stage.intervals) {
-        const DrawnWork work = workOf(each.part);
+        const DrawnWork work = drawnWorkOf(each.part);
         lane.intervals.push_back({{drawnInstant(each.start), drawnInstant(each.end)},
                                   drawnMicrobatch(each.microbatch),
                                   each.position,

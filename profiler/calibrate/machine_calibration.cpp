@@ -5,10 +5,10 @@
 #include "model/spec/names.h"
 #include "profiler/calibrate/busy_devices.h"
 #include "profiler/calibrate/operator_benchmarks.h"
-#include "profiler/engine/comm/rank_world.h"
 #include "profiler/engine/core/engine_error.h"
 #include "profiler/engine/device/cpu_device.h"
 #include "profiler/engine/device/machine_peak.h"
+#include "profiler/engine/train/rank_world.h"
 
 #include <algorithm>
 #include <chrono>

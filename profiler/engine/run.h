@@ -6,113 +6,14 @@
 #include "model/base/result.h"
 #include "model/spec/run_spec.h"
 #include "model/trace/records.h"
-#include "model/trace/trace_sink.h"
-
-#include <array>
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <stop_token>
-#include <string>
-#include <vector>
+#include "profiler/engine/core/run_options.h"
 
 namespace fourwalls::engine {
-
-/// Instant 0 of a recording, on the two clocks that are read at the same moment.
-struct ClockOrigin {
-    std::int64_t monotonicNs = 0; ///< CLOCK_MONOTONIC [ns]
-    std::int64_t unixNs = 0;      ///< CLOCK_REALTIME [ns since 1970]
-
-    static ClockOrigin now();
-};
-
-/// What a step came to, as soon as it is over.
-struct StepProgress {
-    std::int64_t step = 0;  ///< from 0
-    std::int64_t steps = 0; ///< of so many
-    double loss = 0;        ///< mean over the global batch, before the update
-    double learningRate = 0;
-    double gradientNorm = 0; ///< before clipping
-    Duration duration;
-    bool warmup = false;                  ///< left out of the metrics
-    std::optional<double> evaluationLoss; ///< mean over the held-out batches, where an evaluation followed the step
-    double staleness = 0; ///< parameter servers: updates by others between fetching weights and applying the gradients
-};
-
-struct RunCallbacks {
-    std::function<void(const StepProgress&)> onStep;   ///< after each step, on the training thread; may be empty
-    std::function<void(const std::string&)> onMessage; ///< one line of progress (set-up, peak probe); may be empty
-};
-
-/// A rank whose kernels take `factor` times as long.
-struct SlowRank {
-    RankId rank;
-    double factor = 1; ///< >= 1
-};
-
-/// What is wrong with the link between two ranks, on the device clock.
-struct LinkFault {
-    RankId a, b;
-    double bandwidthFactor = 1; ///< of what the cluster's description says
-    Duration addedLatency;
-    double loss = 0; ///< share of the bytes that must be sent again, below 1
-};
-
-class ProcessWorld; // comm/process_world.h
-
-struct RunOptions {
-    TraceSink* sink = nullptr;         ///< null: run untraced
-    ClockOrigin origin;                ///< that the sink's TraceHeader was made with; ignored without a sink
-    std::string saveWeightsDirectory;  ///< empty: do not save. Else model.safetensors is written there at the end
-    std::string loadWeightsDirectory;  ///< empty: random weights. Else model.safetensors is read from there
-    bool measurePeak = true;           ///< the 100 ms matrix-product sweep before the first step
-    ClockKind clock = ClockKind::Wall; ///< Wall, or Device: needs at least 3 steps, of which 2 measure the operators
-    std::vector<SlowRank> slowRanks;
-    std::vector<LinkFault> linkFaults; ///< of the device clock
-    std::int64_t evaluateEvery = 0;    ///< steps between evaluations; 0: none
-    std::int64_t evaluateBatches = 1;  ///< global batches of one evaluation, which training does not see
-    std::stop_token stop;              ///< checked between steps; a stopped run reports what it did
-    bool nccl = false;                 ///< on GPUs: one for each rank, and NCCL between them; else all share one
-    bool separateProcesses = false;    ///< the ranks are processes, or will be
-    ProcessWorld* processes = nullptr; ///< those: this one is one rank, and all call the same. Null for threads
-};
-
-/// What one rank came to.
-struct RankReport {
-    RankId rank;
-    std::array<std::int64_t, kMemoryCategoryCount> peakBytesByCategory{}; ///< each at its own time
-    std::int64_t peakBytes = 0;
-    std::int64_t peakReservedBytes = 0;
-    std::int64_t peakHostBytes = 0; ///< of what the plan offloads
-    std::int64_t parameters = 0;    ///< that it holds
-    std::int64_t events = 0;        ///< recorded
-    Duration stepWall, stepCpu;     ///< of the measured steps together, whatever the clock
-};
-
-struct RunReport {
-    std::vector<StepProgress> steps; ///< as rank 0 saw them
-    std::vector<RankReport> ranks;
-    bool stopped = false;                                                 ///< ended early by the stop token
-    TraceClosing closing;                                                 ///< hand this to TraceSink::finish
-    std::array<std::int64_t, kMemoryCategoryCount> peakBytesByCategory{}; ///< of the rank with the largest total
-    std::int64_t peakBytes = 0;                                           ///< largest total of any rank
-    std::int64_t peakReservedBytes = 0;
-    std::int64_t parameters = 0; ///< of the whole network
-};
 
 /// Whether this machine and this build can run the spec; says what cannot and what to use instead.
 /// Errors: Unsupported (plan, precision, device, model kind, too little memory), InvalidArgument (sizes, what the
 /// options name).
 Status checkRunnable(const RunSpec& spec, const RunOptions& options = {});
-
-/// The GPU that --device cuda runs on.
-struct GpuDescription {
-    std::string name, family; ///< "NVIDIA H100 80GB HBM3", "hopper"
-    std::int64_t memoryBytes = 0;
-    int multiprocessors = 0;
-};
-/// Errors: Unsupported, one sentence on what is missing: the CUDA part of the build, driver, library or GPU.
-Result<GpuDescription> describeGpu();
 
 /// The header for the sink that will record this run. spec: resolved. Opens nothing.
 TraceHeader describeRun(const RunSpec& spec, const ClockOrigin& origin, ClockKind clock = ClockKind::Wall);

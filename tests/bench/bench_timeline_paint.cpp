@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a frame of the timeline costs on one core at 1920x1080: geometry and pixels of 80 000 bars, and 2000 names cut
 // to their room. Prints the median and the 99th percentile of each beside its target.
+#include "views/plot/text_cache.h"
 #include "views/timeline/bar_painter.h"
-#include "views/timeline/text_cache.h"
 #include "views/timeline/timeline_geometry.h"
 
 #include <QElapsedTimer>

@@ -4,7 +4,7 @@
 // what overlap leaves exposed; and, on the device clock, how well a ring uses its links against its length and the message
 // size. MPI is measured by collectives_mpi.c beside this file; compare_collectives.py runs both in turns.
 //   bench_collectives [most_megabytes=64] [threads]     threads: the first table only
-#include "profiler/engine/comm/rank_world.h"
+#include "profiler/engine/train/rank_world.h"
 
 #include <algorithm>
 #include <chrono>

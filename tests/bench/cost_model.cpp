@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // How quick the cost model is: one closed form, one simulation, one predicted trace, a search. Prints each figure
 // beside its target.
+#include "model/cost/cost_model.h"
 #include "model/cost/closed_form.h"
 #include "model/cost/plan_search.h"
 #include "model/cost/predicted_step.h"
+#include "model/cost/schedule_simulation.h"
 #include "model/cost/step_cost.h"
 #include "model/trace/in_memory_query.h"
 #include "model/trace/metrics.h"

@@ -3,10 +3,12 @@
 """Reads every #include and every CMake link against the allowlist in layers.toml.
 
 Usage: check_layering.py REPOSITORY   lists what is not allowed; exit code 1 if there is anything.
-       check_layering.py --self-test  proves on bad_sample/ that each kind of violation is seen.
+       check_layering.py --self-test  proves on bad_sample/ that each kind of violation is seen,
+                                     and in a planted tree that every folder and room refuses what its row does not list.
 """
 import re
 import sys
+import tempfile
 import tomllib
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -32,6 +34,11 @@ def folder_of(path, folders):
     return next((parent for parent in parents if parent in folders), None)
 
 
+def is_room(folder, table):
+    """A folder inside of another row's: it belongs to the library of that one."""
+    return Path(folder).parent.as_posix() in table["folder"]
+
+
 def why_not_allowed(quote, name, folder, root, table):
     """None if a file of `folder` may include `name`, else the reason as text."""
     rules = table["folder"][folder]
@@ -41,15 +48,55 @@ def why_not_allowed(quote, name, folder, root, table):
         if not (root / name).is_file():
             return "not a file of the project: write the path from the repository's root"
         target = folder_of(name, table["folder"])
-        if target == folder or (target and matches(target, rules["may"])):
+        if target == folder:
             return None
-        return f"{folder} may not use {target or Path(name).parent}"
+        if not target or not matches(target, rules["may"]):
+            return f"{folder} may not use {target or Path(name).parent}"
+        hidden = any(matches(folder, public["to"]) and not is_public(name, public) for public in public_parts(name, table))
+        return f"{folder} may not use what is inside of {target}" if hidden else None
     if STANDARD.match(name):
         return None
     for group, patterns in table["outside"].items():
         if matches(name, patterns):
             return None if group in rules["outside"] else f"{folder} may not use {group}"
     return "a header that layers.toml does not know"
+
+
+def public_parts(name, table):
+    """The entries of [[public]] for the folder of a header."""
+    return [public for public in table.get("public", []) if Path(name).parent.as_posix() == public["folder"]]
+
+
+def is_public(name, public):
+    return Path(name).name in public["headers"]
+
+
+def why_not_public(quote, name, file, table):
+    """None unless `file` is a public header that includes one of its folder which is not."""
+    for public in public_parts(file, table):
+        inside = quote == '"' and Path(name).parent.as_posix() == public["folder"]
+        if inside and is_public(file, public) and not is_public(name, public):
+            return f"a public header of {public['folder']} includes one that is not"
+    return None
+
+
+def check_circles(table):
+    """Rows that may use each other, directly or by way of others."""
+    rows = table["folder"]
+    uses = {row: [other for other in rows if other != row and matches(other, rows[row]["may"])] for row in rows}
+    done, problems = set(), []
+
+    def follow(row, way):
+        if row in way:
+            problems.append("layers.toml: a circle: " + " -> ".join(way[way.index(row):] + [row]))
+        elif row not in done:
+            for other in uses[row]:
+                follow(other, way + [row])
+            done.add(row)
+
+    for row in rows:
+        follow(row, [])
+    return problems
 
 
 def check_includes(root, table):
@@ -70,7 +117,8 @@ def check_includes(root, table):
                 if not found:
                     continue
                 name = found.group(2)
-                reason = why_not_allowed(found.group(1), name, folder, root, table)
+                reason = why_not_allowed(found.group(1), name, folder, root, table) or why_not_public(
+                    found.group(1), name, file, table)
                 if reason and (file, name) in excepted:
                     unused.discard((file, name))
                 elif reason:
@@ -82,7 +130,7 @@ def check_includes(root, table):
 def check_links(root, table):
     """The libraries that a folder links are folders that it, or a room of it, may include."""
     problems = []
-    by_target = {Path(folder).name: folder for folder in table["folder"]}
+    by_target = {Path(folder).name: folder for folder in table["folder"] if not is_room(folder, table)}
     for folder, rules in table["folder"].items():
         listing = root / folder / "CMakeLists.txt"
         if folder.startswith("app/") or not listing.is_file():
@@ -106,12 +154,41 @@ def load(path):
 
 
 def check(root, table):
-    return check_includes(root, table) + check_links(root, table) + check_top_level(root)
+    return check_circles(table) + check_includes(root, table) + check_links(root, table) + check_top_level(root)
+
+
+def plant_in_each_folder(table):
+    """A header in every folder of the table, and a file that includes all of them: what is refused is what is not in
+    the folder's row."""
+    with tempfile.TemporaryDirectory() as place:
+        root = Path(place)
+        for folder in table["folder"]:
+            (root / folder).mkdir(parents=True)
+            (root / folder / "planted.h").write_text("", encoding="utf-8")
+            lines = [f'#include "{other}/planted.h"\n' for other in table["folder"]]
+            (root / folder / "planting.cpp").write_text("".join(lines), encoding="utf-8")
+        found = check_includes(root, table | {"exception": [], "public": []})
+    wrong = []
+    for folder, rules in table["folder"].items():
+        refused = {line.split(": ")[1] for line in found if line.startswith(f"{folder}/planting.cpp:")}
+        expected = {f"{other}/planted.h" for other in table["folder"]
+                    if other != folder and not matches(other, rules["may"])}
+        if refused != expected or (is_room(folder, table) and not refused):
+            wrong.append(f"{folder}: planted includes: {sorted(refused ^ expected)} are not refused as they should be")
+    return wrong
 
 
 def self_test():
+    table = load(HERE / "layers.toml")
+    wrong = plant_in_each_folder(table)
+    circle = {"a": {"may": ["b"]}, "b": {"may": ["c/*"]}, "c/d": {"may": ["a"]}, "e": {"may": ["a"]}}
+    if check_circles({"folder": circle}) != ["layers.toml: a circle: a -> b -> c/d -> a"]:
+        wrong.append("a circle of folders is not seen")
+    if wrong:
+        print("self-test failed.\n" + "\n".join(wrong))
+        return 1
     sample = HERE / "bad_sample"
-    found = "\n".join(check(sample, load(HERE / "layers.toml") | load(sample / "exceptions.toml")))
+    found = "\n".join(check(sample, table | load(sample / "exceptions.toml")))
     expected = (sample / "expected.txt").read_text(encoding="utf-8").strip()
     if found == expected:
         print("self-test passed: every violation of the bad sample is seen, and nothing else")

@@ -5,8 +5,8 @@
 #include <QRegularExpression> // Qt's headers first: the moc of Qt 6.4 cannot read <compare> as the first header
 #include <QtTest>
 
+#include "views/base/view.h"
 #include "views/plot/theme.h"
-#include "views/view.h"
 
 #include <memory>
 

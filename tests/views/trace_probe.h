@@ -13,7 +13,7 @@
 #include "model/spec/run_spec.h"
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
-#include "views/view.h"
+#include "views/base/view.h"
 #include "views/whatif/what_if.h"
 
 #include <memory>

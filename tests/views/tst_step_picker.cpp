@@ -3,7 +3,7 @@
 #include <QtTest>
 
 #include "tests/support/test_program.h"
-#include "views/step_picker.h"
+#include "views/base/step_picker.h"
 
 #include <QAbstractItemModelTester>
 

@@ -4,7 +4,6 @@
 
 #include "model/trace/collective_rows.h"
 #include "views/communication/collectives_card.h"
-#include "views/memory/memory_panels.h"
 #include "views/plot/plot_xy.h"
 #include "views/plot/theme.h"
 

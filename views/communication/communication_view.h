@@ -2,7 +2,7 @@
 // The communication wall: who talks how much, how fast, who waits for whom, and how it scales.
 #pragma once
 
-#include "views/analysis_view.h"
+#include "views/base/analysis_view.h"
 #include "views/communication/communication_data.h"
 
 #include <memory>

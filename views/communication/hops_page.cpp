@@ -4,7 +4,6 @@
 
 #include "views/communication/collectives_card.h"
 #include "views/communication/hop_plot.h"
-#include "views/memory/memory_panels.h"
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_cells.h"
 #include "views/plot/theme.h"

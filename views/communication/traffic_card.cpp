@@ -4,7 +4,6 @@
 
 #include "views/communication/collectives_card.h"
 #include "views/communication/matrix_plot.h"
-#include "views/memory/memory_panels.h"
 
 #include <QButtonGroup>
 #include <QComboBox>

@@ -3,9 +3,9 @@
 // figures with their differences, and which layers changed most. The open trace is A; the window supplies B.
 #pragma once
 
+#include "views/base/view.h"
 #include "views/compare/compare_models.h"
-#include "views/plot/plot_context.h"
-#include "views/view.h"
+#include "views/session/step_spans.h"
 
 #include <array>
 

@@ -6,6 +6,7 @@
 #include "views/memory/memory_groups.h"
 #include "views/plot/paper.h"
 #include "views/plot/plot_ticks.h"
+#include "views/plot/theme.h"
 #include "views/words/words.h"
 
 #include <QMouseEvent>

@@ -5,7 +5,7 @@
 #include "model/trace/trace_query.h"
 #include "views/memory/memory_scale.h"
 #include "views/plot/plot_area.h"
-#include "views/timeline/time_camera.h"
+#include "views/plot/time_camera.h"
 
 #include <span>
 #include <vector>

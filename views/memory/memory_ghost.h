@@ -5,7 +5,7 @@
 #include "model/trace/drawn_step.h"
 #include "model/trace/in_memory_trace.h"
 #include "model/trace/trace_query.h"
-#include "views/plot/plot_context.h"
+#include "views/session/step_spans.h"
 
 #include <span>
 #include <vector>

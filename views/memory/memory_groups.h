@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/trace/trace_query.h"
-#include "views/plot/plot_context.h"
+#include "views/session/step_spans.h"
 #include "views/words/format.h"
 
 #include <QColor>

@@ -14,14 +14,10 @@ class QLineEdit;
 class QPushButton;
 class QSortFilterProxyModel;
 class QTableView;
-class QToolButton;
 
 namespace fourwalls::views {
 
 class ColumnFit;
-
-/// A flat button that stays down while its choice holds.
-QToolButton* choiceButton(QWidget* parent);
 
 /// What was alive at the peak (or at a clicked instant), grouped, with shares.
 class MemoryAlivePanel : public PlotCard {

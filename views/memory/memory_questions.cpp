@@ -2,7 +2,7 @@
 // See memory_questions.h.
 #include "views/memory/memory_questions.h"
 
-#include "views/rank_tracks.h"
+#include "views/base/rank_tracks.h"
 
 #include <algorithm>
 #include <limits>

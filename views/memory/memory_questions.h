@@ -8,7 +8,7 @@
 #include "views/memory/memory_block_plot.h"
 #include "views/memory/memory_counter_plot.h"
 #include "views/memory/memory_groups.h"
-#include "views/plot/plot_context.h"
+#include "views/session/step_spans.h"
 
 #include <optional>
 #include <stop_token>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "model/spec/calibration.h"
+#include "views/base/view.h"
 #include "views/memory/memory_questions.h"
-#include "views/view.h"
 
 #include <QByteArray>
 #include <QSet>
@@ -18,8 +18,8 @@ class QStackedWidget;
 class QTimer;
 class QToolButton;
 
-namespace fourwalls::cost {
-struct PredictedStep;
+namespace fourwalls {
+struct DrawnStep;
 }
 
 namespace fourwalls::views {
@@ -68,7 +68,7 @@ public:
 protected:
     void traceChanged() override;
     void predictionChanged() override;
-    void stepChanged() override;
+    void predictedStepChanged() override;
     void themeChanged() override;
     void languageChanged() override;
     void paintEvent(QPaintEvent* event) override;

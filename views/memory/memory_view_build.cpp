@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The memory view's widgets, pickers and actions.
+#include "views/base/step_picker.h"
 #include "views/memory/memory_compare_panel.h"
 #include "views/memory/memory_counter_plot.h"
 #include "views/memory/memory_fit_card.h"
@@ -7,7 +8,6 @@
 #include "views/memory/memory_stack_panel.h"
 #include "views/memory/memory_view.h"
 #include "views/plot/plot_card.h"
-#include "views/step_picker.h"
 #include "views/whatif/what_if.h"
 
 #include <QAction>

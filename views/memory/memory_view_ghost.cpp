@@ -29,7 +29,7 @@ void MemoryView::predictionChanged()
     if (m_fit->isChecked()) askFit();
 }
 
-void MemoryView::stepChanged()
+void MemoryView::predictedStepChanged()
 {
     if (m_content && m_facts) showGhost();
 }

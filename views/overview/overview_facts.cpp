@@ -2,6 +2,7 @@
 // See overview_facts.h.
 #include "views/overview/overview_facts.h"
 
+#include "model/cost/cost_model.h"
 #include "model/cost/predicted_step.h"
 #include "model/spec/framework_preset.h"
 #include "model/trace/collective_rows.h"

@@ -7,7 +7,6 @@
 #include "views/overview/overview_words.h"
 #include "views/overview/suggestion_list.h"
 #include "views/overview/waterfall_plot.h"
-#include "views/view_registry.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
 #include "views/words/figure_words.h"
@@ -37,12 +36,6 @@ constexpr int kMemoryColumns = 400;
 /// Below this height the four walls stand side by side.
 constexpr int kTwoRowHeight = 700;
 constexpr Wall kWalls[] = {Wall::Memory, Wall::Communication, Wall::Performance, Wall::Tuning};
-
-bool isRegistered(const QString& id)
-{
-    const auto& views = viewRegistry();
-    return std::any_of(views.begin(), views.end(), [&](const ViewEntry& entry) { return entry.id == id; });
-}
 
 } // namespace
 
@@ -528,8 +521,7 @@ void OverviewView::showFinding(int index)
     const TraceFinding& finding = m_facts->insight->findings.findings[static_cast<std::size_t>(index)];
     if (finding.show.rank) selection()->setRank(*finding.show.rank);
     if (finding.show.range) selection()->setRange(*finding.show.range);
-    const QString id = findingView(finding);
-    emit selection()->viewRequested(isRegistered(id) ? id : QStringLiteral("timeline"));
+    emit selection()->viewRequested(findingView(finding));
 }
 
 void OverviewView::showSuggestions()
@@ -600,10 +592,8 @@ void OverviewView::openWall(Wall wall)
     if (!selection()) return;
     const QString ids[] = {QStringLiteral("memory"), QStringLiteral("communication"), QStringLiteral("performance"),
                            QStringLiteral("tuning")};
-    QString id = ids[static_cast<std::size_t>(wall)];
-    if (!isRegistered(id)) id = QStringLiteral("timeline");
     if (wall == Wall::Memory && m_facts && m_facts->fullest) selection()->setRank(m_facts->fullest->rank);
-    emit selection()->viewRequested(id);
+    emit selection()->viewRequested(ids[static_cast<std::size_t>(wall)]);
 }
 
 void OverviewView::openPart(const WaterfallBar& bar)
@@ -620,9 +610,8 @@ void OverviewView::openPart(const WaterfallBar& bar)
         default: return "timeline";
         }
     };
-    const QString id = QString::fromLatin1(viewOf());
     if (m_facts->step && bar.part) selection()->setRange(m_facts->step->range);
-    emit selection()->viewRequested(isRegistered(id) ? id : QStringLiteral("timeline"));
+    emit selection()->viewRequested(QString::fromLatin1(viewOf()));
 }
 
 bool OverviewView::showsFinalData() const

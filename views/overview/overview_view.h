@@ -2,7 +2,7 @@
 // The four walls at a glance: figures, where the peak goes, which wall binds, and what would help.
 #pragma once
 
-#include "views/view.h" // first: the moc of Qt 6.4 cannot read <compare> as the first header
+#include "views/base/view.h" // first: the moc of Qt 6.4 cannot read <compare> as the first header
 
 #include "views/overview/overview_facts.h"
 #include "views/plot/plot_card.h"

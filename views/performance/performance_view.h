@@ -2,7 +2,7 @@
 // The performance wall: operators under their roofs, launches and what fusing would save, utilisation, critical path.
 #pragma once
 
-#include "views/analysis_view.h"
+#include "views/base/analysis_view.h"
 #include "views/performance/performance_data.h"
 
 #include <memory>

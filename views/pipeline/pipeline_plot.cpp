@@ -4,6 +4,7 @@
 
 #include "views/plot/paper.h"
 #include "views/plot/plot_blocks.h"
+#include "views/plot/theme.h"
 #include "views/words/words.h"
 
 #include <QPainter>

@@ -3,7 +3,7 @@
 #include "views/pipeline/pipeline_questions.h"
 
 #include "model/trace/summary_builder.h"
-#include "views/rank_tracks.h"
+#include "views/base/rank_tracks.h"
 
 #include <algorithm>
 

@@ -2,11 +2,11 @@
 // The pipeline view's questions and answers; pipeline_view_build.cpp has its widgets and texts.
 #include "views/pipeline/pipeline_view.h"
 
+#include "views/base/step_picker.h"
 #include "views/pipeline/ideal_bars.h"
 #include "views/pipeline/predicted_lanes.h"
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
-#include "views/step_picker.h"
 #include "views/whatif/what_if.h"
 #include "views/words/words.h"
 
@@ -133,7 +133,7 @@ void PipelineView::predictionChanged()
     showGhost();
 }
 
-void PipelineView::stepChanged()
+void PipelineView::predictedStepChanged()
 {
     showGhost();
 }

@@ -3,7 +3,7 @@
 // would leave of it.
 #pragma once
 
-#include "views/view.h" // first: the moc of Qt 6.4 cannot read <compare> as the first header
+#include "views/base/view.h" // first: the moc of Qt 6.4 cannot read <compare> as the first header
 
 #include "views/pipeline/pipeline_plot.h"
 
@@ -17,8 +17,8 @@ class QStandardItemModel;
 class QTableView;
 class QToolButton;
 
-namespace fourwalls::cost {
-struct PredictedStep;
+namespace fourwalls {
+struct DrawnStep;
 }
 
 namespace fourwalls::views {
@@ -57,7 +57,7 @@ protected:
     void themeChanged() override;
     void languageChanged() override;
     void predictionChanged() override;
-    void stepChanged() override;
+    void predictedStepChanged() override;
     void paintEvent(QPaintEvent* event) override;
 
 private:

@@ -2,11 +2,10 @@
 // The pipeline view's widgets, texts and tables.
 #include "views/pipeline/pipeline_view.h"
 
-#include "views/memory/memory_panels.h"
+#include "views/base/step_picker.h"
 #include "views/pipeline/ideal_bars.h"
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
-#include "views/step_picker.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
 #include "views/words/plan_words.h"

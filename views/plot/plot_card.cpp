@@ -11,6 +11,7 @@
 #include <QPaintEvent>
 #include <QPainter>
 #include <QSplitter>
+#include <QToolButton>
 #include <QToolTip>
 #include <QVBoxLayout>
 
@@ -18,6 +19,22 @@
 #include <cmath>
 
 namespace fourwalls::views {
+
+QToolButton* choiceButton(QWidget* parent)
+{
+    auto* button = new QToolButton(parent);
+    button->setCheckable(true);
+    button->setAutoRaise(true);
+    button->setToolButtonStyle(Qt::ToolButtonTextOnly);
+    button->setFocusPolicy(Qt::StrongFocus);
+    // From the palette, so that it follows the theme without being told.
+    button->setStyleSheet(QStringLiteral(
+        "QToolButton { border: 1px solid palette(mid); border-radius: 5px; padding: 2px 8px; background: transparent; }"
+        "QToolButton:checked { background: palette(button); border-color: palette(highlight); }"
+        "QToolButton:hover, QToolButton:focus { border-color: palette(highlight); }"
+        "QToolButton:disabled { color: palette(dark); }"));
+    return button;
+}
 
 namespace {
 constexpr int kLeastForTwoRows = 150; ///< height of a card

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The furniture around a plot: a card with a title and a one-sentence finding, a row of large figures, a legend.
+// The furniture around a plot: a card with a title and a one-sentence finding, a row of large figures, a legend, and
+// the buttons of a choice.
 #pragma once
 
 #include <QColor>
@@ -9,9 +10,13 @@
 
 class QHBoxLayout;
 class QSplitter;
+class QToolButton;
 class QVBoxLayout;
 
 namespace fourwalls::views {
+
+/// A flat button that stays down while its choice holds.
+QToolButton* choiceButton(QWidget* parent);
 
 /// Text that is cut with an ellipsis when there is no room; the whole of it is the tool tip.
 class ElidedText : public QWidget {

@@ -3,7 +3,8 @@
 #include "views/plot/plot_time.h"
 
 #include "views/plot/paper.h"
-#include "views/timeline/time_ticks.h"
+#include "views/plot/theme.h"
+#include "views/plot/time_ticks.h"
 #include "views/words/words.h"
 
 #include <QApplication>

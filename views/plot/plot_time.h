@@ -3,11 +3,11 @@
 // a strip that says which step and phase one is looking at. Subclasses paint what stands above it.
 #pragma once
 
-#include "views/plot/plot_context.h"
+#include "views/plot/frame_quality.h"
 #include "views/plot/plot_ticks.h"
+#include "views/plot/time_camera.h"
 #include "views/session/selection.h"
-#include "views/timeline/time_camera.h"
-#include "views/view.h"
+#include "views/session/step_spans.h"
 
 #include <QImage>
 #include <QPointer>

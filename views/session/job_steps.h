@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/trace/job_step.h"
-#include "views/plot/plot_context.h"
+#include "views/session/step_spans.h"
 
 #include <memory>
 #include <optional>

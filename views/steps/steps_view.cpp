@@ -178,7 +178,7 @@ void StepsView::predictionChanged()
     showPrediction();
 }
 
-void StepsView::stepChanged()
+void StepsView::predictedStepChanged()
 {
     showPrediction();
 }
@@ -188,7 +188,7 @@ void StepsView::showPrediction()
     const auto step = whatIf() && whatIf()->isActive() ? whatIf()->step() : nullptr;
     constexpr double kLongest = 1e9; // that a duration is drawn for [s]
     std::optional<Duration> predicted;
-    if (step && step->step.seconds < kLongest) predicted = Duration::fromSeconds(step->step.seconds);
+    if (step && step->seconds < kLongest) predicted = Duration::fromSeconds(step->seconds);
     m_plot->setPrediction(m_data ? predicted : std::nullopt);
     std::vector<PlotLegend::Entry> marks{{PlotLegend::Mark::Area, currentTheme().raised, tr("not measured")},
                                          {PlotLegend::Mark::Dotted, currentTheme().secondaryText, tr("median")}};

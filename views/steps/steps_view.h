@@ -2,8 +2,8 @@
 // How the training goes: figures, four curves and a table, one entry per step.
 #pragma once
 
+#include "views/base/view.h"
 #include "views/steps/steps_model.h"
-#include "views/view.h"
 
 #include <memory>
 
@@ -40,7 +40,7 @@ protected:
     void themeChanged() override;
     void languageChanged() override;
     void predictionChanged() override;
-    void stepChanged() override;
+    void predictedStepChanged() override;
     void paintEvent(QPaintEvent* event) override;
 
 private:

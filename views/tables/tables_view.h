@@ -3,9 +3,9 @@
 // are those of the visible range. And a box for SQL of one's own.
 #pragma once
 
+#include "views/base/view.h"
 #include "views/tables/query_table.h"
 #include "views/tables/trace_table_model.h"
-#include "views/view.h"
 
 class QAction;
 class QComboBox;

@@ -5,10 +5,10 @@
 
 #include "views/memory/memory_scale.h"
 #include "views/plot/theme.h"
+#include "views/plot/time_camera.h"
+#include "views/plot/time_ticks.h"
 #include "views/session/selection.h"
 #include "views/session/trace_session.h"
-#include "views/timeline/time_camera.h"
-#include "views/timeline/time_ticks.h"
 
 #include <QImage>
 #include <QObject>

@@ -4,9 +4,9 @@
 #pragma once
 
 #include "model/trace/drawn_step.h"
-#include "views/plot/plot_context.h"
 #include "views/plot/theme.h"
-#include "views/timeline/time_camera.h"
+#include "views/plot/time_camera.h"
+#include "views/session/step_spans.h"
 
 #include <QImage>
 #include <QString>

@@ -2,8 +2,8 @@
 // Everything that is known about one slice, as texts for the details panel. Rates follow docs/metrics.
 #pragma once
 
-#include "views/plot/plot_context.h"
 #include "views/session/selection.h"
+#include "views/session/step_spans.h"
 
 #include <QString>
 #include <QStringList>

@@ -2,7 +2,7 @@
 // Tiles of slices and of rank activity: look-up with replacements, cutting of answers, forgetting.
 #include "views/timeline/tile_cache.h"
 
-#include "views/timeline/floor_divide.h"
+#include "views/plot/floor_divide.h"
 
 #include <algorithm>
 #include <bit>

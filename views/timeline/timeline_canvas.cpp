@@ -3,9 +3,9 @@
 #include "views/timeline/timeline_canvas.h"
 
 #include "views/plot/paper.h"
+#include "views/plot/time_ticks.h"
 #include "views/timeline/memory_strip.h"
 #include "views/timeline/prediction_strip.h"
-#include "views/timeline/time_ticks.h"
 
 #include <QEvent>
 #include <QPainter>

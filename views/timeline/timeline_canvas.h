@@ -3,9 +3,8 @@
 // (selection, pointer, measured range, arrows). Keeps the viewport; says what the user did by signals.
 #pragma once
 
+#include "views/base/view.h"
 #include "views/timeline/timeline_renderer.h"
-#include "views/view.h"
-#include "views/whatif/prediction.h"
 
 #include <QWidget>
 
@@ -15,6 +14,10 @@
 
 class QScrollBar;
 class QTimer;
+
+namespace fourwalls {
+struct DrawnStep;
+}
 
 namespace fourwalls::views {
 

@@ -3,11 +3,11 @@
 // Overlays (selection, pointer, arrows) are not in the image, so that moving the pointer repaints no bars.
 #pragma once
 
-#include "views/plot/plot_context.h"
+#include "views/plot/text_cache.h"
+#include "views/plot/time_camera.h"
+#include "views/plot/time_ticks.h"
+#include "views/session/step_spans.h"
 #include "views/timeline/bar_painter.h"
-#include "views/timeline/text_cache.h"
-#include "views/timeline/time_camera.h"
-#include "views/timeline/time_ticks.h"
 #include "views/timeline/timeline_layout.h"
 #include "views/timeline/timeline_source.h"
 

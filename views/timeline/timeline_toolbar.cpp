@@ -2,8 +2,8 @@
 // Widgets of the timeline's top line.
 #include "views/timeline/timeline_toolbar.h"
 
+#include "views/base/step_picker.h"
 #include "views/plot/theme.h"
-#include "views/step_picker.h"
 #include "views/words/format.h"
 
 #include <QAction>

@@ -240,7 +240,7 @@ void TimelineView::predictionChanged()
     showPrediction();
 }
 
-void TimelineView::stepChanged()
+void TimelineView::predictedStepChanged()
 {
     showPrediction();
 }

@@ -3,9 +3,9 @@
 // selection, and asks the session for what belongs to the selected slice.
 #pragma once
 
-#include "views/plot/plot_context.h"
+#include "views/base/view.h"
+#include "views/session/step_spans.h"
 #include "views/timeline/timeline_source.h"
-#include "views/view.h"
 
 #include <functional>
 #include <optional>
@@ -46,7 +46,7 @@ protected:
     void themeChanged() override;
     void languageChanged() override;
     void predictionChanged() override;
-    void stepChanged() override;
+    void predictedStepChanged() override;
 
 private:
     void showPrediction();

@@ -243,7 +243,7 @@ void TuningView::showMarks()
         recorded = PlanScatter::Mark{baseline->step.seconds, baseline->step.peakBytes,
                                      tr("this run (predicted)") + guessedNote(whatIf())};
     if (const auto step = whatIf()->step(); step && whatIf()->isActive() && !whatIf()->isAsRecorded())
-        sliders = PlanScatter::Mark{step->step.seconds, step->peakBytes, tr("sliders")};
+        sliders = PlanScatter::Mark{step->seconds, step->peakBytes, tr("sliders")};
     m_scatter->setRecorded(std::move(recorded));
     m_scatter->setSliders(std::move(sliders));
 }

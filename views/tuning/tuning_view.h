@@ -4,8 +4,8 @@
 #pragma once
 
 #include "model/trace/metrics.h"
+#include "views/base/view.h"
 #include "views/tuning/plan_cloud.h"
-#include "views/view.h"
 
 #include <memory>
 #include <optional>

@@ -189,7 +189,7 @@ void PredictionCard::setWhatIf(WhatIf* whatIf)
     m_whatIf = whatIf;
     m_measured.reset();
     if (whatIf) {
-        connect(whatIf, &WhatIf::stepChanged, this, &PredictionCard::refresh);
+        connect(whatIf, &WhatIf::predictedStepChanged, this, &PredictionCard::refresh);
         connect(whatIf, &WhatIf::predictionChanged, this, &PredictionCard::refresh);
     }
     refresh();
@@ -211,7 +211,7 @@ void PredictionCard::setByteUnit(ByteUnit unit)
 
 QString PredictionCard::verdict() const
 {
-    const auto* whatIf = static_cast<const WhatIf*>(m_whatIf.data());
+    const WhatIf* whatIf = m_whatIf;
     if (!whatIf || !whatIf->spec()) return {};
     if (whatIf->problem()) return tr("Impossible: %1").arg(QString::fromStdString(whatIf->problem()->message()));
     return whatIf->step() ? memorySentence(*whatIf->step(), m_unit) : QString();
@@ -219,7 +219,7 @@ QString PredictionCard::verdict() const
 
 QString PredictionCard::modelError() const
 {
-    const auto* whatIf = static_cast<const WhatIf*>(m_whatIf.data());
+    const WhatIf* whatIf = m_whatIf;
     if (!whatIf) return {};
     if (whatIf->baselineProblem())
         return tr("The recorded plan cannot be predicted: %1")
@@ -245,7 +245,7 @@ QString PredictionCard::modelError() const
 
 std::vector<FigureTable::Row> PredictionCard::rows() const
 {
-    const auto* whatIf = static_cast<const WhatIf*>(m_whatIf.data());
+    const WhatIf* whatIf = m_whatIf;
     const TraceMetrics* measured = m_measured.get();
     const cost::PredictedStep* step = whatIf ? whatIf->step().get() : nullptr;
     const TraceMetrics* predicted = whatIf && whatIf->prediction() ? &whatIf->prediction()->metrics : nullptr;
@@ -301,7 +301,7 @@ std::vector<FigureTable::Row> PredictionCard::rows() const
 
 void PredictionCard::refresh()
 {
-    const auto* whatIf = static_cast<const WhatIf*>(m_whatIf.data());
+    const WhatIf* whatIf = m_whatIf;
     const auto step = whatIf ? whatIf->step() : nullptr;
     m_bar->setStep(step);
     m_bar->setVisible(step != nullptr);

@@ -90,7 +90,7 @@ protected:
 private:
     std::vector<FigureTable::Row> rows() const;
 
-    QPointer<QObject> m_whatIf;
+    QPointer<WhatIf> m_whatIf;
     std::shared_ptr<const TraceMetrics> m_measured;
     QString m_heading;
     ByteUnit m_unit = ByteUnit::GB;

@@ -2,6 +2,7 @@
 // See predictor.h.
 #include "views/whatif/predictor.h"
 
+#include "model/cost/cost_model.h"
 #include "model/trace/in_memory_query.h"
 #include "views/session/gui_call.h"
 

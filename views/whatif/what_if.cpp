@@ -169,7 +169,7 @@ void WhatIf::predict()
     m_prediction.reset();
     m_step.reset();
     m_problem.reset();
-    emit stepChanged();
+    emit predictedStepChanged();
     emit predictionChanged();
 }
 
@@ -308,7 +308,7 @@ void WhatIf::onStep(Predictor::Subject subject, const PredictionReply& reply)
     m_step = reply.step;
     m_stepOf = reply.request;
     m_problem.reset();
-    emit stepChanged();
+    emit predictedStepChanged();
 }
 
 void WhatIf::onAnswer(Predictor::Subject subject, const PredictionReply& reply)
@@ -322,7 +322,7 @@ void WhatIf::onAnswer(Predictor::Subject subject, const PredictionReply& reply)
             m_problem = reply.error;
             if (!m_prediction) {
                 m_step.reset();
-                emit stepChanged();
+                emit predictedStepChanged();
             }
         }
     } else {

@@ -117,7 +117,7 @@ signals:
     /// recorded() is another one.
     void recordedChanged();
     /// step() or problem() is another one: what is quick enough for every frame.
-    void stepChanged();
+    void predictedStepChanged();
     /// prediction(), baseline() or problem() is another one.
     void predictionChanged();
     void activeChanged();

@@ -58,7 +58,7 @@ WhatIfPanel::~WhatIfPanel() = default;
 
 WhatIf* WhatIfPanel::whatIf() const
 {
-    return static_cast<WhatIf*>(m_whatIf.data());
+    return m_whatIf;
 }
 
 void WhatIfPanel::setDocument(TraceSession* session, WhatIf* whatIf)

@@ -111,7 +111,7 @@ private:
     void startFromPresets();
 
     QPointer<TraceSession> m_session;
-    QPointer<QObject> m_whatIf;
+    QPointer<WhatIf> m_whatIf;
     KnobLocks m_locks = KnobLocks::usual();
     QString m_recordBlocked;
     std::optional<RunSpec> m_gestureBase;

@@ -4,7 +4,7 @@
 
 #include "model/spec/collective_algorithm.h"
 #include "profiler/engine/comm/link_clock.h"
-#include "profiler/engine/run.h"
+#include "profiler/engine/core/run_options.h"
 
 #include <span>
 

@@ -5,9 +5,9 @@
 
 #include "model/trace/records.h"
 #include "model/trace/trace_sink.h"
+#include "profiler/engine/core/clock_origin.h"
 #include "profiler/engine/core/kernel_times.h"
 #include "profiler/engine/core/rank_memory.h"
-#include "profiler/engine/run.h"
 
 #include <array>
 #include <cstdint>

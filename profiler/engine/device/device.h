@@ -3,10 +3,12 @@
 // one kernel slice with its FLOPs and bytes and then ask the implementation. One object per rank, used by its thread.
 #pragma once
 
+#include "model/spec/parallel_plan.h"
 #include "profiler/engine/core/allocator.h"
 #include "profiler/engine/core/recorder.h"
 #include "profiler/engine/core/tensor.h"
 #include "profiler/engine/device/matrix.h"
+#include "profiler/engine/device/operator_kernels.h"
 
 #include <cstdint>
 #include <memory>
@@ -79,7 +81,7 @@ struct UpdateTensors {
     double weightDecay = 0; ///< in place of the step's
 };
 
-class GpuDevice; // gpu/gpu_device.h
+class ImageOperators; // image_operators.h
 
 class Device {
 public:
@@ -94,8 +96,15 @@ public:
 
     Recorder& recorder() { return m_recorder; }
     Allocator& allocator() { return m_allocator; }
-    /// This device if it is a GPU, for operators that are not functions of this class; else null.
-    virtual GpuDevice* asGpu() { return nullptr; }
+    /// The families of operators that are not functions of this class; by default loops on the host.
+    virtual RoutingKernels& routingKernels();
+    virtual SparseKernels& sparseKernels();
+    virtual UpdateKernels& updateKernels();
+    /// The operators of convolutional networks; by default plain loops for a device that computes in double, else
+    /// oneDNN. algorithm: of the convolutions; Winograd's falls back to the direct one where it does not exist (other
+    /// kernels than 3x3 with stride 1, bf16, processors without AVX-512).
+    virtual std::unique_ptr<ImageOperators>
+    makeImageOperators(const NumberFormat& format, ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::Auto);
     /// Logits that are worth holding at a time when the loss is computed in chunks.
     virtual std::int64_t chunkLogits() const { return 4 << 20; }
 

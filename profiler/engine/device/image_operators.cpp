@@ -5,7 +5,6 @@
 
 #include "profiler/engine/device/image_onednn.h"
 #include "profiler/engine/device/image_reference.h"
-#include "profiler/engine/gpu/gpu_images.h"
 
 #include <cassert>
 
@@ -195,12 +194,10 @@ void ImageOperators::addReluGradient(const Tensor& y, const Tensor& dy, const Te
     doAddReluGradient(y, dy, other);
 }
 
-std::unique_ptr<ImageOperators> makeImageOperators(Device& device, const NumberFormat& format,
-                                                   ConvolutionAlgorithm algorithm)
+std::unique_ptr<ImageOperators> Device::makeImageOperators(const NumberFormat& format, ConvolutionAlgorithm algorithm)
 {
-    if (GpuDevice* gpu = device.asGpu()) return std::make_unique<GpuImageOperators>(*gpu);
-    if (format.compute == DType::F64) return std::make_unique<ReferenceImageOperators>(device);
-    return std::make_unique<OneDnnImageOperators>(device, algorithm);
+    if (format.compute == DType::F64) return std::make_unique<ReferenceImageOperators>(*this);
+    return std::make_unique<OneDnnImageOperators>(*this, algorithm);
 }
 
 } // namespace fourwalls::engine

@@ -4,14 +4,12 @@
 // bytes and then ask the implementation. One object per rank, used by its thread.
 //
 // Images are tensors (images, channels, height, width); how their elements are ordered is up to the implementation,
-// see layoutOf. Weights, their gradients and statistics are row-major in the master type.
+// see layoutOf. Device::makeImageOperators makes them. Weights, their gradients and statistics are row-major in the master type.
 #pragma once
 
-#include "model/spec/parallel_plan.h"
 #include "profiler/engine/device/device.h"
 
 #include <cstdint>
-#include <memory>
 
 namespace fourwalls::engine {
 
@@ -141,11 +139,5 @@ private:
 
     Device& m_device;
 };
-
-/// The operators that belong to the device: cuDNN for a GPU, plain loops for one that computes in double, else oneDNN.
-/// algorithm: of the convolutions; Winograd's falls back to the direct one where it does not exist (other kernels than
-/// 3x3 with stride 1, bf16, processors without AVX-512).
-std::unique_ptr<ImageOperators> makeImageOperators(Device& device, const NumberFormat& format,
-                                                   ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::Auto);
 
 } // namespace fourwalls::engine

@@ -3,7 +3,6 @@
 #include "profiler/engine/device/routing_operators.h"
 
 #include "profiler/engine/device/element_access.h"
-#include "profiler/engine/gpu/gpu_device.h"
 
 #include <algorithm>
 #include <cstring>
@@ -79,32 +78,102 @@ void routerGradientRows(const Tensor& probabilities, const Tensor& choices, cons
     }
 }
 
+class HostRoutingKernels final : public RoutingKernels {
+public:
+    double choose(const Tensor& probabilities, bool forced, const Tensor& choices, const Tensor& gates) override
+    {
+        return probabilities.type() == DType::F64 ? chooseRows<double>(probabilities, forced, choices, gates)
+                                                  : chooseRows<float>(probabilities, forced, choices, gates);
+    }
+
+    void gatherRows(const Tensor& x, const Tensor& rows, const Tensor& y) override
+    {
+        const auto width = static_cast<std::size_t>(y.columns() * bytesOf(y.type()));
+        const char* from = static_cast<const char*>(x.data());
+        char* to = static_cast<char*>(y.data());
+        const std::int32_t* row = rows.as<std::int32_t>();
+        for (std::int64_t i = 0; i < y.rows(); ++i, to += width) {
+            if (row[i] < 0)
+                std::memset(to, 0, width);
+            else
+                std::memcpy(to, from + static_cast<std::size_t>(row[i]) * width, width);
+        }
+    }
+
+    void combineRows(const Tensor& x, const Tensor& spots, const Tensor& gates, const Tensor& residual,
+                     const Tensor& y) override
+    {
+        const std::int64_t n = spots.rows(), k = spots.columns(), c = y.columns();
+        dispatchElements(y, [&]<class T, class S>(T, S) {
+            std::vector<S> sum(static_cast<std::size_t>(c));
+            for (std::int64_t t = 0; t < n; ++t) {
+                const T* base = residual.defined() ? residual.as<T>() + t * c : nullptr;
+                for (std::int64_t i = 0; i < c; ++i) sum[static_cast<std::size_t>(i)] = base ? load(base[i]) : S{0};
+                for (std::int64_t j = 0; j < k; ++j) {
+                    const T* row = x.as<T>() + std::int64_t{spots.as<std::int32_t>()[t * k + j]} * c;
+                    const S gate = gates.defined() ? gates.as<S>()[t * k + j] : S{1};
+                    for (std::int64_t i = 0; i < c; ++i) sum[static_cast<std::size_t>(i)] += gate * load(row[i]);
+                }
+                T* out = y.as<T>() + t * c;
+                for (std::int64_t i = 0; i < c; ++i) store(out[i], sum[static_cast<std::size_t>(i)]);
+            }
+        });
+    }
+
+    void combineGradient(const Tensor& x, const Tensor& spots, const Tensor& gates, const Tensor& dy, const Tensor& dx,
+                         const Tensor& dGates) override
+    {
+        const std::int64_t n = spots.rows(), k = spots.columns(), c = dy.columns();
+        dispatchElements(dy, [&]<class T, class S>(T, S) {
+            for (std::int64_t t = 0; t < n; ++t) {
+                const T* up = dy.as<T>() + t * c;
+                for (std::int64_t j = 0; j < k; ++j) {
+                    const std::int64_t spot = spots.as<std::int32_t>()[t * k + j];
+                    const T* row = x.as<T>() + spot * c;
+                    T* out = dx.as<T>() + spot * c;
+                    const S gate = gates.as<S>()[t * k + j];
+                    S dot = 0;
+                    for (std::int64_t i = 0; i < c; ++i) {
+                        const S d = load(up[i]);
+                        dot += d * load(row[i]);
+                        store(out[i], gate * d);
+                    }
+                    dGates.as<S>()[t * k + j] = dot;
+                }
+            }
+        });
+    }
+
+    void routerGradient(const Tensor& probabilities, const Tensor& choices, const Tensor& gates, const Tensor& dGates,
+                        const Tensor& expertTerm) override
+    {
+        if (probabilities.type() == DType::F64)
+            routerGradientRows<double>(probabilities, choices, gates, dGates, expertTerm);
+        else
+            routerGradientRows<float>(probabilities, choices, gates, dGates, expertTerm);
+    }
+};
+
 } // namespace
+
+RoutingKernels& Device::routingKernels()
+{
+    static HostRoutingKernels kernels; // without state
+    return kernels;
+}
 
 double RoutingOperators::choose(const Tensor& probabilities, bool forced, const Tensor& choices, const Tensor& gates)
 {
     const Scope scope(m_device.recorder(), "top-k routing", 0, probabilities.bytes() + choices.bytes() + gates.bytes(),
                       {extent(probabilities.rows()), extent(probabilities.columns()), extent(choices.columns()), 0});
-    if (GpuDevice* gpu = m_device.asGpu()) return gpu->choose(probabilities, forced, choices, gates);
-    return probabilities.type() == DType::F64 ? chooseRows<double>(probabilities, forced, choices, gates)
-                                              : chooseRows<float>(probabilities, forced, choices, gates);
+    return m_device.routingKernels().choose(probabilities, forced, choices, gates);
 }
 
 void RoutingOperators::gatherRows(const Tensor& x, const Tensor& rows, const Tensor& y)
 {
     const Scope scope(m_device.recorder(), "gather rows", 0, 2 * y.bytes() + rows.bytes(),
                       {extent(y.rows()), extent(y.columns()), 0, 0});
-    if (GpuDevice* gpu = m_device.asGpu()) return gpu->gatherRows(x, rows, y);
-    const auto width = static_cast<std::size_t>(y.columns() * bytesOf(y.type()));
-    const char* from = static_cast<const char*>(x.data());
-    char* to = static_cast<char*>(y.data());
-    const std::int32_t* row = rows.as<std::int32_t>();
-    for (std::int64_t i = 0; i < y.rows(); ++i, to += width) {
-        if (row[i] < 0)
-            std::memset(to, 0, width);
-        else
-            std::memcpy(to, from + static_cast<std::size_t>(row[i]) * width, width);
-    }
+    m_device.routingKernels().gatherRows(x, rows, y);
 }
 
 void RoutingOperators::combineRows(const Tensor& x, const Tensor& spots, const Tensor& gates, const Tensor& residual,
@@ -114,21 +183,7 @@ void RoutingOperators::combineRows(const Tensor& x, const Tensor& spots, const T
     const Scope scope(m_device.recorder(), "combine rows", 0,
                       n * k * c * bytesOf(x.type()) + y.bytes() + (residual.defined() ? residual.bytes() : 0),
                       {extent(n), extent(k), extent(c), 0});
-    if (GpuDevice* gpu = m_device.asGpu()) return gpu->combineRows(x, spots, gates, residual, y);
-    dispatchElements(y, [&]<class T, class S>(T, S) {
-        std::vector<S> sum(static_cast<std::size_t>(c));
-        for (std::int64_t t = 0; t < n; ++t) {
-            const T* base = residual.defined() ? residual.as<T>() + t * c : nullptr;
-            for (std::int64_t i = 0; i < c; ++i) sum[static_cast<std::size_t>(i)] = base ? load(base[i]) : S{0};
-            for (std::int64_t j = 0; j < k; ++j) {
-                const T* row = x.as<T>() + std::int64_t{spots.as<std::int32_t>()[t * k + j]} * c;
-                const S gate = gates.defined() ? gates.as<S>()[t * k + j] : S{1};
-                for (std::int64_t i = 0; i < c; ++i) sum[static_cast<std::size_t>(i)] += gate * load(row[i]);
-            }
-            T* out = y.as<T>() + t * c;
-            for (std::int64_t i = 0; i < c; ++i) store(out[i], sum[static_cast<std::size_t>(i)]);
-        }
-    });
+    m_device.routingKernels().combineRows(x, spots, gates, residual, y);
 }
 
 void RoutingOperators::combineGradient(const Tensor& x, const Tensor& spots, const Tensor& gates, const Tensor& dy,
@@ -138,25 +193,7 @@ void RoutingOperators::combineGradient(const Tensor& x, const Tensor& spots, con
     const Scope scope(m_device.recorder(), "combine rows gradient", 0,
                       2 * n * k * c * bytesOf(x.type()) + dy.bytes() + dGates.bytes(),
                       {extent(n), extent(k), extent(c), 0});
-    if (GpuDevice* gpu = m_device.asGpu()) return gpu->combineGradient(x, spots, gates, dy, dx, dGates);
-    dispatchElements(dy, [&]<class T, class S>(T, S) {
-        for (std::int64_t t = 0; t < n; ++t) {
-            const T* up = dy.as<T>() + t * c;
-            for (std::int64_t j = 0; j < k; ++j) {
-                const std::int64_t spot = spots.as<std::int32_t>()[t * k + j];
-                const T* row = x.as<T>() + spot * c;
-                T* out = dx.as<T>() + spot * c;
-                const S gate = gates.as<S>()[t * k + j];
-                S dot = 0;
-                for (std::int64_t i = 0; i < c; ++i) {
-                    const S d = load(up[i]);
-                    dot += d * load(row[i]);
-                    store(out[i], gate * d);
-                }
-                dGates.as<S>()[t * k + j] = dot;
-            }
-        }
-    });
+    m_device.routingKernels().combineGradient(x, spots, gates, dy, dx, dGates);
 }
 
 void RoutingOperators::routerGradient(const Tensor& probabilities, const Tensor& choices, const Tensor& gates,
@@ -164,12 +201,7 @@ void RoutingOperators::routerGradient(const Tensor& probabilities, const Tensor&
 {
     const Scope scope(m_device.recorder(), "router gradient", 0, 2 * probabilities.bytes() + 3 * gates.bytes(),
                       {extent(probabilities.rows()), extent(probabilities.columns()), extent(choices.columns()), 0});
-    if (GpuDevice* gpu = m_device.asGpu())
-        return gpu->routerGradient(probabilities, choices, gates, dGates, expertTerm);
-    if (probabilities.type() == DType::F64)
-        routerGradientRows<double>(probabilities, choices, gates, dGates, expertTerm);
-    else
-        routerGradientRows<float>(probabilities, choices, gates, dGates, expertTerm);
+    m_device.routingKernels().routerGradient(probabilities, choices, gates, dGates, expertTerm);
 }
 
 } // namespace fourwalls::engine

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "model/trace/records.h"
-#include "profiler/engine/comm/rank_world.h"
 #include "profiler/engine/gpu/gpu_stream.h"
+#include "profiler/engine/train/rank_world.h"
 
 #include <cstdint>
 #include <deque>

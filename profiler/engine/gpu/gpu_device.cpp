@@ -396,6 +396,11 @@ void GpuDevice::mix(const Tensor& out, double a, const Tensor& x, double b, cons
         out.elements());
 }
 
+void GpuDevice::firstMoment(const Tensor& m, const Tensor& g, double beta)
+{
+    mix(m, beta, m, 1.0 - beta, g);
+}
+
 void GpuDevice::secondMoment(const Tensor& v, const Tensor& g, double beta)
 {
     m_stream.elements(gpu::SecondMoment{v.as<float>(), g.as<float>(), static_cast<float>(beta)}, v.elements());

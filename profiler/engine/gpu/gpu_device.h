@@ -8,14 +8,13 @@
 
 namespace fourwalls::engine {
 
-class GpuDevice final : public Device {
+class GpuDevice final : public Device, private RoutingKernels, private SparseKernels, private UpdateKernels {
 public:
     /// stream: the rank's, which the allocator takes its memory from. tf32: f32 products may round their operands.
     GpuDevice(Recorder& recorder, Allocator& allocator, GpuStream& stream, bool tf32);
 
     std::string describe() const override;
     bool supports(DType compute) const override { return compute == DType::F32 || compute == DType::Bf16; }
-    GpuDevice* asGpu() override { return this; }
     // As few chunks as memory allows: the host waits for each one's loss.
     std::int64_t chunkLogits() const override { return 64 << 20; }
     double sumOfSquares(std::span<const Tensor> all) override;
@@ -25,30 +24,37 @@ public:
     bool tf32() const { return m_tf32; }
     using Device::sumOfSquares;
 
-    // The operators of RoutingOperators, SparseOperators and UpdateOperators; those record them.
-    double choose(const Tensor& probabilities, bool forced, const Tensor& choices, const Tensor& gates);
-    void gatherRows(const Tensor& x, const Tensor& rows, const Tensor& y);
-    void scatterRows(const Tensor& from, const Tensor& rows, const Tensor& to);
+    RoutingKernels& routingKernels() override { return *this; }
+    SparseKernels& sparseKernels() override { return *this; }
+    UpdateKernels& updateKernels() override { return *this; }
+    std::unique_ptr<ImageOperators> makeImageOperators(const NumberFormat& format,
+                                                       ConvolutionAlgorithm algorithm) override;
+
+    double choose(const Tensor& probabilities, bool forced, const Tensor& choices, const Tensor& gates) override;
+    void gatherRows(const Tensor& x, const Tensor& rows, const Tensor& y) override;
+    void scatterRows(const Tensor& from, const Tensor& rows, const Tensor& to) override;
     void combineRows(const Tensor& x, const Tensor& spots, const Tensor& gates, const Tensor& residual,
-                     const Tensor& y);
+                     const Tensor& y) override;
     void combineGradient(const Tensor& x, const Tensor& spots, const Tensor& gates, const Tensor& dy, const Tensor& dx,
-                         const Tensor& dGates);
+                         const Tensor& dGates) override;
     void routerGradient(const Tensor& probabilities, const Tensor& choices, const Tensor& gates, const Tensor& dGates,
-                        const Tensor& expertTerm);
+                        const Tensor& expertTerm) override;
     void sumRows(const Tensor& table, const Tensor& rows, std::int64_t rowColumn, std::int64_t lookups,
-                 const Tensor& out, std::int64_t outColumn);
+                 const Tensor& out, std::int64_t outColumn) override;
     void sumRowsGradient(const Tensor& rows, std::int64_t rowColumn, std::int64_t lookups, const Tensor& dOut,
-                         std::int64_t outColumn, const Tensor& dTable);
-    void interact(const Tensor& features, std::int64_t width, const Tensor& out);
-    void interactGradient(const Tensor& features, std::int64_t width, const Tensor& dOut, const Tensor& dFeatures);
-    void relu(const Tensor& y);
-    void reluGradient(const Tensor& y, const Tensor& dy);
-    void binaryCrossEntropy(const Tensor& logits, const Tensor& labels, const Tensor& losses, double gradientScale);
-    /// out = a x + b y; y may be undefined.
-    void mix(const Tensor& out, double a, const Tensor& x, double b, const Tensor& y);
-    void secondMoment(const Tensor& v, const Tensor& g, double beta);
-    void rootPass(const Tensor& out, const Tensor& v, double root, double epsilon);
-    void quotientStep(const Tensor& w, const Tensor& m, const Tensor& divisor, double rate);
+                         std::int64_t outColumn, const Tensor& dTable) override;
+    void interact(const Tensor& features, std::int64_t width, const Tensor& out) override;
+    void interactGradient(const Tensor& features, std::int64_t width, const Tensor& dOut,
+                          const Tensor& dFeatures) override;
+    void relu(const Tensor& y) override;
+    void reluGradient(const Tensor& y, const Tensor& dy) override;
+    void binaryCrossEntropy(const Tensor& logits, const Tensor& labels, const Tensor& losses,
+                            double gradientScale) override;
+    void mix(const Tensor& out, double a, const Tensor& x, double b, const Tensor& y) override;
+    void firstMoment(const Tensor& m, const Tensor& g, double beta) override;
+    void secondMoment(const Tensor& v, const Tensor& g, double beta) override;
+    void rootPass(const Tensor& out, const Tensor& v, double root, double epsilon) override;
+    void quotientStep(const Tensor& w, const Tensor& m, const Tensor& divisor, double rate) override;
 
     /// How many rows one thread adds up of `rows` of `columns` columns, so that all of the GPU has work.
     static std::int64_t rowsPerPart(std::int64_t rows, std::int64_t columns);

@@ -225,4 +225,9 @@ void GpuImageOperators::doAddReluGradient(const Tensor& y, const Tensor& dy, con
     });
 }
 
+std::unique_ptr<ImageOperators> GpuDevice::makeImageOperators(const NumberFormat&, ConvolutionAlgorithm)
+{
+    return std::make_unique<GpuImageOperators>(*this);
+}
+
 } // namespace fourwalls::engine

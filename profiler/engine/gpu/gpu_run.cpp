@@ -4,6 +4,7 @@
 #include "profiler/engine/gpu/gpu_run.h"
 
 #include "profiler/engine/core/engine_error.h"
+#include "profiler/engine/gpu/gpu_description.h"
 #include "profiler/engine/gpu/gpu_device.h"
 #include "profiler/engine/gpu/nccl_world.h"
 #include "profiler/engine/train/server_protocol.h"

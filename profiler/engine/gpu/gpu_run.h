@@ -5,9 +5,9 @@
 
 #include "model/base/result.h"
 #include "model/spec/run_spec.h"
-#include "profiler/engine/comm/rank_world.h"
+#include "profiler/engine/core/run_options.h"
 #include "profiler/engine/device/machine_peak.h"
-#include "profiler/engine/run.h"
+#include "profiler/engine/train/rank_world.h"
 
 #include <cstdint>
 

@@ -100,7 +100,7 @@ ResNet::ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t 
                ConvolutionAlgorithm algorithm, std::optional<ChunkRange> range)
     : m_shape(shape)
     , m_range(range.value_or(ChunkRange{0, shape.totalBlocks(), true, true}))
-    , m_images(makeImageOperators(rank.device, rank.format, algorithm))
+    , m_images(rank.device.makeImageOperators(rank.format, algorithm))
 {
     if (m_range.first) {
         m_stemUnit = m_parameters.beginUnit("stem");

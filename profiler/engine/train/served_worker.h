@@ -5,8 +5,8 @@
 
 #include "model/base/result.h"
 #include "model/spec/run_spec.h"
+#include "profiler/engine/core/run_options.h"
 #include "profiler/engine/nn/recommendation.h"
-#include "profiler/engine/run.h"
 #include "profiler/engine/train/network.h"
 #include "profiler/engine/train/server_protocol.h"
 #include "profiler/engine/train/step_recorder.h"

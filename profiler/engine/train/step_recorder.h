@@ -5,7 +5,7 @@
 
 #include "model/spec/training_settings.h"
 #include "profiler/engine/core/recorder.h"
-#include "profiler/engine/run.h"
+#include "profiler/engine/core/run_options.h"
 
 namespace fourwalls::engine {
 

@@ -4,7 +4,7 @@
 
 #include "model/base/result.h"
 #include "model/spec/run_spec.h"
-#include "profiler/engine/run.h"
+#include "profiler/engine/core/run_options.h"
 #include "profiler/engine/train/network.h"
 #include "profiler/engine/train/optimizer.h"
 #include "profiler/engine/train/parameter_store.h"

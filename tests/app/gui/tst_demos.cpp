@@ -13,7 +13,7 @@
 #include "model/store/trace_file.h"
 #include "tests/support/test_program.h"
 #include "tests/views/fail_on_warning.h"
-#include "views/analysis_view.h"
+#include "views/base/analysis_view.h"
 #include "views/demos/claims_page.h"
 #include "views/view_registry.h"
 #include "views/whatif/what_if.h"

@@ -4,6 +4,7 @@
 
 #include "model/compare/plan_suggestions.h"
 #include "model/compare/wall_verdict.h"
+#include "model/cost/cost_model.h"
 #include "model/cost/predicted_step.h"
 #include "tests/support/test_program.h"
 

@@ -2,6 +2,7 @@
 // The search over plans: what it finds is sound, repeatable and the best of what it priced.
 #include <QtTest>
 
+#include "model/cost/cost_model.h"
 #include "model/cost/plan_search.h"
 #include "model/cost/plan_space.h"
 #include "model/cost/predicted_step.h"

@@ -423,7 +423,7 @@ void PredictedTraceTest::saysWhatItIs()
 {
     const RunSpec spec = specOf("dp=4 tp=2 pp=2 microbatches=2");
     const StepCost cost = costOf(spec, 0.0005);
-    const auto data = predictedTrace(spec, cost, *simulateSchedule(cost, true));
+    const auto data = predictedTrace(spec, cost, drawnStep(spec.plan, cost, *simulateSchedule(cost, true)));
     QVERIFY(data.ok());
     const TraceInfo& info = data.value()->info;
     QCOMPARE(info.header.source, TraceSource::Predicted);
@@ -441,7 +441,7 @@ void PredictedTraceTest::outOfMemoryIsAnEvent()
     const RunSpec spec = specOf("pp=2 microbatches=2");
     StepCost cost = costOf(spec, 0);
     cost.usableMemoryBytes = 18.5e9;
-    const auto data = predictedTrace(spec, cost, *simulateSchedule(cost, true));
+    const auto data = predictedTrace(spec, cost, drawnStep(spec.plan, cost, *simulateSchedule(cost, true)));
     QVERIFY(data.ok());
     QVERIFY(!data.value()->events.empty());
     QCOMPARE(data.value()->events.front().kind, EventKind::OutOfMemory);

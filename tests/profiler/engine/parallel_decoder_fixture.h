@@ -3,11 +3,11 @@
 // gradients compared with its part of the one-rank ones.
 #pragma once
 
-#include "profiler/engine/comm/rank_world.h"
 #include "profiler/engine/nn/decoder.h"
 #include "profiler/engine/nn/deferred_work.h"
 #include "profiler/engine/nn/sequence_split.h"
 #include "profiler/engine/nn/tensor_parallel.h"
+#include "profiler/engine/train/rank_world.h"
 #include "tests/profiler/engine/engine_fixture.h"
 
 #include <map>

@@ -4,11 +4,11 @@
 #pragma once
 
 #include "model/spec/run_spec.h"
-#include "profiler/engine/comm/rank_world.h"
 #include "profiler/engine/core/dtype.h"
 #include "profiler/engine/device/cpu_device.h"
 #include "profiler/engine/device/onednn_matmul.h"
 #include "profiler/engine/device/reference_device.h"
+#include "profiler/engine/train/rank_world.h"
 #include "profiler/engine/train/trainer.h"
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 #include "model/trace/metrics.h"
 #include "profiler/engine/comm/cluster_links.h"
 #include "profiler/engine/comm/link_clock.h"
-#include "profiler/engine/comm/rank_world.h"
 #include "profiler/engine/core/engine_error.h"
+#include "profiler/engine/train/rank_world.h"
 #include "tests/support/test_program.h"
 
 #ifndef Q_MOC_RUN

@@ -4,8 +4,8 @@
 #include <QtTest>
 
 #include "model/spec/collective_algorithm.h"
-#include "profiler/engine/comm/rank_world.h"
 #include "profiler/engine/core/engine_error.h"
+#include "profiler/engine/train/rank_world.h"
 #include "tests/support/test_program.h"
 
 #ifndef Q_MOC_RUN

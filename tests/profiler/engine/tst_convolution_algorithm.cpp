@@ -47,7 +47,7 @@ Outcome run(DType type, ConvolutionAlgorithm algorithm)
     else
         device = std::make_unique<CpuDevice>(recorder, allocator);
     useSingleThread();
-    const auto images = makeImageOperators(*device, {type, type}, algorithm);
+    const auto images = device->makeImageOperators({type, type}, algorithm);
     const auto filled = [&](const Shape& shape, std::uint64_t stream) {
         const Tensor t = Tensor::make(allocator, shape, type, MemoryCategory::Other);
         const RandomStream r(3, stream);

@@ -2,8 +2,8 @@
 // Experts shared out over ranks: results, gradients and the auxiliary loss are those of one rank with all tokens.
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
-#include "profiler/engine/comm/rank_world.h"
 #include "profiler/engine/nn/mixture.h"
+#include "profiler/engine/train/rank_world.h"
 #include "tests/profiler/engine/engine_fixture.h"
 #include "tests/support/test_program.h"
 

@@ -4,10 +4,11 @@
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "model/trace/in_memory_trace.h"
-#include "profiler/engine/comm/rank_world.h"
 #include "profiler/engine/device/reference_device.h"
+#include "profiler/engine/run.h"
 #include "profiler/engine/train/click_data.h"
 #include "profiler/engine/train/parameter_server.h"
+#include "profiler/engine/train/rank_world.h"
 #include "profiler/engine/train/served_worker.h"
 #include "profiler/engine/train/trainer.h"
 #include "tests/support/test_program.h"

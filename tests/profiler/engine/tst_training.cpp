@@ -7,6 +7,7 @@
 #include "model/trace/in_memory_trace.h"
 #include "model/trace/metrics.h"
 #include "profiler/engine/device/onednn_matmul.h"
+#include "profiler/engine/gpu/gpu_description.h"
 #include "profiler/engine/run.h"
 #include "tests/support/test_program.h"
 

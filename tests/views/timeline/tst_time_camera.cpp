@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Zooming and panning: the point under the pointer stays, there and back is exact, limits hold.
 #include "tests/support/test_program.h"
-#include "views/timeline/time_camera.h"
+#include "views/plot/time_camera.h"
 
 #include <QtTest>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The marks of the timeline's axis: round steps, one unit, no mark missing at the ends.
 #include "tests/support/test_program.h"
-#include "views/timeline/time_ticks.h"
+#include "views/plot/time_ticks.h"
 #include "views/words/format.h"
 
 #include <QtTest>

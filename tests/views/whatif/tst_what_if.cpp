@@ -278,7 +278,7 @@ private slots:
         // The same devices: what was measured on them holds for the recorded cluster, too.
         QCOMPARE(probe.whatIf.calibration().get(), slow.get());
         const double calibrated = probe.whatIf.step()->seconds;
-        QVERIFY(calibrated > cost::predictStep(sample::smallSpec())->step.seconds);
+        QVERIFY(calibrated > cost::predictStep(sample::smallSpec())->seconds);
         probe.panel.chooseMachines(QStringLiteral("our cluster"));
         QCOMPARE(probe.whatIf.spec()->cluster.name, std::string("our cluster"));
         QVERIFY(probe.settled());
@@ -436,8 +436,8 @@ private slots:
         const auto step = cost::predictStep(*known.spec);
         QVERIFY(step);
         const double ideal = step->modelFlopsPerStep / (8 * 241e9);
-        QVERIFY2(step->step.seconds > ideal && step->step.seconds < 4 * ideal,
-                 qPrintable(QString::number(step->step.seconds / ideal)));
+        QVERIFY2(step->seconds > ideal && step->seconds < 4 * ideal,
+                 qPrintable(QString::number(step->seconds / ideal)));
 
         // By the wall clock the messages went through this machine's memory too.
         info.header.clock = ClockKind::Wall;

@@ -6,9 +6,9 @@
 
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
-#include "profiler/engine/comm/rank_world.h"
 #include "profiler/engine/gpu/gpu_run.h"
 #include "profiler/engine/gpu/nccl_world.h"
+#include "profiler/engine/train/rank_world.h"
 #include "tests/profiler/engine/gpu/gpu_fixture.h"
 #include "tests/profiler/engine/gpu/training_fixture.h"
 #include "tests/support/test_program.h"

@@ -468,7 +468,8 @@ private slots:
                         for (std::int64_t i = 0; i < one.elements(); ++i) host.set(i, std::abs(host.get(i)));
                     }
                     const UpdateTensors t{
-                        pick(w), pick(g), pick(m), adam ? one : Tensor(), d.asGpu() ? rounded : Tensor(), 0.1};
+                        pick(w), pick(g), pick(m), adam ? one : Tensor(), &d == &c->gpu->device ? rounded : Tensor(),
+                        0.1};
                     const AdamWStep a{1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 3};
                     const SgdStep s{1e-2, 0.9, 0.1, 0.5};
                     UpdateOperators apart(d);

@@ -8,6 +8,7 @@
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
 #include "model/trace/metrics.h"
+#include "profiler/engine/gpu/gpu_description.h"
 #include "profiler/engine/nn/resnet.h"
 #include "profiler/engine/train/image_data.h"
 #include "tests/profiler/engine/gpu/gpu_fixture.h"

@@ -2,4 +2,4 @@
 // Part of the layering test's bad sample: the engine writes to the sink only.
 #pragma once
 #include "model/store/reader.h"
-#include <dnnl.hpp>
+#include <unistd.h>

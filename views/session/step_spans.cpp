@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// See plot_context.h.
-#include "views/plot/plot_context.h"
+// See step_spans.h.
+#include "views/session/step_spans.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // See step_picker.h.
-#include "views/step_picker.h"
+#include "views/base/step_picker.h"
 
 #include "views/session/step_states.h"
 #include "views/words/format.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Tick positions and texts. Decimal points and digits are the same in every language, as in the data.
-#include "views/timeline/time_ticks.h"
+#include "views/plot/time_ticks.h"
 
-#include "views/timeline/floor_divide.h"
+#include "views/plot/floor_divide.h"
 #include "views/words/format.h"
 
 #include <array>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // See analysis_view.h.
-#include "views/analysis_view.h"
+#include "views/base/analysis_view.h"
 
-#include "views/memory/memory_panels.h"
+#include "views/base/step_picker.h"
 #include "views/plot/plot_card.h"
-#include "views/plot/plot_context.h"
-#include "views/step_picker.h"
+#include "views/session/step_spans.h"
 
 #include <QAction>
 #include <QButtonGroup>

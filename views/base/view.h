@@ -2,6 +2,7 @@
 // The base of every view: what the window, the renderer, the benchmark and the exporters ask of one.
 #pragma once
 
+#include "views/plot/frame_quality.h"
 #include "views/plot/theme.h"
 #include "views/session/selection.h"
 #include "views/session/trace_session.h"
@@ -16,14 +17,6 @@ class QVBoxLayout;
 namespace fourwalls::views {
 
 class WhatIf;
-
-/// How good a painted frame is. Stale: of another range than asked for. Coarse: the right range at a level of detail
-/// of more than a pixel, or still without labels. Full: nothing better will follow.
-enum class FrameQuality { Blank, Stale, Coarse, Full };
-
-/// How long a repaint waits for data when it would show nothing or next to nothing: less than a frame, so that quick
-/// answers do not flicker.
-inline constexpr int kHoldMs = 12;
 
 /// A widget that fills the window's middle and draws one trace. Subclasses override the hooks; they call
 /// reportFrame at the end of every paintEvent and keep showsFinalData truthful.
@@ -77,7 +70,7 @@ protected:
     virtual void predictionChanged() {}
     /// whatIf()->step() is another one, some milliseconds before predictionChanged(): for what is drawn with every move
     /// of a slider. Only called while the view is shown.
-    virtual void stepChanged() {}
+    virtual void predictedStepChanged() {}
     virtual void themeChanged() { update(); }
     virtual void languageChanged() {}
 
@@ -99,7 +92,7 @@ private:
 
     QPointer<TraceSession> m_session;
     QPointer<Selection> m_selection;
-    QPointer<QObject> m_whatIf;
+    QPointer<WhatIf> m_whatIf;
     bool m_wasFinal = false;
     bool m_predictionMissed = false; ///< what whatIf() predicts changed while another view was shown
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Shaping, cutting and drawing of bar names.
-#include "views/timeline/text_cache.h"
+#include "views/plot/text_cache.h"
 
 #include "model/trace/short_name.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // See rank_world.h.
-#include "profiler/engine/comm/rank_world.h"
+#include "profiler/engine/train/rank_world.h"
 
 #include "model/spec/rank_layout.h"
 #include "profiler/engine/comm/local_exchange.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Arithmetic of the timeline's horizontal viewport.
-#include "views/timeline/time_camera.h"
+#include "views/plot/time_camera.h"
 
 #include <cmath>
 

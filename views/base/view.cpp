@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The base of every view: shared behaviour.
-#include "views/view.h"
+#include "views/base/view.h"
 
 #include "views/whatif/what_if.h"
 
@@ -38,11 +38,11 @@ void View::setWhatIf(WhatIf* whatIf)
     if (whatIf) {
         connect(whatIf, &WhatIf::predictionChanged, this, &View::followPrediction);
         connect(whatIf, &WhatIf::activeChanged, this, &View::followPrediction);
-        connect(whatIf, &WhatIf::stepChanged, this, [this] {
+        connect(whatIf, &WhatIf::predictedStepChanged, this, [this] {
             if (isPutAway())
                 m_predictionMissed = true;
             else
-                stepChanged();
+                predictedStepChanged();
         });
     }
     predictionChanged();
@@ -70,7 +70,7 @@ void View::showEvent(QShowEvent* event)
 
 WhatIf* View::whatIf() const
 {
-    return static_cast<WhatIf*>(m_whatIf.data());
+    return m_whatIf;
 }
 
 void View::exportTo(QPainter& painter, QSizeF size)

@@ -3,7 +3,7 @@
 // looked at, and questions to the trace whose answers are shared by the pages.
 #pragma once
 
-#include "views/view.h"
+#include "views/base/view.h"
 
 #include <QByteArray>
 #include <QMap>
