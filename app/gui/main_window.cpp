@@ -193,6 +193,10 @@ void MainWindow::watch(int key, TraceDocument* document)
     connect(document->selection(), &views::Selection::viewRequested, this, [this, document](const QString& id) {
         if (document == currentDocument()) showView(id);
     });
+    connect(document->selection(), &views::Selection::commandRequested, this, [this, document](const QString& name) {
+        const auto found = m_actions.find(name);
+        if (document == currentDocument() && found != m_actions.end()) found->second->trigger();
+    });
 }
 
 void MainWindow::showDocument(int key)

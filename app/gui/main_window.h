@@ -95,6 +95,7 @@ private:
     void applyShortcuts(const QList<QAction*>& actions);
 
     void chooseFile();
+    void addSnapshot();
     void openPlanned(const OpenPlan& plan);
     void openImported(const OpenPlan& plan);
     void showAudit();

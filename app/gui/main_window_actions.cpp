@@ -104,6 +104,7 @@ void MainWindow::buildActions()
     add("window.shortcuts", {}, [this] { editShortcuts(); });
     add("file.audit", {}, [this] { showAudit(); });
     add("file.steps", {}, [this] { chooseSteps(); });
+    add("file.add_snapshot", {}, [this] { addSnapshot(); });
     add("file.import_beside", {}, [this] {
         m_settings.setImportsBesideSource(m_actions.at(QStringLiteral("file.import_beside"))->isChecked());
     })->setCheckable(true);
@@ -129,6 +130,7 @@ void MainWindow::buildMenu()
         {QStringLiteral("file.previous"), tr("Previous trace")},
         {QStringLiteral("file.audit"), tr("What was dropped or repaired…")},
         {QStringLiteral("file.steps"), tr("Choose &steps…")},
+        {QStringLiteral("file.add_snapshot"), tr("Add a memory snapshot…")},
         {QStringLiteral("file.import_beside"), tr("Keep imported traces beside their source")},
         {QStringLiteral("file.clear_recent"), tr("Clear recent files")},
         {QStringLiteral("file.quit"), tr("&Quit")},
@@ -184,7 +186,7 @@ void MainWindow::buildMenu()
     put(m_menu, {"file.open", "file.record"});
     m_recent = m_menu->addMenu(tr("Recent files"));
     m_recent->setObjectName(QStringLiteral("recent"));
-    put(m_menu, {"file.audit", "file.steps", "file.close", "-", "whatif.show"});
+    put(m_menu, {"file.audit", "file.steps", "file.add_snapshot", "file.close", "-", "whatif.show"});
     QMenu* view = m_menu->addMenu(tr("View"));
     put(view, {"view.welcome"});
     for (const views::ViewEntry& entry : views::viewRegistry())
@@ -245,6 +247,24 @@ void MainWindow::chooseFile()
         m_settings.setLastFolder(dialog->directory().absolutePath());
         openFiles(files);
     });
+    dialog->open();
+}
+
+void MainWindow::addSnapshot()
+{
+    const TraceDocument* document = currentDocument();
+    if (!document || !document->isOpen()) return;
+    // A trace of several files does not know them: only they can be opened together with the snapshot.
+    if (document->source() == document->path())
+        return say(tr("Open the profiles and the memory snapshot of the run together: they become one trace."));
+    auto* dialog = new QFileDialog(this, tr("Add a memory snapshot of the same run"), m_settings.lastFolder(),
+                                   tr("Memory snapshots (*.pickle *.pkl);;All files (*)"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setObjectName(QStringLiteral("snapshot"));
+    dialog->setFileMode(QFileDialog::ExistingFiles);
+    dialog->resize(860, 520);
+    connect(dialog, &QFileDialog::filesSelected, this,
+            [this, source = document->source()](const QStringList& files) { openFiles(QStringList{source} + files); });
     dialog->open();
 }
 

@@ -5,8 +5,6 @@
 #include "app/gui/demo_library.h"
 #include "app/gui/trace_notes.h"
 #include "model/trace/job_step.h"
-#include "model/trace/memory_facts.h"
-#include "model/trace/ranks_out_of_memory.h"
 #include "model/trace/spec_evidence.h"
 #include "views/chrome/message_page.h"
 #include "views/view_registry.h"
@@ -109,9 +107,9 @@ void TraceDocument::onOpened()
     m_sinceRangeChange.invalidate(); // opening is not a frame
     m_whatIf->setTrace(m_session->info());
     if (!m_session->info().header.spec) askEvidence();
-    m_session->ask<std::vector<RankId>>(
-        this, "outOfMemory", [](TraceQuery& trace, std::stop_token) { return ranksOutOfMemory(trace); },
-        [this](const views::Answer<std::vector<RankId>>& found) {
+    m_session->ask<std::vector<OutOfMemory>>(
+        this, "outOfMemory", [](TraceQuery& trace, std::stop_token) { return outOfMemoryMoments(trace); },
+        [this](const views::Answer<std::vector<OutOfMemory>>& found) {
             if (!found.ok() || found->empty()) return;
             m_outOfMemory = *found;
             emit outOfMemoryFound();

@@ -2,6 +2,7 @@
 // One open trace with everything that belongs to it: its session, what is selected, and the views that show it.
 #pragma once
 
+#include "model/trace/memory_facts.h"
 #include "views/base/view.h"
 #include "views/session/selection.h"
 #include "views/session/trace_session.h"
@@ -45,8 +46,8 @@ public:
     views::Selection* selection() const { return m_selection; }
     views::WhatIf* whatIf() const { return m_whatIf; }
     bool isOpen() const { return m_session->isOpen(); }
-    /// Ranks of the run that ran out of memory, see ranksOutOfMemory; none until that was asked.
-    const std::vector<RankId>& outOfMemory() const { return m_outOfMemory; }
+    /// When the run ran out of memory, see outOfMemoryMoments; none until that was asked.
+    const std::vector<OutOfMemory>& outOfMemory() const { return m_outOfMemory; }
     bool hasFailed() const { return m_error.has_value(); }
     const std::optional<Error>& error() const { return m_error; }
     /// Nothing is under way: opening failed, or every question is answered, no prediction is being made and the current
@@ -85,7 +86,7 @@ private:
     views::View* m_current = nullptr;
     views::MessagePage* m_errorPage = nullptr;
     TraceNotes* m_notes = nullptr;
-    std::vector<RankId> m_outOfMemory;
+    std::vector<OutOfMemory> m_outOfMemory;
     std::optional<Error> m_error;
     std::optional<double> m_firstPaintMs;
 };

@@ -22,6 +22,10 @@ enum class SearchObjective {
     Cost    ///< fewest device-seconds per step; may leave devices idle
 };
 
+/// Plans of a first look: some seconds of searching. One number for all that search without being asked, so that they
+/// find the same best plan.
+inline constexpr std::int64_t kFirstLookPlans = 40'000;
+
 struct SearchCounts {
     std::int64_t considered = 0; ///< combinations looked at
     std::int64_t tooLarge = 0;   ///< of them plans whose states alone cannot fit

@@ -79,4 +79,15 @@ std::optional<std::size_t> jobRanks(const TraceInfo& info)
     return std::max(largest, info.header.ranks.size());
 }
 
+RankScope rankScope(const TraceInfo& info, std::optional<RankId> chosen)
+{
+    RankScope scope;
+    for (const RankInfo& rank : info.header.ranks)
+        scope.present += static_cast<std::size_t>(std::max(1, rank.multiplicity));
+    scope.job = jobRanks(info);
+    scope.one = chosen;
+    if (!scope.one && scope.present == 1) scope.one = info.header.ranks.front().rank;
+    return scope;
+}
+
 } // namespace fourwalls

@@ -36,6 +36,16 @@ CollectiveTiming collectiveTiming(const TraceInfo& info, GroupId group, Collecti
 /// Ranks of the job as far as the trace says: of its header, its specification, or its largest group.
 std::optional<std::size_t> jobRanks(const TraceInfo& info);
 
+/// Whose work a figure is of.
+struct RankScope {
+    std::optional<RankId> one;      ///< the only rank
+    std::size_t present = 0;        ///< ranks of the trace, with those that others stand for
+    std::optional<std::size_t> job; ///< ranks of the job, where it is known
+    bool isPart() const { return job && *job > present; }
+};
+/// chosen: the rank that a person looks at; absent: all of the trace.
+RankScope rankScope(const TraceInfo& info, std::optional<RankId> chosen = std::nullopt);
+
 /// Whether times of different ranks can be compared: an importer that could not put them on one clock says so.
 bool ranksShareClock(const TraceInfo& info);
 

@@ -133,9 +133,10 @@ void addSkew(CommunicationStep& step, const TraceInfo& info)
 
 /// The operations of a window that begin in one of `parts`, by time and disjoint.
 Result<CommunicationStep> communicationIn(TraceQuery& trace, StepWindow window, const std::vector<TimeRange>& parts,
-                                          std::stop_token stop)
+                                          std::optional<RankId> rank, std::stop_token stop)
 {
     CommunicationStep result;
+    result.rank = rank;
     result.window = std::move(window);
     FOURWALLS_TRY_ASSIGN(result.operationsInTrace, countOperations(trace));
     if (result.window.range.empty()) return result;
@@ -151,18 +152,24 @@ Result<CommunicationStep> communicationIn(TraceQuery& trace, StepWindow window, 
         return part == parts.end() || view.record.lastArrival < part->begin;
     });
     result.operations = joinOperations(records);
+    const TraceInfo& info = trace.info();
+    addSkew(result, info);
+    const auto isLookedAt = [&](RankId member) { return !rank || member == *rank; };
+    std::erase_if(result.operations, [&](const JoinedOperation& operation) {
+        return std::ranges::none_of(operation.members, isLookedAt, &CollectiveView::rank);
+    });
 
-    const auto shown = std::min(result.window.ranks.size(), kMostRanksAnalysed);
+    const auto shown = rank ? std::size_t{1} : std::min(result.window.ranks.size(), kMostRanksAnalysed);
     const std::int64_t budget = kMostSlicesAnalysed / static_cast<std::int64_t>(std::max<std::size_t>(1, shown));
     std::map<RankId, IntervalUnion> computing;
-    for (const auto& [rank, range] : result.window.ranks) {
+    for (const auto& [each, range] : result.window.ranks) {
         if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", "", ""};
+        if (!isLookedAt(each)) continue;
         if (computing.size() >= shown) break;
-        FOURWALLS_TRY_ASSIGN(IntervalUnion own, computeOf(trace, rank, range, budget, result.shortest, stop));
-        computing.emplace(rank, std::move(own));
+        FOURWALLS_TRY_ASSIGN(IntervalUnion own, computeOf(trace, each, range, budget, result.shortest, stop));
+        computing.emplace(each, std::move(own));
     }
 
-    const TraceInfo& info = trace.info();
     std::map<std::pair<CollectiveOp, std::string>, KindOfStep> kinds;
     for (const JoinedOperation& operation : result.operations) {
         KindOfStep& kind = kinds[{operation.operation, groupName(info, operation.group)}];
@@ -173,6 +180,7 @@ Result<CommunicationStep> communicationIn(TraceQuery& trace, StepWindow window, 
         addKnown(kind.payloadBytes, operation.payloadBytes);
         for (const CollectiveView& member : operation.members) {
             const CollectiveRecord& record = member.record;
+            if (!isLookedAt(member.rank)) continue;
             ++kind.members;
             addKnown(kind.wireBytes, record.wireBytes);
             const Instant moved = timing == CollectiveTiming::Separated ? record.lastArrival : record.start;
@@ -192,20 +200,20 @@ Result<CommunicationStep> communicationIn(TraceQuery& trace, StepWindow window, 
     }
     std::stable_sort(result.kinds.begin(), result.kinds.end(),
                      [](const KindOfStep& a, const KindOfStep& b) { return a.time() > b.time(); });
-    addSkew(result, info);
     return result;
 }
 
 } // namespace
 
-Result<CommunicationStep> communicationStep(TraceQuery& trace, std::optional<StepIndex> wanted, std::stop_token stop)
+Result<CommunicationStep> communicationStep(TraceQuery& trace, std::optional<StepIndex> wanted, std::stop_token stop,
+                                            std::optional<RankId> rank)
 {
     FOURWALLS_TRY_ASSIGN(StepWindow window, stepWindow(trace, wanted));
     const std::vector<TimeRange> parts{window.range};
-    return communicationIn(trace, std::move(window), parts, stop);
+    return communicationIn(trace, std::move(window), parts, rank, stop);
 }
 
-Result<CommunicationStep> communicationOfSteps(TraceQuery& trace, std::stop_token stop)
+Result<CommunicationStep> communicationOfSteps(TraceQuery& trace, std::stop_token stop, std::optional<RankId> rank)
 {
     FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
     StepWindow window;
@@ -217,11 +225,11 @@ Result<CommunicationStep> communicationOfSteps(TraceQuery& trace, std::stop_toke
                                                  std::max(window.range.end, step.range.end)};
         parts.push_back(step.range);
     }
-    if (parts.size() < 2) return communicationStep(trace, std::nullopt, stop);
+    if (parts.size() < 2) return communicationStep(trace, std::nullopt, stop, rank);
     std::sort(parts.begin(), parts.end(), [](const TimeRange& a, const TimeRange& b) { return a.end < b.end; });
     window.steps = static_cast<int>(parts.size());
-    for (const RankInfo& rank : trace.info().header.ranks) window.ranks[rank.rank] = window.range;
-    return communicationIn(trace, std::move(window), parts, stop);
+    for (const RankInfo& each : trace.info().header.ranks) window.ranks[each.rank] = window.range;
+    return communicationIn(trace, std::move(window), parts, rank, stop);
 }
 
 } // namespace fourwalls

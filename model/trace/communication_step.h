@@ -13,7 +13,7 @@
 
 namespace fourwalls {
 
-/// Operations of one kind in the groups of one name, in one step. Times are added up over the members of all ranks.
+/// Operations of one kind in the groups of one name, in one step. Times are added up over the members that are looked at.
 struct KindOfStep {
     CollectiveOp operation = CollectiveOp::AllReduce;
     std::string group;
@@ -35,6 +35,7 @@ struct KindOfStep {
 
 struct CommunicationStep {
     StepWindow window;
+    std::optional<RankId> rank;                    ///< the only one that is looked at; absent: all
     std::vector<JoinedOperation> operations;       ///< by first arrival
     std::vector<KindOfStep> kinds;                 ///< most time first
     bool limited = false;                          ///< the step has more operations than were read
@@ -55,13 +56,15 @@ struct CommunicationStep {
 /// Operations of a step that are read at most, members counted.
 inline constexpr std::size_t kMostOperationsAnalysed = 60'000;
 
-/// Reads the step that stepWindow chooses. Cost: bounded by kMostOperationsAnalysed and kMostSlicesAnalysed.
+/// Reads the step that stepWindow chooses. rank: only the operations that it takes part in, and its own time in them;
+/// who is late is still told by all. Cost: bounded by kMostOperationsAnalysed and kMostSlicesAnalysed.
 /// Errors: those of the queries; Cancelled.
 Result<CommunicationStep> communicationStep(TraceQuery& trace, std::optional<StepIndex> wanted,
-                                            std::stop_token stop = {});
+                                            std::stop_token stop = {}, std::optional<RankId> rank = std::nullopt);
 
 /// The same over all measured steps together; `window` says how many. Without several of them: as communicationStep.
-Result<CommunicationStep> communicationOfSteps(TraceQuery& trace, std::stop_token stop = {});
+Result<CommunicationStep> communicationOfSteps(TraceQuery& trace, std::stop_token stop = {},
+                                               std::optional<RankId> rank = std::nullopt);
 
 /// What a group is called: see groupLabel.
 std::string groupName(const TraceInfo& info, GroupId group);

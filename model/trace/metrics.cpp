@@ -3,6 +3,7 @@
 #include "model/trace/metrics.h"
 #include "model/trace/collective_rows.h"
 #include "model/trace/group_label.h"
+#include "model/trace/step_window.h"
 
 #include "model/trace/summary_builder.h"
 
@@ -121,7 +122,7 @@ void addBubble(TraceMetrics& metrics, const std::vector<RankedStep>& steps, cons
     if (!stages.empty()) metrics.bubbleFraction = sum / static_cast<double>(stages.size());
 }
 
-/// The loss of every step, and what the median step(s) took: their time and rates.
+/// The loss of every step, and what the median or wanted step took: its time and rates.
 void addSteps(TraceMetrics& metrics, const std::vector<JobStep>& steps, const std::vector<RankedStep>& median)
 {
     for (const JobStep& step : steps) metrics.loss.push_back(step.loss);
@@ -132,7 +133,7 @@ void addSteps(TraceMetrics& metrics, const std::vector<JobStep>& steps, const st
         samples += static_cast<double>(step.job.samples);
         length += static_cast<double>(step.job.range.length().ns);
     }
-    metrics.stepTime = medianStepTime(steps);
+    metrics.stepTime = median.front().job.range.length();
     if (length > 0 && tokens > 0) metrics.tokensPerSecond = tokens / (length * 1e-9);
     if (length > 0 && samples > 0) metrics.samplesPerSecond = samples / (length * 1e-9);
 }
@@ -196,6 +197,16 @@ void addFlops(TraceMetrics& metrics, const TraceInfo& info, const PeakFacts& pea
     metrics.waterfall = waterfall(sums, achieved, recompute, unknown);
 }
 
+/// The peaks of one step, of the ranks that have any.
+Status takeMemoryOf(StepIndex step, TraceMetrics& metrics, TraceQuery& trace)
+{
+    FOURWALLS_TRY_ASSIGN(const std::vector<MemorySummary> all, trace.memorySummaries());
+    for (MemorySummary& memory : metrics.memory)
+        for (const MemorySummary& each : all)
+            if (each.rank == memory.rank && each.step == step) memory = each;
+    return {};
+}
+
 } // namespace
 
 double busBandwidthFactor(CollectiveOp operation, std::size_t ranks)
@@ -246,7 +257,7 @@ Result<std::vector<StepUtilisation>> stepUtilisation(TraceQuery& trace)
     return utilisation;
 }
 
-Result<TraceMetrics> computeMetrics(TraceQuery& trace)
+Result<TraceMetrics> computeMetrics(TraceQuery& trace, std::optional<StepIndex> wanted)
 {
     const TraceInfo& info = trace.info();
     TraceMetrics metrics;
@@ -259,7 +270,9 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace)
 
     FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> all, trace.jobSteps());
     std::vector<RankedStep> steps;
-    if (const std::optional<JobStep> step = medianStep(all)) {
+    std::optional<JobStep> chosen = stepOfNumber(all, wanted);
+    if (chosen && !chosen->complete) chosen.reset();
+    if (const std::optional<JobStep> step = chosen ? chosen : medianStep(all)) {
         FOURWALLS_TRY_ASSIGN(std::vector<StepSummary> ranks, trace.stepSummaries(step->step));
         steps.push_back({*step, std::move(ranks)});
     }
@@ -286,6 +299,7 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace)
         FOURWALLS_TRY_ASSIGN(const std::vector<MemorySummary> memory, trace.memorySummaries(rank.rank, 1));
         if (!memory.empty() && !memory.front().step) metrics.memory.push_back(memory.front());
     }
+    if (chosen) FOURWALLS_TRY(takeMemoryOf(chosen->step, metrics, trace));
 
     FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveSummary> collectives, trace.collectiveSummaries());
     const bool repeated = receivesRepeatSends(collectives, &CollectiveSummary::operation);

@@ -250,10 +250,29 @@ bool isNccl(std::string_view& name)
     return false;
 }
 
+/// Of a mangled name that nobody could write out (its template arguments are too many): the function's own name, the last of
+/// those in front of the arguments. Empty: it is none, or of another form.
+std::string_view mangledBase(std::string_view name)
+{
+    if (!name.starts_with("_Z")) return {};
+    std::size_t at = name.starts_with("_ZN") ? 3 : 2;
+    std::string_view base;
+    while (at < name.size() && std::isdigit(static_cast<unsigned char>(name[at])) != 0) {
+        std::size_t length = 0;
+        for (; at < name.size() && std::isdigit(static_cast<unsigned char>(name[at])) != 0; ++at)
+            length = std::min(name.size(), length * 10 + static_cast<std::size_t>(name[at] - '0'));
+        if (length == 0 || length > name.size() - at) break;
+        base = name.substr(at, length);
+        at += length;
+    }
+    return base;
+}
+
 } // namespace
 
 std::string shortName(std::string_view name, std::string_view detail)
 {
+    if (const std::string_view base = mangledBase(name); !base.empty()) return std::string(base);
     if (const auto frame = pythonFrame(name)) return *frame;
     if (const auto method = builtIn(name)) return *method;
     constexpr std::string_view kModule = "nn.Module: ";
@@ -264,9 +283,10 @@ std::string shortName(std::string_view name, std::string_view detail)
     std::string_view rest = name;
     if (isNccl(rest)) {
         rest = rest.substr(0, rest.find('('));
-        const bool says = !rest.starts_with("Generic");
-        if (!detail.empty() && !says && !detail.starts_with("grid")) return std::string(detail.substr(0, 60));
-        return std::string(says ? rest : name.substr(0, name.find('(')));
+        // One kernel does whatever was asked for, under the name of another operation: what was asked for counts.
+        const std::string_view asked = detail.substr(0, detail.find(';'));
+        if (!asked.empty() && !asked.starts_with("grid")) return std::string(asked.substr(0, 60));
+        return std::string(rest.starts_with("Generic") ? name.substr(0, name.find('(')) : rest);
     }
     // What is no C++ of a kernel stays as it is: "aten::mm", "Memcpy HtoD (Pageable -> Device)", "step 5 (warm)".
     const bool isVoid = name.starts_with("void ");
@@ -284,6 +304,38 @@ std::string shortName(std::string_view name, std::string_view detail)
     return result.empty() ? std::string(name) : result;
 }
 
+namespace {
+
+std::size_t commonLength(std::string_view left, std::string_view right)
+{
+    const auto [at, other] = std::ranges::mismatch(left, right);
+    return static_cast<std::size_t>(at - left.begin());
+}
+
+/// Of names that read the same when they are short, what tells each from the others: from the word in which it differs
+/// from the one that is most like it. All empty where even that is not enough.
+std::map<std::string, std::string> tailsOf(const std::set<std::string>& alike)
+{
+    constexpr std::size_t kMostLetters = 40;
+    std::map<std::string, std::string> tails;
+    std::set<std::string> different;
+    for (auto name = alike.begin(); name != alike.end(); ++name) {
+        // In the order of letters the one that is most like it stands beside it.
+        std::size_t at = 0;
+        if (name != alike.begin()) at = std::max(at, commonLength(*name, *std::prev(name)));
+        if (std::next(name) != alike.end()) at = std::max(at, commonLength(*name, *std::next(name)));
+        while (at > 0 && isNameChar((*name)[at - 1])) --at;
+        const std::string tail = name->substr(at, kMostLetters);
+        if (!tail.empty()) different.insert(tail);
+        tails.emplace(*name, tail);
+    }
+    if (different.size() < alike.size())
+        for (auto& [name, tail] : tails) tail.clear();
+    return tails;
+}
+
+} // namespace
+
 std::vector<std::string> shortNames(std::span<const std::string> names)
 {
     std::vector<std::string> result;
@@ -292,21 +344,14 @@ std::vector<std::string> shortNames(std::span<const std::string> names)
         result.push_back(shortName(name));
         whole[result.back()].insert(name);
     }
+    std::map<std::string, std::map<std::string, std::string>> tails;
+    for (const auto& [shown, alike] : whole)
+        if (alike.size() > 1) tails.emplace(shown, tailsOf(alike));
     for (std::size_t i = 0; i < names.size(); ++i) {
-        const std::set<std::string>& alike = whole[result[i]];
-        if (alike.size() < 2) continue;
-        // From the first word that differs between any two of them.
-        const std::string &first = *alike.begin(), &last = *alike.rbegin();
-        std::size_t at = 0;
-        while (at < first.size() && at < last.size() && first[at] == last[at]) ++at;
-        while (at > 0 && isNameChar(names[i][at - 1])) --at;
-        std::set<std::string> tails;
-        for (const std::string& other : alike) tails.insert(other.substr(at, 40));
-        const std::string tail = names[i].substr(at, 40);
-        if (tails.size() == alike.size() && !tail.empty())
-            result[i] += std::string(kDot) + tail;
-        else
-            result[i] = names[i];
+        const auto found = tails.find(result[i]);
+        if (found == tails.end()) continue;
+        const std::string& tail = found->second.at(names[i]);
+        result[i] = tail.empty() ? names[i] : result[i] + std::string(kDot) + tail;
     }
     return result;
 }

@@ -7,15 +7,17 @@
 
 namespace fourwalls {
 
+std::optional<JobStep> stepOfNumber(const std::vector<JobStep>& steps, std::optional<StepIndex> wanted)
+{
+    const auto found = std::find_if(steps.begin(), steps.end(),
+                                    [wanted](const JobStep& step) { return wanted && step.step == *wanted; });
+    return found == steps.end() ? std::nullopt : std::optional(*found);
+}
+
 Result<StepWindow> stepWindow(TraceQuery& trace, std::optional<StepIndex> wanted)
 {
     FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
-    std::optional<JobStep> step;
-    if (wanted) {
-        const auto found =
-            std::find_if(steps.begin(), steps.end(), [&](const JobStep& each) { return each.step == *wanted; });
-        if (found != steps.end()) step = *found;
-    }
+    std::optional<JobStep> step = stepOfNumber(steps, wanted);
     if (!step) step = typicalStep(steps);
     StepWindow window;
     if (!step) {

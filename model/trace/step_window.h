@@ -17,6 +17,9 @@ namespace fourwalls {
 /// What TraceClosing::stepsBy says of a trace without steps of its own: its one step is all of it.
 inline constexpr std::string_view kWholeTrace = "whole trace";
 
+/// The step of that number. Absent: there is none, or none is wanted.
+std::optional<JobStep> stepOfNumber(const std::vector<JobStep>& steps, std::optional<StepIndex> wanted);
+
 /// A training step over all ranks; of a trace without steps, all of it.
 struct StepWindow {
     std::optional<StepIndex> step; ///< absent: the trace has no steps of its own

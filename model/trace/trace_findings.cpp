@@ -7,6 +7,7 @@
 #include "model/trace/launch_gaps.h"
 #include "model/trace/lowered_clocks.h"
 #include "model/trace/saturating_sum.h"
+#include "model/trace/step_window.h"
 
 #include <algorithm>
 #include <array>
@@ -321,15 +322,16 @@ std::string_view name(FindingKind kind)
     return "unknown";
 }
 
-Result<TraceFindings> traceFindings(TraceQuery& trace, std::stop_token stop)
+Result<TraceFindings> traceFindings(TraceQuery& trace, std::stop_token stop, std::optional<StepIndex> wanted)
 {
     FindingFacts facts;
     const TraceInfo& info = trace.info();
     FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
-    const std::optional<JobStep> step = typicalStep(steps);
+    std::optional<JobStep> step = stepOfNumber(steps, wanted);
+    if (!step) step = typicalStep(steps);
     if (step) {
         facts.result.step = step->step;
-        facts.result.wholeTrace = info.closing.stepsBy == "whole trace";
+        facts.result.wholeTrace = info.closing.stepsBy == kWholeTrace;
         facts.result.stepTime = step->range.length();
         facts.range = step->range;
         FOURWALLS_TRY_ASSIGN(facts.summaries, trace.stepSummaries(step->step));

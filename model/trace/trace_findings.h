@@ -88,8 +88,9 @@ inline constexpr double kLeastFinding = 0.05;
 /// A kernel below this length costs a launch as long as itself.
 inline constexpr Duration kSmallKernel{10'000};
 
-/// The step that stands for the job (typicalStep), over all its ranks. Reads stored summaries and that step's collectives:
+/// The wanted step, or the one that stands for the job (typicalStep), over all its ranks. Reads stored summaries and that step's collectives:
 /// costs what the step has, never the trace. Errors: those of the queries; Cancelled.
-Result<TraceFindings> traceFindings(TraceQuery& trace, std::stop_token stop = {});
+Result<TraceFindings> traceFindings(TraceQuery& trace, std::stop_token stop = {},
+                                    std::optional<StepIndex> wanted = std::nullopt);
 
 } // namespace fourwalls

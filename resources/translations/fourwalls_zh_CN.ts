@@ -108,7 +108,7 @@ skew of arrivals %6 · click to look at its hops, double click for the timeline<
     </message>
     <message>
         <source>%1 operations in %2</source>
-        <translation>%2 中 %1 次操作</translation>
+        <translation>%2中有 %1 次操作</translation>
     </message>
     <message>
         <source>guessed: %1, %2</source>
@@ -417,14 +417,6 @@ skew of arrivals %6 · click to look at its hops, double click for the timeline<
         <translation>%1中的传输时间里，rank 同时在计算的占比</translation>
     </message>
     <message>
-        <source>time in %1, all ranks</source>
-        <translation>%1的时间，所有 rank</translation>
-    </message>
-    <message>
-        <source>Transfer and waiting added up over ranks; the longest bar is the kind that takes most</source>
-        <translation>按 rank 累加的传输与等待；最长的条是占用最多的类型</translation>
-    </message>
-    <message>
         <source>predicted</source>
         <translation>预测</translation>
     </message>
@@ -510,7 +502,7 @@ Record with a cluster whose links are known, or on the wall clock.</source>
     </message>
     <message>
         <source>%1 measured steps</source>
-        <translation>%1 个计量步</translation>
+        <translation>计入的 %1 步</translation>
     </message>
     <message>
         <source>exposed (wait + transfer where they cannot be told apart)</source>
@@ -518,7 +510,7 @@ Record with a cluster whose links are known, or on the wall clock.</source>
     </message>
     <message>
         <source>Operations in %1, each counted once for all its members</source>
-        <translation>%1 中的操作，每个操作对其所有成员只计一次</translation>
+        <translation>%1中的操作，每个操作对其所有成员只计一次</translation>
     </message>
     <message>
         <source>Last arrival to end, added up over operations; where ranks are missing, with the waiting</source>
@@ -530,7 +522,15 @@ Record with a cluster whose links are known, or on the wall clock.</source>
     </message>
     <message>
         <source>computation hides %1 of the communication in %2, waiting included</source>
-        <translation>在 %2 中，计算隐藏了 %1 的通信（含等待）</translation>
+        <translation>%2中，计算隐藏了 %1 的通信（含等待）</translation>
+    </message>
+    <message>
+        <source>time, %1</source>
+        <translation>时间，%1</translation>
+    </message>
+    <message>
+        <source>Transfer and waiting in %1, added up over those ranks; the longest bar is the kind that takes most</source>
+        <translation>%1中这些 rank 的传输与等待之和；最长的条是占用最多的一类</translation>
     </message>
 </context>
 <context>
@@ -620,7 +620,7 @@ Record with a cluster whose links are known, or on the wall clock.</source>
     </message>
     <message>
         <source>in %1</source>
-        <translation>在%1中</translation>
+        <translation>%1中</translation>
     </message>
     <message>
         <source>rank %1</source>
@@ -643,24 +643,8 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <translation>轨迹中只有请求</translation>
     </message>
     <message>
-        <source>of %1, all ranks</source>
-        <translation>占 %1，所有 rank</translation>
-    </message>
-    <message>
         <source>Communication hidden</source>
         <translation>隐藏的通信</translation>
-    </message>
-    <message>
-        <source>behind computation, waiting included, %1</source>
-        <translation>在计算之后，含等待，%1</translation>
-    </message>
-    <message>
-        <source>rank %1, the busiest; known for %2 of %3 operations</source>
-        <translation>rank %1，最忙；%3 个操作中有 %2 个已知</translation>
-    </message>
-    <message>
-        <source>rank %1, the busiest, %2</source>
-        <translation>rank %1，最忙，%2</translation>
     </message>
     <message>
         <source>Requests</source>
@@ -668,7 +652,7 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
     <message>
         <source>in %1; %2 in the trace</source>
-        <translation>在 %1 中；整个轨迹有 %2 个</translation>
+        <translation>%1中；整个轨迹有 %2 个</translation>
     </message>
     <message>
         <source>Late rank</source>
@@ -689,6 +673,42 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>nobody is last more often than by chance, or it costs under 1 %</source>
         <translation>没有 rank 最后到达的次数多于偶然，或代价不到 1 %</translation>
+    </message>
+    <message>
+        <source>Rank</source>
+        <translation>Rank</translation>
+    </message>
+    <message>
+        <source>Whose operations this page shows, and whose time in them</source>
+        <translation>本页显示哪个 rank 的操作及其耗时</translation>
+    </message>
+    <message>
+        <source>All ranks</source>
+        <translation>所有 rank</translation>
+    </message>
+    <message>
+        <source>Rank %1</source>
+        <translation>Rank %1</translation>
+    </message>
+    <message>
+        <source>%1, %2</source>
+        <translation>%1，%2</translation>
+    </message>
+    <message>
+        <source>of %1</source>
+        <translation>%1</translation>
+    </message>
+    <message>
+        <source>waiting included, %1</source>
+        <translation>含等待，%1</translation>
+    </message>
+    <message>
+        <source>rank %1, the busiest</source>
+        <translation>rank %1，最忙的</translation>
+    </message>
+    <message>
+        <source>%1; known for %2 of %3 operations</source>
+        <translation>%1；%3 个操作中已知 %2 个</translation>
     </message>
 </context>
 <context>
@@ -1013,6 +1033,10 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>Nothing is predicted: no machine among the presets has this device (%1).</source>
         <translation>不作预测：预设的机器中没有这种设备（%1）。</translation>
+    </message>
+    <message>
+        <source>Inferred: %1.</source>
+        <translation>推断：%1。</translation>
     </message>
 </context>
 <context>
@@ -1471,7 +1495,7 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
     <message>
         <source>%1 of %2 (%3)</source>
-        <translation>%2 的 %1（%3）</translation>
+        <translation>%2的 %1（%3）</translation>
     </message>
     <message>
         <source>%1, mean of %2 ranks</source>
@@ -1611,7 +1635,7 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
     <message>
         <source>More loader workers and prefetching fetch the next batch during the step.</source>
-        <translation>更多的加载 rank 和预取可在本步期间取得下一批数据。</translation>
+        <translation>更多的加载进程和预取可在本步期间取得下一批数据。</translation>
     </message>
     <message>
         <source>Pinned memory and non_blocking=True let copies run beside computation.</source>
@@ -1643,7 +1667,7 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
     <message>
         <source>Nothing stands out: computation takes %1 of %2, and nothing else costs %3 or more.</source>
-        <translation>没有突出的问题：计算占 %2 的 %1，其他各项均不到 %3。</translation>
+        <translation>没有突出的问题：计算占%2的 %1，其他各项均不到 %3。</translation>
     </message>
 </context>
 <context>
@@ -1741,6 +1765,113 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>Sliders that predict this run under another plan</source>
         <translation>用滑块预测此运行在其他计划下的表现</translation>
+    </message>
+</context>
+<context>
+    <name>HelpCard</name>
+    <message>
+        <source>This is a memory snapshot: the memory view shows every buffer with the code that asked for it.</source>
+        <translation>这是内存快照：内存视图列出每个缓冲区以及申请它的代码。</translation>
+    </message>
+    <message>
+        <source>Reading the step…</source>
+        <translation>正在读取此步…</translation>
+    </message>
+    <message>
+        <source>The step could not be read. %1</source>
+        <translation>无法读取此步。%1</translation>
+    </message>
+    <message>
+        <source>Nothing in this trace tells what would help.</source>
+        <translation>轨迹中没有信息说明怎样改进。</translation>
+    </message>
+    <message>
+        <source>No work of a device is in this trace: what would help it cannot be told.</source>
+        <translation>此轨迹中没有设备的工作：无法说明怎样改进。</translation>
+    </message>
+    <message>
+        <source>%1 of %2 findings</source>
+        <translation>%2 条中的 %1 条</translation>
+    </message>
+    <message>
+        <source>from the trace itself</source>
+        <translation>来自轨迹本身</translation>
+    </message>
+    <message>
+        <source>What stands out</source>
+        <translation>值得注意的地方</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>查看</translation>
+    </message>
+    <message>
+        <source>Opens the view that shows it, at that place</source>
+        <translation>打开显示它的视图并定位到该处</translation>
+    </message>
+    <message>
+        <source>Nothing about this plan can be changed on its number of devices.</source>
+        <translation>在此设备数下，该计划没有可改之处。</translation>
+    </message>
+    <message>
+        <source>%1 changes were predicted: none that fits would make the step shorter by 1 % or more.</source>
+        <translation>预测了 %1 种改动：没有放得下且能将一步缩短 1 % 以上的。</translation>
+    </message>
+    <message>
+        <source>%1 changes of one decision were predicted: no other makes the step shorter by 1 % or more.</source>
+        <translation>预测了 %1 个单项改变：没有其他改变能让一步缩短 1 % 以上。</translation>
+    </message>
+    <message>
+        <source>%1 changes of one decision were predicted: these help most.</source>
+        <translation>预测了 %1 个单项改变：这些最有帮助。</translation>
+    </message>
+    <message>
+        <source>%1 quicker changes were left out: they do not fit into memory.</source>
+        <translation>略去 %1 种更快的改动：内存放不下。</translation>
+    </message>
+    <message>
+        <source>Several decisions together: the tuning wall&apos;s search has seen %1 plans so far; the tuning view searches all.</source>
+        <translation>同时改变多项：调优墙的搜索目前看了 %1 个计划；调优视图可搜索全部。</translation>
+    </message>
+    <message>
+        <source>Several decisions together: the tuning wall&apos;s search has %1 plans.</source>
+        <translation>同时改变多项：调优墙的搜索有 %1 个计划。</translation>
+    </message>
+    <message>
+        <source>%1 (%2)</source>
+        <translation>%1（%2）</translation>
+    </message>
+    <message>
+        <source>memory %1</source>
+        <translation>内存 %1</translation>
+    </message>
+    <message>
+        <source>predicted against %1</source>
+        <translation>对照 %1 的预测</translation>
+    </message>
+    <message>
+        <source>Predicting other plans…</source>
+        <translation>正在预测其他计划…</translation>
+    </message>
+    <message>
+        <source>Other plans could not be predicted. %1</source>
+        <translation>无法预测其他计划。%1</translation>
+    </message>
+    <message>
+        <source>Fill in what is missing among the sliders.</source>
+        <translation>请在滑块中补全缺少的内容。</translation>
+    </message>
+    <message>
+        <source>What would help most</source>
+        <translation>什么最有帮助</translation>
+    </message>
+    <message>
+        <source>Try it</source>
+        <translation>试一试</translation>
+    </message>
+    <message>
+        <source>Loads this plan into the sliders and shows its prediction over the trace</source>
+        <translation>将此计划载入滑块，并在轨迹上显示其预测</translation>
     </message>
 </context>
 <context>
@@ -1891,11 +2022,11 @@ a message between two, or more members than can be drawn.</source>
     </message>
     <message>
         <source>first %1 of %2 in %3</source>
-        <translation>%3 中 %2 个的前 %1 个</translation>
+        <translation>%3中 %2 个的前 %1 个</translation>
     </message>
     <message>
         <source>%1 in %2</source>
-        <translation>%2 中 %1</translation>
+        <translation>%2中有 %1 个</translation>
     </message>
     <message>
         <source>ring</source>
@@ -1936,13 +2067,6 @@ a message between two, or more members than can be drawn.</source>
     <message>
         <source> · modelled: the trace does not name the algorithm</source>
         <translation> · 建模：轨迹未注明算法</translation>
-    </message>
-</context>
-<context>
-    <name>HowToGetMfu</name>
-    <message>
-        <source>Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</source>
-        <translation>请用 torch.profiler.profile(…, with_flops=True, record_shapes=True) 记录。</translation>
     </message>
 </context>
 <context>
@@ -2479,6 +2603,22 @@ a message between two, or more members than can be drawn.</source>
         <source>Computing the steps</source>
         <translation>正在计算步</translation>
     </message>
+    <message>
+        <source>Add a memory snapshot…</source>
+        <translation>添加内存快照…</translation>
+    </message>
+    <message>
+        <source>Open the profiles and the memory snapshot of the run together: they become one trace.</source>
+        <translation>请把这次运行的性能记录与内存快照一起打开：它们会成为一个轨迹。</translation>
+    </message>
+    <message>
+        <source>Add a memory snapshot of the same run</source>
+        <translation>添加同一次运行的内存快照</translation>
+    </message>
+    <message>
+        <source>Memory snapshots (*.pickle *.pkl);;All files (*)</source>
+        <translation>内存快照 (*.pickle *.pkl);;所有文件 (*)</translation>
+    </message>
 </context>
 <context>
     <name>MatrixPlot</name>
@@ -2504,36 +2644,16 @@ Call the first line before training and the second behind it:
 %1</translation>
     </message>
     <message>
-        <source>This profile has no allocator events: it was recorded without profile_memory.
-For the curve, record with
-
-%1
-
-For every buffer and its stack, write a snapshot and open it together with the profile:
-
-%2</source>
-        <translation>该采集没有分配器事件：录制时未开启 profile_memory。
-要得到曲线，请这样录制：
-
-%1
-
-要得到每个缓冲区及其调用栈，请写出快照并与采集一起打开：
-
-%2</translation>
-    </message>
-    <message>
-        <source>This trace has no allocations, so there is no memory curve.
-Of a PyTorch program, write a snapshot and open it together with the trace:
-
-%1</source>
-        <translation>该轨迹没有分配记录，因此没有内存曲线。
-对于 PyTorch 程序，请写出快照并与轨迹一起打开：
-
-%1</translation>
-    </message>
-    <message>
         <source>This trace has no allocations, so there is no memory curve.</source>
         <translation>该轨迹没有分配记录，因此没有内存曲线。</translation>
+    </message>
+    <message>
+        <source>For every buffer and its stack, write a snapshot and open it together with the profile:
+
+%1</source>
+        <translation>要看每个缓冲区及其调用栈，请写出快照并与性能记录一起打开：
+
+%1</translation>
     </message>
 </context>
 <context>
@@ -3408,18 +3528,6 @@ Choose another rank on the timeline.</source>
 <context>
     <name>OperatorsPage</name>
     <message>
-        <source> · above the memory roof: data from a cache</source>
-        <translation> · 内存屋顶之上：数据来自缓存</translation>
-    </message>
-    <message>
-        <source>, %1 of what memory could feed: its data came from a cache</source>
-        <translation>，达到内存所能供给的 %1：其数据来自缓存</translation>
-    </message>
-    <message>
-        <source>Roofline</source>
-        <translation>屋顶线</translation>
-    </message>
-    <message>
         <source>Utilisation</source>
         <translation>利用率</translation>
     </message>
@@ -3428,80 +3536,12 @@ Choose another rank on the timeline.</source>
         <translation>算子</translation>
     </message>
     <message>
-        <source>Operators by arithmetic intensity and achieved rate</source>
-        <translation>按算术强度与达到速率的算子</translation>
-    </message>
-    <message>
         <source>MFU and HFU of each step</source>
         <translation>每步的 MFU 与 HFU</translation>
     </message>
     <message>
         <source>Operators by time</source>
         <translation>按时间的算子</translation>
-    </message>
-    <message>
-        <source>memory %1</source>
-        <translation>内存 %1</translation>
-    </message>
-    <message>
-        <source>data sheet</source>
-        <translation>数据手册</translation>
-    </message>
-    <message>
-        <source>measured</source>
-        <translation>实测</translation>
-    </message>
-    <message>
-        <source>peak %1, %2</source>
-        <translation>峰值 %1，%2</translation>
-    </message>
-    <message>
-        <source>the device&apos;s roofs</source>
-        <translation>设备的屋顶</translation>
-    </message>
-    <message>
-        <source>◆ at the right: bytes not known</source>
-        <translation>右侧 ◆：字节数未知</translation>
-    </message>
-    <message>
-        <source>%1
-%2, bytes not known
-%3 × %4, %5 of all compute time</source>
-        <translation>%1
-%2，字节数未知
-%3 × %4，占全部计算时间 %5</translation>
-    </message>
-    <message>
-        <source> · layer %1</source>
-        <translation> · 第 %1 层</translation>
-    </message>
-    <message>
-        <source>
-%1 at %2 FLOP/byte</source>
-        <translation>
-%2 FLOP/字节时 %1</translation>
-    </message>
-    <message>
-        <source>, %1 of what its roof allows</source>
-        <translation>，为屋顶允许值的 %1</translation>
-    </message>
-    <message>
-        <source>
-%1 × %2, %3 of all compute time</source>
-        <translation>
-%1 × %2，占全部计算时间 %3</translation>
-    </message>
-    <message>
-        <source>arithmetic intensity [FLOP/byte]</source>
-        <translation>算术强度 [FLOP/字节]</translation>
-    </message>
-    <message>
-        <source>achieved [FLOP/s]</source>
-        <translation>实际达到 [FLOP/s]</translation>
-    </message>
-    <message>
-        <source>the device&apos;s peak is not known, so neither is what is possible</source>
-        <translation>设备峰值未知，因此可达上限也未知</translation>
     </message>
     <message>
         <source>step</source>
@@ -3524,14 +3564,6 @@ MFU %4，HFU %5</translation>
     <message>
         <source>FLOPs or the peak are not known</source>
         <translation>FLOPs 或峰值未知</translation>
-    </message>
-    <message>
-        <source>MFU %1, HFU %2 at the median step</source>
-        <translation>中位步 MFU %1，HFU %2</translation>
-    </message>
-    <message>
-        <source>MFU %1 at the median step</source>
-        <translation>中位步 MFU %1</translation>
     </message>
     <message>
         <source> · predicted %1</source>
@@ -3602,24 +3634,6 @@ MFU %4，HFU %5</translation>
         <translation>%2 个中最长的 %1 个</translation>
     </message>
     <message>
-        <source>%1 of the time under the memory roof, %2 under the compute roof</source>
-        <translation>%1 的时间在内存屋顶下，%2 在计算屋顶下</translation>
-    </message>
-    <message>
-        <source>No operator of this trace says how much it computes.
-Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</source>
-        <translation>此轨迹中没有算子说明其计算量。
-请用 torch.profiler.profile(…, with_flops=True, record_shapes=True) 记录。</translation>
-    </message>
-    <message>
-        <source>%1: not the roof of all that ran</source>
-        <translation>%1：并非所有已运行算子的上限</translation>
-    </message>
-    <message>
-        <source>not shown: %1 of the time, in operators without FLOPs</source>
-        <translation>未显示：%1 的时间，属于没有 FLOPs 的算子</translation>
-    </message>
-    <message>
         <source>No MFU: %1.</source>
         <translation>无 MFU：%1。</translation>
     </message>
@@ -3638,6 +3652,22 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
         <translation>
             <numerusform>，%n 步</numerusform>
         </translation>
+    </message>
+    <message>
+        <source>step %1</source>
+        <translation>第 %1 步</translation>
+    </message>
+    <message>
+        <source>the median step</source>
+        <translation>中位步</translation>
+    </message>
+    <message>
+        <source>MFU %1, HFU %2 at %3</source>
+        <translation>%3的 MFU %1，HFU %2</translation>
+    </message>
+    <message>
+        <source>MFU %1 at %2</source>
+        <translation>%2的 MFU %1</translation>
     </message>
 </context>
 <context>
@@ -3811,14 +3841,6 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
         <translation>不卸载到主机</translation>
     </message>
     <message>
-        <source>this trace does not say which network, plan and devices it ran: nothing can be predicted</source>
-        <translation>此轨迹未说明运行的网络、计划和设备：无法预测</translation>
-    </message>
-    <message>
-        <source>inferred: %1</source>
-        <translation>推断：%1</translation>
-    </message>
-    <message>
         <source>a rank</source>
         <translation>某个 rank</translation>
     </message>
@@ -3865,10 +3887,6 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
     <message>
         <source>%1 of %2 on rank %3, hardly changing: a reservation, or data that stays</source>
         <translation>rank %3 上占 %2 的 %1，几乎不变：是预留，或常驻的数据</translation>
-    </message>
-    <message>
-        <source>the trace has %1 of %2 ranks</source>
-        <translation>轨迹含 %2 个 rank 中的 %1 个</translation>
     </message>
     <message>
         <source>a memory snapshot records no communication</source>
@@ -3991,34 +4009,6 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
         <translation>%1 个集合通信的速率无法绘出。</translation>
     </message>
     <message>
-        <source>For steps and kernels, profile the same run: %1</source>
-        <translation>要看步与内核，请对同一次运行做性能记录：%1</translation>
-    </message>
-    <message>
-        <source>steps: %1</source>
-        <translation>步：%1</translation>
-    </message>
-    <message>
-        <source>memory: %1</source>
-        <translation>内存：%1</translation>
-    </message>
-    <message>
-        <source>FLOPs: %1</source>
-        <translation>FLOPs：%1</translation>
-    </message>
-    <message>
-        <source>To record what is missing: %1</source>
-        <translation>要补录缺少的内容：%1</translation>
-    </message>
-    <message>
-        <source>a memory snapshot does not say what ran</source>
-        <translation>内存快照没有说明运行了什么</translation>
-    </message>
-    <message>
-        <source>this trace does not say which network and plan it ran: nothing can be predicted</source>
-        <translation>此轨迹没有说明运行的网络和并行方案：无法预测</translation>
-    </message>
-    <message>
         <source>%1 of the step in operators of the processor</source>
         <translation>此步的 %1 在处理器的算子中</translation>
     </message>
@@ -4035,16 +4025,143 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
         <translation>设备的全部工作：没有标出步</translation>
     </message>
     <message>
+        <source>the trace has %1</source>
+        <translation>轨迹中有 %1</translation>
+    </message>
+    <message>
+        <source>best plan so far that fits: %1 predicted (%2): %3</source>
+        <translation>目前放得下的最佳计划：预测 %1（%2）：%3</translation>
+    </message>
+    <message>
+        <source>no plan that fits is predicted to be quicker, among %1</source>
+        <translation>已看的 %1 个计划中，没有放得下且预测更快的</translation>
+    </message>
+    <message>
+        <source>step %1</source>
+        <translation>第 %1 步</translation>
+    </message>
+    <message>
+        <source>kernels run above the peak: no roof is drawn</source>
+        <translation>有内核超过峰值：不画屋顶</translation>
+    </message>
+    <message>
         <source>recomputation %1 instead of %2</source>
         <translation>重计算 %1，原为 %2</translation>
     </message>
 </context>
 <context>
-    <name>OverviewView</name>
+    <name>OverviewFigures</name>
+    <message>
+        <source>guessed: %1</source>
+        <translation>推测：%1</translation>
+    </message>
+    <message>
+        <source>what if: %1</source>
+        <translation>假设：%1</translation>
+    </message>
+    <message>
+        <source>predicted %1</source>
+        <translation>预测 %1</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>Device busy</source>
+        <translation>设备忙碌</translation>
+    </message>
+    <message>
+        <source>no measured step</source>
+        <translation>没有计入的步</translation>
+    </message>
+    <message>
+        <source>no device was recorded</source>
+        <translation>没有记录设备</translation>
+    </message>
+    <message>
+        <source>In operators</source>
+        <translation>算子运行</translation>
+    </message>
+    <message>
+        <source>of the processors: no device was recorded</source>
+        <translation>指处理器：没有记录设备</translation>
+    </message>
+    <message>
+        <source>mean of %1</source>
+        <translation>平均，%1</translation>
+    </message>
+    <message>
+        <source>%1, the only one here</source>
+        <translation>%1，此处唯一的一个</translation>
+    </message>
+    <message>
+        <source>computing, communicating or copying</source>
+        <translation>计算、通信或复制</translation>
+    </message>
+    <message>
+        <source>tok/s</source>
+        <translation>tok/s</translation>
+    </message>
+    <message>
+        <source>samples/s</source>
+        <translation>样本/s</translation>
+    </message>
     <message>
         <source>samples per step unknown</source>
         <translation>每步样本数未知</translation>
     </message>
+    <message>
+        <source>%1 per device</source>
+        <translation>每设备 %1</translation>
+    </message>
+    <message>
+        <source>Throughput</source>
+        <translation>吞吐量</translation>
+    </message>
+    <message>
+        <source>HFU %1</source>
+        <translation>HFU %1</translation>
+    </message>
+    <message>
+        <source>no allocations recorded</source>
+        <translation>未记录内存分配</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>since the start of the profile</source>
+        <translation>相对记录开始时</translation>
+    </message>
+    <message>
+        <source>by the profiler&apos;s count</source>
+        <translation>按分析器的计数</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <translation>%2 的 %1</translation>
+    </message>
+    <message>
+        <source>The wall that binds</source>
+        <translation>起限制作用的墙</translation>
+    </message>
+    <message>
+        <source>nothing is lost to any wall</source>
+        <translation>任何墙都没有造成损失</translation>
+    </message>
+    <message>
+        <source>a snapshot tells of memory only</source>
+        <translation>快照只说明内存</translation>
+    </message>
+    <message>
+        <source>then %1</source>
+        <translation>其次是%1</translation>
+    </message>
+</context>
+<context>
+    <name>OverviewView</name>
     <message>
         <source>%1 capacity, not to scale</source>
         <translation>容量 %1，未按比例</translation>
@@ -4110,10 +4227,6 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
         <translation>峰值 FLOP/s 的去向</translation>
     </message>
     <message>
-        <source>What would help most</source>
-        <translation>什么最有帮助</translation>
-    </message>
-    <message>
         <source>Memory wall</source>
         <translation>内存墙</translation>
     </message>
@@ -4162,62 +4275,6 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
         <translation>概览：显示起限制作用的墙</translation>
     </message>
     <message>
-        <source>what if: %1</source>
-        <translation>假设：%1</translation>
-    </message>
-    <message>
-        <source>predicted %1</source>
-        <translation>预测 %1</translation>
-    </message>
-    <message>
-        <source>tok/s</source>
-        <translation>tok/s</translation>
-    </message>
-    <message>
-        <source>samples/s</source>
-        <translation>样本/s</translation>
-    </message>
-    <message>
-        <source>Throughput</source>
-        <translation>吞吐</translation>
-    </message>
-    <message>
-        <source>%1 per device</source>
-        <translation>每设备 %1</translation>
-    </message>
-    <message>
-        <source>HFU %1</source>
-        <translation>HFU %1</translation>
-    </message>
-    <message>
-        <source>no allocations recorded</source>
-        <translation>未记录内存分配</translation>
-    </message>
-    <message>
-        <source>rank %1</source>
-        <translation>rank %1</translation>
-    </message>
-    <message>
-        <source>%1 of %2</source>
-        <translation>%1 / %2</translation>
-    </message>
-    <message>
-        <source>The wall that binds</source>
-        <translation>起限制作用的墙</translation>
-    </message>
-    <message>
-        <source>nothing is lost to any wall</source>
-        <translation>任何墙都没有造成损失</translation>
-    </message>
-    <message>
-        <source>no measured step</source>
-        <translation>没有测量步</translation>
-    </message>
-    <message>
-        <source>then %1</source>
-        <translation>其次是%1</translation>
-    </message>
-    <message>
         <source>peak %1 per device, achieved %2 · adds up to the %3 step</source>
         <translation>每设备峰值 %1，实际达到 %2 · 合计为 %3 的一步</translation>
     </message>
@@ -4226,68 +4283,12 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
         <translation>此轨迹没有所有 rank 都参与的测量步</translation>
     </message>
     <message>
-        <source>%1 (%2)</source>
-        <translation>%1（%2）</translation>
-    </message>
-    <message>
-        <source>memory %1</source>
-        <translation>内存 %1</translation>
-    </message>
-    <message>
-        <source>predicted against %1</source>
-        <translation>对照 %1 的预测</translation>
-    </message>
-    <message>
-        <source>Nothing about this plan can be changed on its number of devices.</source>
-        <translation>在此设备数下，该计划没有可改之处。</translation>
-    </message>
-    <message>
-        <source>%1 changes were predicted: none that fits would make the step shorter by 1 % or more.</source>
-        <translation>预测了 %1 种改动：没有放得下且能将一步缩短 1 % 以上的。</translation>
-    </message>
-    <message>
-        <source>%1 quicker changes were left out: they do not fit into memory.</source>
-        <translation>略去 %1 种更快的改动：内存放不下。</translation>
-    </message>
-    <message>
-        <source>Predicting other plans…</source>
-        <translation>正在预测其他计划…</translation>
-    </message>
-    <message>
-        <source>Other plans could not be predicted. %1</source>
-        <translation>无法预测其他计划。%1</translation>
-    </message>
-    <message>
-        <source>Fill in what is missing among the sliders.</source>
-        <translation>请在滑块中补全缺少的内容。</translation>
-    </message>
-    <message>
-        <source>Try it</source>
-        <translation>试一试</translation>
-    </message>
-    <message>
-        <source>Loads this plan into the sliders and shows its prediction over the trace</source>
-        <translation>将此计划载入滑块，并在轨迹上显示其预测</translation>
-    </message>
-    <message>
         <source>Open or record a trace to see its four walls.</source>
         <translation>打开或录制一个轨迹，查看它的四堵墙。</translation>
     </message>
     <message>
         <source>The figures of this trace could not be read. %1</source>
         <translation>无法读取此轨迹的数据。%1</translation>
-    </message>
-    <message>
-        <source>%1 changes of one decision were predicted: no other makes the step shorter by 1 % or more.</source>
-        <translation>预测了 %1 个单项改变：没有其他改变能让一步缩短 1 % 以上。</translation>
-    </message>
-    <message>
-        <source>%1 changes of one decision were predicted: these help most.</source>
-        <translation>预测了 %1 个单项改变：这些最有帮助。</translation>
-    </message>
-    <message>
-        <source>Several decisions together: the tuning wall&apos;s search has %1 plans.</source>
-        <translation>同时改变多项：调优墙的搜索有 %1 个计划。</translation>
     </message>
     <message>
         <source>No operator of this trace says how much it computes: without FLOPs there is no roofline.</source>
@@ -4300,16 +4301,6 @@ Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).</s
     <message>
         <source>%1 operators by time, bytes unknown</source>
         <translation>按时间排列的 %1 个算子，字节未知</translation>
-    </message>
-    <message>
-        <source>guessed: %1</source>
-        <translation>推测：%1</translation>
-    </message>
-    <message>
-        <source>Without training steps there is no time to take apart.
-Traces recorded by Fourwalls mark them; in PyTorch, call the profiler&apos;s step() after every iteration.</source>
-        <translation>没有训练步，就没有可分解的时间。
-Fourwalls 录制的轨迹带有标记；在 PyTorch 中请在每次迭代后调用 profiler 的 step()。</translation>
     </message>
     <message>
         <source>%1 since the start</source>
@@ -4328,50 +4319,6 @@ Fourwalls 录制的轨迹带有标记；在 PyTorch 中请在每次迭代后调�
 Fill them in under What if to compare plans.</source>
         <translation>不知道网络、并行方案和设备，就无法预测其他方案。
 请在“假设”中填写，以便比较各方案。</translation>
-    </message>
-    <message>
-        <source>Time</source>
-        <translation>时间</translation>
-    </message>
-    <message>
-        <source>since the start of the profile</source>
-        <translation>相对记录开始时</translation>
-    </message>
-    <message>
-        <source>by the profiler&apos;s count</source>
-        <translation>按分析器的计数</translation>
-    </message>
-    <message>
-        <source>no device was recorded</source>
-        <translation>没有记录设备</translation>
-    </message>
-    <message>
-        <source>a snapshot tells of memory only</source>
-        <translation>快照只说明内存</translation>
-    </message>
-    <message>
-        <source>Device busy</source>
-        <translation>设备忙碌</translation>
-    </message>
-    <message>
-        <source>In operators</source>
-        <translation>算子运行</translation>
-    </message>
-    <message>
-        <source>of the processors: no device was recorded</source>
-        <translation>指处理器：没有记录设备</translation>
-    </message>
-    <message>
-        <source>mean of %1 ranks</source>
-        <translation>%1 个 rank 的平均</translation>
-    </message>
-    <message>
-        <source>rank %1 of %2, the only one here</source>
-        <translation>rank %1，共 %2 个，这里只有它</translation>
-    </message>
-    <message>
-        <source>computing, communicating or copying</source>
-        <translation>计算、通信或复制</translation>
     </message>
     <message>
         <source>adds up to the %1 of the trace</source>
@@ -4396,54 +4343,37 @@ Open the run&apos;s profile beside it to see where its time goes.</source>
 把同一次运行的性能记录一并打开，即可看到时间去了哪里。</translation>
     </message>
     <message>
-        <source>This is a memory snapshot: the memory view shows every buffer with the code that asked for it.</source>
-        <translation>这是内存快照：内存视图列出每个缓冲区以及申请它的代码。</translation>
-    </message>
-    <message>
-        <source>Reading the step…</source>
-        <translation>正在读取此步…</translation>
-    </message>
-    <message>
-        <source>The step could not be read. %1</source>
-        <translation>无法读取此步。%1</translation>
-    </message>
-    <message>
-        <source>%1 of %2 findings</source>
-        <translation>%2 条中的 %1 条</translation>
-    </message>
-    <message>
-        <source>from the trace itself</source>
-        <translation>来自轨迹本身</translation>
-    </message>
-    <message>
-        <source>What stands out</source>
-        <translation>值得注意的地方</translation>
-    </message>
-    <message>
-        <source>Show</source>
-        <translation>查看</translation>
-    </message>
-    <message>
-        <source>Opens the view that shows it, at that place</source>
-        <translation>打开显示它的视图并定位到该处</translation>
-    </message>
-    <message>
         <source>No operator and no device&apos;s work is in this trace, only what threads did:
 the timeline shows it.</source>
         <translation>此轨迹中没有算子，也没有设备的工作，只有线程所做的事：
 请看时间线。</translation>
     </message>
     <message>
-        <source>Nothing in this trace tells what would help.</source>
-        <translation>此轨迹看不出怎样改进。</translation>
+        <source>No allocations are in this trace.</source>
+        <translation>此轨迹中没有内存分配。</translation>
     </message>
     <message>
-        <source>No work of a device is in this trace: what would help it cannot be told.</source>
-        <translation>此轨迹中没有设备的工作：无法说明怎样改进。</translation>
+        <source>mean of %1</source>
+        <translation>平均，%1</translation>
     </message>
     <message>
-        <source>No allocations are in this trace. In PyTorch, profile_memory=True records them, or a memory snapshot beside the trace.</source>
-        <translation>此轨迹中没有内存分配。在 PyTorch 中用 profile_memory=True 记录，或在轨迹之外另取内存快照。</translation>
+        <source>Without training steps there is no time to take apart.</source>
+        <translation>没有训练步，就没有可以拆分的时间。</translation>
+    </message>
+</context>
+<context>
+    <name>PageActions</name>
+    <message>
+        <source>Open What-if</source>
+        <translation>打开假设</translation>
+    </message>
+    <message>
+        <source>Choose steps…</source>
+        <translation>选择步…</translation>
+    </message>
+    <message>
+        <source>Add a memory snapshot…</source>
+        <translation>添加内存快照…</translation>
     </message>
 </context>
 <context>
@@ -4731,12 +4661,6 @@ A memory snapshot alone says nothing of time: import it together with the profil
     <message>
         <source>The pipeline of this trace could not be read. %1</source>
         <translation>无法读取此轨迹的流水线。%1</translation>
-    </message>
-    <message>
-        <source>This trace marks no training steps that all of its ranks took: there is no step to take apart.
-Traces recorded by Fourwalls have them; in PyTorch, call the profiler&apos;s step() after every iteration.</source>
-        <translation>此轨迹没有标记所有 rank 都参与的训练步：没有可分解的步。
-Fourwalls 录制的轨迹带有标记；在 PyTorch 中请在每次迭代后调用 profiler 的 step()。</translation>
     </message>
     <message>
         <source>Nothing in this step says what is forward and what is backward: no phases were recorded, and the names of the operators do not tell.
@@ -5028,6 +4952,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <source>median step %1</source>
         <translation>中位步 %1</translation>
     </message>
+    <message>
+        <source>This trace marks no training steps that all of its ranks took: there is no step to take apart.</source>
+        <translation>此轨迹没有标出所有 rank 共同执行的训练步：没有可以拆分的步。</translation>
+    </message>
 </context>
 <context>
     <name>PlanLines</name>
@@ -5228,6 +5156,14 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>sliders</source>
         <translation>滑块</translation>
+    </message>
+    <message>
+        <source>fits: %1 of %2</source>
+        <translation>放得下：%2 中的 %1</translation>
+    </message>
+    <message>
+        <source>does not fit: %1 of %2</source>
+        <translation>放不下：%2 中需要 %1</translation>
     </message>
 </context>
 <context>
@@ -5474,6 +5410,188 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     </message>
 </context>
 <context>
+    <name>RecordingAdvice</name>
+    <message>
+        <source>steps</source>
+        <translation>步</translation>
+    </message>
+    <message>
+        <source>FLOPs</source>
+        <translation>FLOPs</translation>
+    </message>
+    <message>
+        <source>memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>For steps and kernels, profile the same run: %1</source>
+        <translation>要看步与内核，请对同一次运行做性能记录：%1</translation>
+    </message>
+    <message>
+        <source>FLOPs, of a PyTorch program: %1</source>
+        <translation>FLOPs（PyTorch 程序）：%1</translation>
+    </message>
+    <message>
+        <source>To record what is missing: %1</source>
+        <translation>要补录缺少的内容：%1</translation>
+    </message>
+    <message>
+        <source>Call the profiler&apos;s step() after every iteration: %1</source>
+        <translation>请在每次迭代之后调用 profiler 的 step()：%1</translation>
+    </message>
+    <message>
+        <source>Put a range round every iteration: %1</source>
+        <translation>请用一个范围包住每次迭代：%1</translation>
+    </message>
+    <message>
+        <source>A memory snapshot has none: open the profile of the same run beside it.</source>
+        <translation>内存快照没有步：请同时打开同一次运行的性能记录。</translation>
+    </message>
+    <message>
+        <source>Traces that Fourwalls records mark them.</source>
+        <translation>Fourwalls 录制的轨迹会标出步。</translation>
+    </message>
+    <message>
+        <source>Record the program with its steps: %1</source>
+        <translation>请连同步一起录制程序：%1</translation>
+    </message>
+</context>
+<context>
+    <name>RooflineCard</name>
+    <message>
+        <source>Roofline</source>
+        <translation>屋顶线</translation>
+    </message>
+    <message>
+        <source>Operators by arithmetic intensity and achieved rate</source>
+        <translation>按算术强度与达到速率的算子</translation>
+    </message>
+    <message>
+        <source>Operators without FLOPs, by bytes per second</source>
+        <translation>没有 FLOPs 的算子，按每秒字节</translation>
+    </message>
+    <message>
+        <source>Operators whose bytes are not known, by FLOP/s</source>
+        <translation>字节未知的算子，按 FLOP/s</translation>
+    </message>
+    <message>
+        <source>No operator of this trace says how much it computes.</source>
+        <translation>此轨迹中没有算子说明其计算量。</translation>
+    </message>
+    <message>
+        <source>memory %1</source>
+        <translation>内存 %1</translation>
+    </message>
+    <message>
+        <source>data sheet</source>
+        <translation>数据手册</translation>
+    </message>
+    <message>
+        <source>measured</source>
+        <translation>实测</translation>
+    </message>
+    <message>
+        <source>peak %1, %2</source>
+        <translation>峰值 %1，%2</translation>
+    </message>
+    <message>
+        <source>%1: not the roof of all that ran</source>
+        <translation>%1：并非所有已运行算子的上限</translation>
+    </message>
+    <message>
+        <source>arithmetic intensity [FLOP/byte]</source>
+        <translation>算术强度 [FLOP/字节]</translation>
+    </message>
+    <message>
+        <source>achieved [FLOP/s]</source>
+        <translation>实际达到 [FLOP/s]</translation>
+    </message>
+    <message>
+        <source>without FLOPs, by time</source>
+        <translation>无 FLOPs，按时间</translation>
+    </message>
+    <message>
+        <source>bytes not known, by time</source>
+        <translation>字节未知，按时间</translation>
+    </message>
+    <message>
+        <source>memory [B/s]</source>
+        <translation>内存 [B/s]</translation>
+    </message>
+    <message>
+        <source>the device&apos;s roofs</source>
+        <translation>设备的屋顶</translation>
+    </message>
+    <message>
+        <source>▲ above the memory roof: from a cache</source>
+        <translation>▲ 高于内存屋顶：来自缓存</translation>
+    </message>
+    <message>
+        <source>the %1 longest of %2</source>
+        <translation>%2 个中最长的 %1 个</translation>
+    </message>
+    <message>
+        <source>not shown: %1 of the time, in operators without FLOPs and bytes</source>
+        <translation>未显示：%1 的时间，其算子既无 FLOPs 也无字节</translation>
+    </message>
+    <message>
+        <source> · layer %1</source>
+        <translation> · 第 %1 层</translation>
+    </message>
+    <message>
+        <source>
+%1, bytes not known</source>
+        <translation>
+%1，字节未知</translation>
+    </message>
+    <message>
+        <source>
+%1, no FLOPs</source>
+        <translation>
+%1，无 FLOPs</translation>
+    </message>
+    <message>
+        <source>, %1 of the memory&apos;s rate</source>
+        <translation>，为内存速率的 %1</translation>
+    </message>
+    <message>
+        <source>
+%1 at %2 FLOP/byte</source>
+        <translation>
+%2 FLOP/字节时 %1</translation>
+    </message>
+    <message>
+        <source>, %1 of what its roof allows</source>
+        <translation>，为屋顶允许值的 %1</translation>
+    </message>
+    <message>
+        <source>: its data came from a cache</source>
+        <translation>：其数据来自缓存</translation>
+    </message>
+    <message>
+        <source>
+%1 × %2, %3 of all compute time</source>
+        <translation>
+%1 × %2，占全部计算时间 %3</translation>
+    </message>
+    <message>
+        <source>the device&apos;s peak is not known, so neither is what is possible</source>
+        <translation>设备峰值未知，因此可达上限也未知</translation>
+    </message>
+    <message>
+        <source>%1 of the time under the memory roof, %2 under the compute roof</source>
+        <translation>%1 的时间在内存屋顶下，%2 在计算屋顶下</translation>
+    </message>
+    <message>
+        <source> · above the memory roof: data from a cache</source>
+        <translation> · 内存屋顶之上：数据来自缓存</translation>
+    </message>
+    <message>
+        <source>some operators run above the peak: it is not theirs, and no roof of them</source>
+        <translation>有算子超过峰值：该峰值不是它们的，不能作为屋顶</translation>
+    </message>
+</context>
+<context>
     <name>Samples</name>
     <message>
         <source>A small GPT learns to write</source>
@@ -5682,11 +5800,11 @@ step %3, %4 samples/s</source>
     </message>
     <message>
         <source>Of all groups of that name, in %1</source>
-        <translation>该名称的所有组，在 %1 中</translation>
+        <translation>该名称的所有组，%1中</translation>
     </message>
     <message>
         <source>%1 sent in %3; sending everything to everybody would be %2</source>
-        <translation>在 %3 中发送了 %1；全部发给所有人则为 %2</translation>
+        <translation>%3中发送了 %1；全部发给所有人则为 %2</translation>
     </message>
 </context>
 <context>
@@ -6184,12 +6302,6 @@ step %3, %4 samples/s</source>
         <translation>打开或录制一个轨迹即可查看训练步。</translation>
     </message>
     <message>
-        <source>This trace marks no training steps on rank %1.
-Traces recorded by Fourwalls have them; in PyTorch, call the profiler&apos;s step() after every iteration.</source>
-        <translation>此轨迹在 rank %1 上没有标记训练步。
-Fourwalls 录制的轨迹都有标记；在 PyTorch 中，请在每次迭代后调用 profiler 的 step()。</translation>
-    </message>
-    <message>
         <source>predicted: %1</source>
         <translation>预测：%1</translation>
     </message>
@@ -6216,6 +6328,10 @@ Fourwalls 录制的轨迹都有标记；在 PyTorch 中，请在每次迭代后�
     <message>
         <source>%1, by %2</source>
         <translation>%1，依据 %2</translation>
+    </message>
+    <message>
+        <source>This trace marks no training steps on rank %1.</source>
+        <translation>此轨迹在 rank %1 上没有标出训练步。</translation>
     </message>
 </context>
 <context>
@@ -6320,7 +6436,7 @@ arrivals: %3</source>
     </message>
     <message>
         <source>no operation of %1 has all its ranks in this trace</source>
-        <translation>%1 中没有操作的所有 rank 都在此轨迹中</translation>
+        <translation>%1中没有操作的所有 rank 都在此轨迹中</translation>
     </message>
     <message>
         <source>since the begin of the first measured step [ms]</source>
@@ -7259,12 +7375,6 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <translation>无法搜索此网络的计划。%1</translation>
     </message>
     <message>
-        <source>This trace does not say which network ran on which machines.
-Open the What-if sliders and choose them to search for a plan.</source>
-        <translation>此轨迹未说明哪个网络在哪些机器上运行。
-请打开“假设”滑块选择它们，以搜索计划。</translation>
-    </message>
-    <message>
         <source>fits</source>
         <translation>放得下</translation>
     </message>
@@ -7379,6 +7489,14 @@ Open the What-if sliders and choose them to search for a plan.</source>
     <message>
         <source>no plan fits among those searched so far</source>
         <translation>目前搜索过的计划都放不下</translation>
+    </message>
+    <message>
+        <source>best so far: %1, %2, %3</source>
+        <translation>目前最佳：%1，%2，%3</translation>
+    </message>
+    <message>
+        <source>Open the What-if sliders and choose network and machines to search for a plan.</source>
+        <translation>请打开假设滑块，选择网络与机器以搜索计划。</translation>
     </message>
 </context>
 <context>
@@ -7800,6 +7918,26 @@ Open the What-if sliders and choose them to search for a plan.</source>
     <message>
         <source>odd</source>
         <translation>异常</translation>
+    </message>
+    <message>
+        <source>rank %1 of %2</source>
+        <translation>rank %1（共 %2 个）</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>%1 of %2 ranks</source>
+        <translation>%2 个 rank 中的 %1 个</translation>
+    </message>
+    <message>
+        <source>all %1 ranks</source>
+        <translation>全部 %1 个 rank</translation>
+    </message>
+    <message>
+        <source>both ranks</source>
+        <translation>两个 rank</translation>
     </message>
 </context>
 <context>

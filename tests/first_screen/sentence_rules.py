@@ -135,9 +135,10 @@ def range_of_ranks(match, claim, facts):
     return verdict(right, f"{fig.milliseconds(min(hulls, default=None))} to {fig.milliseconds(max(hulls, default=None))}")
 
 
-@rule(r"^mean of (\d+) ranks$")
+@rule(r"^mean of (?:both|(?:all )?(\d+)|(\d+) of (\d+)) ranks$")
 def ranks_meant(match, claim, facts):
-    return verdict(int(match[1]) == len(facts.run.ranks), f"{len(facts.run.ranks)} ranks")
+    right = int(match[1] or match[2] or 2) == len(facts.run.ranks) and (not match[3] or int(match[3]) == facts.run.world())
+    return verdict(right, f"{len(facts.run.ranks)} of {facts.run.world()} ranks")
 
 
 @rule(r"rank(?: \d+)? of (\d+)|(\d+) of (\d+) ranks are in the trace")
@@ -276,7 +277,7 @@ def absent_ranks(match, claim, facts):
     return verdict(facts.lonely(), f"{len(facts.run.ranks)} of {facts.run.world()} ranks")
 
 
-@rule(r"so there is no rate|Open the files of all ranks|Avoid \.item|CUDA graphs, torch|More loader|Pinned memory|Fusing them|Look at what rank|^Fill in|^To record what is missing|^binds$|^then |^HFU|costs nothing worth naming|make room|^(memory|FLOPs|steps): |_record_memory_history|^Traces recorded by Fourwalls|^Open the run's profile|^bus bandwidth|^Record the device|^\d+(\.\d+)? [kMG]?B$|^Choose")
+@rule(r"^kernels run above the peak: no roof is drawn|so there is no rate|Open the files of all ranks|Avoid \.item|CUDA graphs, torch|More loader|Pinned memory|Fusing them|Look at what rank|^Fill in|^To record what is missing|^binds$|^then |^HFU|costs nothing worth naming|make room|^(memory|FLOPs|steps|steps, memory): |^FLOPs, of a PyTorch program|^Call the profiler's step|^Put a range round|^Record the program with its steps|^A memory snapshot has none|^Add a memory snapshot|^Open What-if|^All steps$|^Step \d+ · |_record_memory_history|^Traces recorded by Fourwalls|^Open the run's profile|^bus bandwidth|^Record the device|^\d+(\.\d+)? [kMG]?B$|^Choose")
 def advice(match, claim, facts):
     if "profile_memory" in claim.words and facts.memory_in_file():
         return FALSE, facts.memory_in_file()
@@ -382,9 +383,9 @@ def nobody_late(match, claim, facts):
     return (UNCHECKED, "operations do not pair by position") if not found else (TRUE, f"last to arrive, by place: {dict(found['last'])}")
 
 
-@rule(r"^the trace has (\d+) of (\d+) ranks")
+@rule(r"^the trace has (?:(\d+) of (\d+) ranks|rank \d+ of (\d+))")
 def has_ranks(match, claim, facts):
-    right = int(match[1]) == len(facts.run.ranks) and int(match[2]) == facts.run.world()
+    right = int(match[1] or 1) == len(facts.run.ranks) and int(match[2] or match[3]) == facts.run.world()
     return verdict(right, f"{len(facts.run.ranks)} of {facts.run.world()}")
 
 
@@ -434,7 +435,7 @@ def nothing_known(match, claim, facts):
     return TRUE, ""
 
 
-@rule(r"^inferred: (.*)")
+@rule(r"^[Ii]nferred: (.*?)\.?$")
 def inferred(match, claim, facts):
     return facts.inferred(match[1])
 

@@ -56,6 +56,11 @@ void AnalysisView::addPage(const char* name, QWidget* page)
     addAction(action);
 }
 
+void AnalysisView::addPicker(QWidget* picker)
+{
+    m_tabs->insertWidget(m_tabs->indexOf(m_picker), picker);
+}
+
 void AnalysisView::setPageTitle(const char* name, const QString& title, const QString& toolTip)
 {
     const auto index = static_cast<int>(m_names.indexOf(QString::fromLatin1(name)));

@@ -42,11 +42,15 @@ protected:
 
     void addPage(const char* name, QWidget* page);
     void setPageTitle(const char* name, const QString& title, const QString& toolTip);
+    /// Beside the choice of the step, left of it.
+    void addPicker(QWidget* picker);
     FigureStrip& figures() { return *m_figures; }
     QWidget* content() const { return m_content; }
 
     /// Asks for what the step and rank of the selection need. Called once the trace is open and when those change.
     virtual void askAll() = 0;
+    /// Asks again: the step, the rank or a choice of the view's own is another one.
+    void again();
     /// Another trace: forget what was answered.
     virtual void forget() = 0;
     /// Shows what is known, in the present theme and language.
@@ -89,7 +93,6 @@ protected:
 private:
     void begin();
     void askSteps();
-    void again();
 
     QString m_id;
     QWidget* m_content;

@@ -2,10 +2,12 @@
 // The base of every view: shared behaviour.
 #include "views/base/view.h"
 
+#include "views/plot/action_row.h"
 #include "views/whatif/what_if.h"
 
 #include <QEvent>
 #include <QPainter>
+#include <QTimer>
 #include <QVBoxLayout>
 
 namespace fourwalls::views {
@@ -88,8 +90,42 @@ void View::fitAll()
     if (m_selection) m_selection->setRange(m_selection->whole());
 }
 
+std::vector<PageAction> View::emptyActions() const
+{
+    return {};
+}
+
+namespace {
+constexpr int kEmptyMargin = 24, kActionGap = 16;
+constexpr int kEmptyFlags = Qt::AlignCenter | Qt::TextWordWrap;
+} // namespace
+
+/// The buttons stand below the sentence that paintEmpty draws.
+void View::offerActions()
+{
+    const QString reason = emptyReason();
+    const std::vector<PageAction> actions = reason.isEmpty() ? std::vector<PageAction>() : emptyActions();
+    if (!m_actions) {
+        if (actions.empty()) return;
+        m_actions = new ActionRow(this);
+        connect(m_actions, &ActionRow::commandRequested, this, [this](const QString& command) {
+            if (selection()) emit selection()->commandRequested(command);
+        });
+    }
+    m_actions->setActions(actions);
+    if (actions.empty()) return;
+    const QRect room = rect().adjusted(kEmptyMargin, kEmptyMargin, -kEmptyMargin, -kEmptyMargin);
+    const QRect text = QFontMetrics(fontOf(TextRole::Body)).boundingRect(room, kEmptyFlags, reason);
+    const QSize size = m_actions->sizeHint();
+    const int top = std::min(text.bottom() + kActionGap, height() - size.height() - 4);
+    m_actions->setGeometry({QPoint((width() - size.width()) / 2, top), size});
+    m_actions->raise();
+}
+
 void View::reportFrame(TimeRange range, FrameQuality quality)
 {
+    // Widgets are not moved while one is painted.
+    if (m_actions || !emptyReason().isEmpty()) QTimer::singleShot(0, this, &View::offerActions);
     const bool isFinal = showsFinalData();
     const bool becameFinal = isFinal && !m_wasFinal;
     m_wasFinal = isFinal;
@@ -102,7 +138,7 @@ void View::paintEmpty(QPainter& painter, const QRect& rect, const QString& reaso
     painter.save();
     painter.setPen(currentTheme().secondaryText);
     painter.setFont(fontOf(TextRole::Body));
-    painter.drawText(rect.adjusted(24, 24, -24, -24), Qt::AlignCenter | Qt::TextWordWrap, reason);
+    painter.drawText(rect.adjusted(kEmptyMargin, kEmptyMargin, -kEmptyMargin, -kEmptyMargin), kEmptyFlags, reason);
     painter.restore();
 }
 

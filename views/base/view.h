@@ -12,10 +12,14 @@
 #include <QPointer>
 #include <QWidget>
 
+#include <vector>
+
 class QVBoxLayout;
 
 namespace fourwalls::views {
 
+class ActionRow;
+struct PageAction;
 class WhatIf;
 
 /// A widget that fills the window's middle and draws one trace. Subclasses override the hooks; they call
@@ -46,6 +50,10 @@ public:
     virtual bool showsFinalData() const = 0;
     /// Why there is nothing to see and what to do about it; empty when there is something.
     virtual QString emptyReason() const { return {}; }
+    /// What can be done about it at once: buttons below emptyReason.
+    virtual std::vector<PageAction> emptyActions() const;
+    /// The buttons; null before there were any.
+    ActionRow* actionRow() const { return m_actions; }
     /// What the view shows as CSV (the visible rows), for "Copy as CSV" and "Export table"; empty when it has no table.
     virtual QString tableAsCsv() const { return {}; }
     /// Paints the view for PNG, SVG and PDF export. size: of the paper, in pixels. By default the widget is drawn as
@@ -87,12 +95,14 @@ protected:
     void showEvent(QShowEvent* event) override;
 
 private:
+    void offerActions();
     void followPrediction();
     bool isPutAway() const; ///< another view is shown in its place
 
     QPointer<TraceSession> m_session;
     QPointer<Selection> m_selection;
     QPointer<WhatIf> m_whatIf;
+    ActionRow* m_actions = nullptr;
     bool m_wasFinal = false;
     bool m_predictionMissed = false; ///< what whatIf() predicts changed while another view was shown
 };

@@ -85,7 +85,10 @@ QString deviceWords(const TraceInfo& info)
     // Some formats only number their devices: "2 x device 0" would name none of them.
     static const QRegularExpression kNumbered(QStringLiteral("^device \\d+$"));
     if (name.isEmpty() || kNumbered.match(name).hasMatch()) return {};
-    return QStringLiteral("%1 %2 %3").arg(QString::number(devices), QChar(0x00d7), name);
+    const QString text = QStringLiteral("%1 %2 %3").arg(QString::number(devices), QChar(0x00d7), name);
+    // A file of one rank looks like a job of one.
+    const RankScope scope = rankScope(info);
+    return scope.isPart() ? text + QStringLiteral(" · ") + words(scope) : text;
 }
 
 HeaderBar::HeaderBar(QWidget* parent)

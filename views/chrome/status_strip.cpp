@@ -67,13 +67,14 @@ StatusItem auditItem(const TraceInfo& info, AuditSeverity severity, const QStrin
 
 } // namespace
 
-QList<StatusItem> statusOf(const TraceInfo& info, std::span<const RankId> outOfMemory)
+QList<StatusItem> statusOf(const TraceInfo& info, std::span<const OutOfMemory> outOfMemory)
 {
     QList<StatusItem> items;
-    if (info.complete && !outOfMemory.empty()) {
-        items.append(
-            {QStringLiteral("! ") + StatusWords::tr("rank %1 ran out of memory").arg(outOfMemory.front().value), true,
-             StatusWords::tr("The recording was finished in order, the run was not.")});
+    const auto first =
+        std::ranges::find_if(outOfMemory, [](const OutOfMemory& moment) { return moment.rank.has_value(); });
+    if (info.complete && first != outOfMemory.end()) {
+        items.append({QStringLiteral("! ") + StatusWords::tr("rank %1 ran out of memory").arg(first->rank->value), true,
+                      StatusWords::tr("The recording was finished in order, the run was not.")});
     } else {
         items.append(completenessItem(completenessOf(info)));
     }

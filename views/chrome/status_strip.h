@@ -2,6 +2,7 @@
 // The status bar: the truth about the trace on the left, the program's own figures on the right.
 #pragma once
 
+#include "model/trace/memory_facts.h"
 #include "model/trace/trace_query.h"
 
 #include <QWidget>
@@ -20,7 +21,7 @@ struct StatusItem {
 
 /// What the trace says about itself: complete or recovered, counts, audit, overhead. outOfMemory: ranks of the run whose
 /// memory was not enough, the first of them first. Pure, for tests.
-QList<StatusItem> statusOf(const TraceInfo& info, std::span<const RankId> outOfMemory = {});
+QList<StatusItem> statusOf(const TraceInfo& info, std::span<const OutOfMemory> outOfMemory = {});
 
 /// The program's figures; absent ones are left out.
 struct OwnFigures {

@@ -107,8 +107,9 @@ QColor hiddenColour()
 }
 
 /// hasPrediction: with a column for it.
-std::vector<CellColumn> collectiveColumns(const QString& step, bool hasPrediction)
+std::vector<CellColumn> collectiveColumns(const CommunicationData& facts, bool hasPrediction)
 {
+    const QString step = stepName(facts.step.window);
     std::vector<CellColumn> columns{
         {CollectivesCard::tr("operation"), {}, false, 250},
         {CollectivesCard::tr("ranks"), CollectivesCard::tr("Groups × members of each"), true, 60},
@@ -119,7 +120,7 @@ std::vector<CellColumn> collectiveColumns(const QString& step, bool hasPredictio
         {CollectivesCard::tr("wire"),
          CollectivesCard::tr(
              "What the busiest member really sends, added up: for a ring all-reduce 2(n−1)/n of the buffer"),
-         true, 80},
+         true, 80, true},
         {CollectivesCard::tr("transfer"),
          CollectivesCard::tr(
              "Last arrival to end, added up over operations; where ranks are missing, with the waiting"),
@@ -129,7 +130,7 @@ std::vector<CellColumn> collectiveColumns(const QString& step, bool hasPredictio
              "Own arrival to last arrival, added up over members; of a receive: until its sender sends, which is the "
              "pipeline's bubble"),
          true, 80},
-        {CollectivesCard::tr("algbw"), CollectivesCard::tr("Payload / transfer time"), true, 86},
+        {CollectivesCard::tr("algbw"), CollectivesCard::tr("Payload / transfer time"), true, 86, true},
         {CollectivesCard::tr("busbw"),
          CollectivesCard::tr(
              "algbw × 2(n−1)/n for all-reduce, (n−1)/n for all-gather and reduce-scatter: comparable with the link's "
@@ -137,8 +138,10 @@ std::vector<CellColumn> collectiveColumns(const QString& step, bool hasPredictio
          true, 86},
         {CollectivesCard::tr("hidden"),
          CollectivesCard::tr("Share of the transfers in %1 during which the rank computed").arg(step), true, 68},
-        {CollectivesCard::tr("time in %1, all ranks").arg(step),
-         CollectivesCard::tr("Transfer and waiting added up over ranks; the longest bar is the kind that takes most"),
+        {CollectivesCard::tr("time, %1").arg(words(facts.ranks)),
+         CollectivesCard::tr(
+             "Transfer and waiting in %1, added up over those ranks; the longest bar is the kind that takes most")
+             .arg(step),
          false, 0}};
     if (hasPrediction)
         columns.insert(
@@ -282,7 +285,7 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
     for (const KindOfStep& kind : facts->step.kinds) longest = std::max(longest, static_cast<double>(kind.time().ns));
     std::vector<std::vector<CellValue>> rows;
     for (const CollectiveRow& row : facts->rows) rows.push_back(cellsOf(row, predicted, longest, unit));
-    m_table->setContent(collectiveColumns(stepName(facts->step.window), predicted != nullptr), std::move(rows));
+    m_table->setContent(collectiveColumns(*facts, predicted != nullptr), std::move(rows));
     finding().setText(collectivesFinding(*facts));
 }
 

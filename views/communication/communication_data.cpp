@@ -9,6 +9,8 @@
 #include "model/trace/saturating_sum.h"
 #include "views/whatif/known_spec.h"
 
+#include <QStringList>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -73,14 +75,15 @@ void addDeviceLink(CommunicationData& data, const TraceInfo& info, const KnownSp
     }
 }
 
-/// Exposed communication of the steps looked at, all ranks, by their time.
-Result<std::optional<double>> exposedShareOf(TraceQuery& trace, const StepWindow& window)
+/// Exposed communication of the steps and ranks looked at, by their time.
+Result<std::optional<double>> exposedShareOf(TraceQuery& trace, const StepWindow& window, std::optional<RankId> only)
 {
     FOURWALLS_TRY_ASSIGN(const std::vector<StepSummary> summaries,
                          window.step ? trace.stepSummaries(*window.step) : trace.stepSummaries());
     double exposed = 0, all = 0;
     for (const StepSummary& summary : summaries) {
         if (!window.step && summary.state != StepState::Measured) continue;
+        if (only && summary.rank != *only) continue;
         int weight = 1;
         for (const RankInfo& rank : trace.info().header.ranks)
             if (rank.rank == summary.rank) weight = std::max(1, rank.multiplicity);
@@ -167,6 +170,29 @@ std::vector<CollectiveRow> collectiveRows(const TraceMetrics& metrics, const Tra
     return sorted;
 }
 
+namespace {
+
+/// Own arrival to last arrival, of the members that are looked at.
+Duration waitOf(const JoinedOperation& operation, std::optional<RankId> only)
+{
+    if (!only) return operation.wait();
+    Duration sum;
+    for (const CollectiveView& member : operation.members)
+        if (member.rank == *only) addTo(sum, operation.lastArrival - member.record.start);
+    return sum;
+}
+
+/// What a rank sends and gets.
+void keepTrafficOf(TrafficMatrix& traffic, RankId only)
+{
+    std::erase_if(traffic.cells, [&](const TrafficCell& cell) {
+        return traffic.ranks[static_cast<std::size_t>(cell.from)] != only &&
+               traffic.ranks[static_cast<std::size_t>(cell.to)] != only;
+    });
+}
+
+} // namespace
+
 std::vector<CollectiveRow> rowsOfStep(const TraceInfo& info, const CommunicationStep& step)
 {
     std::map<std::pair<CollectiveOp, std::string>, CollectiveRow> rows;
@@ -181,7 +207,7 @@ std::vector<CollectiveRow> rowsOfStep(const TraceInfo& info, const Communication
         addKnown(row.payloadBytes, operation.payloadBytes);
         addKnown(row.wireBytes, operation.wireBytes);
         addTo(row.time, operation.transfer());
-        if (timing == CollectiveTiming::Separated) addTo(row.wait, operation.wait());
+        if (timing == CollectiveTiming::Separated) addTo(row.wait, waitOf(operation, step.rank));
         if (!groups[key].insert(operation.group).second) continue;
         ++row.groups;
         const GroupCoverage coverage = groupCoverage(info, operation.group);
@@ -224,16 +250,20 @@ std::optional<double> busRate(const TraceInfo& info, const JoinedOperation& oper
            busBandwidthFactor(operation.operation, std::max(members, operation.members.size()));
 }
 
-Result<CommunicationData> askCommunication(TraceQuery& trace, std::optional<StepIndex> step, std::stop_token stop)
+Result<CommunicationData> askCommunication(TraceQuery& trace, std::optional<StepIndex> step, std::optional<RankId> rank,
+                                           std::stop_token stop)
 {
     CommunicationData data;
     FOURWALLS_TRY_ASSIGN(data.metrics, computeMetrics(trace));
-    FOURWALLS_TRY_ASSIGN(data.step, step ? communicationStep(trace, step, stop) : communicationOfSteps(trace, stop));
+    FOURWALLS_TRY_ASSIGN(data.step,
+                         step ? communicationStep(trace, step, stop, rank) : communicationOfSteps(trace, stop, rank));
     const TraceInfo& info = trace.info();
+    data.ranks = rankScope(info, rank);
     data.rates = transferRates(info, data.step);
-    FOURWALLS_TRY_ASSIGN(data.exposedShare, exposedShareOf(trace, data.step.window));
+    FOURWALLS_TRY_ASSIGN(data.exposedShare, exposedShareOf(trace, data.step.window, rank));
     // What the recorder counted is of the whole trace.
     data.traffic = step ? derivedTraffic(info, data.step) : trafficMatrix(info, data.step);
+    if (rank) keepTrafficOf(data.traffic, *rank);
     data.formulas = groupTraffic(info, data.step);
     data.rows = rowsOfStep(info, data.step);
     const KnownSpec known = knownSpec(info);

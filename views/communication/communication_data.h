@@ -44,9 +44,10 @@ struct ModelCurve {
 };
 
 struct CommunicationData {
-    CommunicationStep step;             ///< one step, or all measured ones
+    CommunicationStep step;             ///< one step, or all measured ones; of all ranks, or of one
+    RankScope ranks;                    ///< whose times these are
     TransferRates rates;                ///< why there are none, if so
-    std::optional<double> exposedShare; ///< of the time of those steps, all ranks
+    std::optional<double> exposedShare; ///< of the time of those steps and ranks
     TrafficMatrix traffic;
     std::vector<GroupTraffic> formulas;
     TraceMetrics metrics;
@@ -67,8 +68,9 @@ std::vector<CollectiveRow> collectiveRows(const TraceMetrics& metrics, const Tra
 /// The same of the operations that were looked at.
 std::vector<CollectiveRow> rowsOfStep(const TraceInfo& info, const CommunicationStep& step);
 
-/// step: absent, all measured steps.
-Result<CommunicationData> askCommunication(TraceQuery& trace, std::optional<StepIndex> step, std::stop_token stop);
+/// step: absent, all measured steps. rank: absent, all ranks.
+Result<CommunicationData> askCommunication(TraceQuery& trace, std::optional<StepIndex> step, std::optional<RankId> rank,
+                                           std::stop_token stop);
 
 /// Bus bandwidth of an operation: payload x factor / transfer; absent where hasRate says so.
 std::optional<double> busRate(const TraceInfo& info, const JoinedOperation& operation);

@@ -14,8 +14,11 @@
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
 #include "views/words/figure_words.h"
+#include "views/words/words.h"
 
 #include <QAction>
+#include <QComboBox>
+#include <QSignalBlocker>
 #include <QSplitter>
 
 #include <algorithm>
@@ -39,6 +42,12 @@ CommunicationView::CommunicationView(QWidget* parent) : AnalysisView(QStringLite
     addPage("hops", m_hops);
     addPage("stragglers", m_stragglers);
     addPage("scaling", m_scaling);
+
+    m_ranks = new QComboBox(content());
+    addPicker(m_ranks);
+    connect(m_ranks, &QComboBox::activated, this, [this](int index) {
+        chooseRank(index > 0 ? std::optional(RankId(m_ranks->itemData(index).toInt())) : std::nullopt);
+    });
 
     connect(m_bandwidth, &BandwidthCard::operationChosen, this, &CommunicationView::chooseOperation);
     connect(m_collectives, &CollectivesCard::kindChosen, this, &CommunicationView::chooseKind);
@@ -77,6 +86,9 @@ void CommunicationView::retranslate()
     for (QAction* action : actions())
         for (const auto& [name, text] : names)
             if (action->objectName() == QLatin1String(name)) action->setText(text);
+    m_ranks->setAccessibleName(tr("Rank"));
+    m_ranks->setToolTip(tr("Whose operations this page shows, and whose time in them"));
+    fillRanks();
     m_collectives->retranslate();
     m_bandwidth->retranslate();
     m_traffic->retranslate();
@@ -91,16 +103,43 @@ void CommunicationView::forget()
     m_scalingData.reset();
     m_predicted.clear();
     m_chosen = -1;
+    m_rank.reset();
     m_askedScaling = false;
     m_hops->setSchedule(nullptr);
 }
 
+void CommunicationView::fillRanks()
+{
+    const QSignalBlocker quiet(m_ranks);
+    m_ranks->clear();
+    m_ranks->addItem(tr("All ranks"));
+    if (session() && session()->isOpen())
+        for (const RankInfo& rank : session()->info().header.ranks)
+            m_ranks->addItem(tr("Rank %1").arg(rank.rank.value), rank.rank.value);
+    m_ranks->setVisible(m_ranks->count() > 2);
+    m_ranks->setCurrentIndex(m_rank ? std::max(0, m_ranks->findData(m_rank->value)) : 0);
+}
+
+void CommunicationView::chooseRank(std::optional<RankId> rank)
+{
+    if (m_rank == rank) return;
+    m_rank = rank;
+    if (rank && selection()) selection()->setRank(*rank);
+    again();
+}
+
+QString CommunicationView::scope() const
+{
+    return tr("%1, %2").arg(stepName(m_data->step.window), words(m_data->ranks));
+}
+
 void CommunicationView::askAll()
 {
+    fillRanks();
     ask<CommunicationData>(
         "communication",
-        [step = selection()->step()](TraceQuery& trace, std::stop_token stop) {
-            return askCommunication(trace, step, stop);
+        [step = selection()->step(), rank = m_rank](TraceQuery& trace, std::stop_token stop) {
+            return askCommunication(trace, step, rank, stop);
         },
         [this](std::shared_ptr<const CommunicationData> facts) {
             m_data = std::move(facts);
@@ -242,37 +281,40 @@ void CommunicationView::showFigures()
          prediction && prediction->metrics.exposedCommFraction
              ? tr("predicted %1").arg(formatPercent(*prediction->metrics.exposedCommFraction)) + guessedNote(dock)
          : requests ? tr("only the requests are in the trace")
-                    : tr("of %1, all ranks").arg(stepName(d.step.window)),
+                    : tr("of %1").arg(scope()),
          !requests && d.exposedShare.value_or(0) > 0.25, meaningOf(Figure::ExposedComm)});
-    all.push_back({d.step.holdsWaiting() ? tr("Communication hidden") : tr("Transfers hidden"),
-                   percent(d.step.hiddenShare()),
-                   d.step.holdsWaiting() ? tr("behind computation, waiting included, %1").arg(stepName(d.step.window))
-                                         : tr("behind computation, %1").arg(stepName(d.step.window)),
-                   false});
+    all.push_back(
+        {d.step.holdsWaiting() ? tr("Communication hidden") : tr("Transfers hidden"), percent(d.step.hiddenShare()),
+         d.step.holdsWaiting() ? tr("waiting included, %1").arg(scope()) : tr("behind computation, %1").arg(scope()),
+         false});
     std::map<RankId, double> sent;
     qint64 known = 0;
     for (const JoinedOperation& operation : d.step.operations) {
         known += operation.wireBytes.has_value();
-        for (const CollectiveView& member : operation.members)
+        for (const CollectiveView& member : operation.members) {
+            if (d.step.rank && member.rank != *d.step.rank) continue;
             sent[member.rank] +=
                 static_cast<double>(member.record.wireBytes.value_or(0)) / std::max(1, d.step.window.steps);
+        }
     }
     const auto operations = static_cast<qint64>(d.step.operations.size());
     const auto most =
         std::max_element(sent.begin(), sent.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const QString busiest = most == sent.end() ? QString()
+                            : sent.size() > 1  ? tr("rank %1, the busiest").arg(most->first.value)
+                                               : words(d.ranks);
     const bool said = most != sent.end() && known > 0 && !requests;
-    all.push_back({tr("Sent per rank and step"), said ? formatBytes(most->second, unit) : QString(kDash),
-                   !said ? (requests ? tr("only the requests are in the trace") : tr("bytes are not recorded"))
-                   : known < operations
-                       ? tr("rank %1, the busiest; known for %2 of %3 operations")
-                             .arg(most->first.value)
-                             .arg(formatCount(known), formatCount(operations))
-                       : tr("rank %1, the busiest, %2").arg(most->first.value).arg(stepName(d.step.window)),
-                   false});
+    all.push_back(
+        {tr("Sent per rank and step"), said ? formatBytes(most->second, unit) : QString(kDash),
+         !said ? (requests ? tr("only the requests are in the trace") : tr("bytes are not recorded"))
+         : known < operations
+             ? tr("%1; known for %2 of %3 operations").arg(busiest, formatCount(known), formatCount(operations))
+             : tr("%1, %2").arg(busiest, stepName(d.step.window)),
+         false});
     all.push_back({requests ? tr("Requests") : tr("Operations"), formatCount(operations),
-                   d.rates.inTrace && *d.rates.inTrace > operations
+                   !d.step.rank && d.rates.inTrace && *d.rates.inTrace > operations
                        ? tr("in %1; %2 in the trace").arg(stepName(d.step.window), formatCount(*d.rates.inTrace))
-                       : tr("in %1").arg(stepName(d.step.window)),
+                       : tr("in %1").arg(d.step.rank ? scope() : stepName(d.step.window)),
                    false});
     const std::optional<RankLateness>& late = d.step.late;
     all.push_back({tr("Late rank"),

@@ -7,6 +7,8 @@
 
 #include <memory>
 
+class QComboBox;
+
 namespace fourwalls::views {
 
 class BandwidthCard;
@@ -38,6 +40,8 @@ public:
     StragglersPage& stragglers() { return *m_stragglers; }
     ScalingPage& scaling() { return *m_scaling; }
     const CommunicationData* facts() const { return m_data.get(); }
+    /// The choice of the rank whose operations and times the page shows, or all of them.
+    QComboBox& rankPicker() { return *m_ranks; }
 
 protected:
     void askAll() override;
@@ -48,6 +52,9 @@ protected:
     void predictionChanged() override;
 
 private:
+    void fillRanks();
+    void chooseRank(std::optional<RankId> rank);
+    QString scope() const; ///< "step 3, all 8 ranks"
     void askHops();
     void chooseKind(int row); ///< its longest operation of the step
     void askPageData();
@@ -55,6 +62,8 @@ private:
     void showFigures();
     int firstWorthwhile() const;
 
+    QComboBox* m_ranks;
+    std::optional<RankId> m_rank; ///< absent: all
     CollectivesCard* m_collectives;
     BandwidthCard* m_bandwidth;
     TrafficCard* m_traffic;

@@ -44,6 +44,7 @@ public:
     QString title() const override { return tr("Memory"); }
     bool showsFinalData() const override;
     QString emptyReason() const override;
+    std::vector<PageAction> emptyActions() const override;
     QString tableAsCsv() const override;
     void exportTo(QPainter& painter, QSizeF size) override;
 

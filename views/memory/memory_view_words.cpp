@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the memory view says: its figures, the sentence in its title, the legend, and what an empty page advises.
+#include "views/base/page_actions.h"
 #include "views/memory/memory_advice.h"
 #include "views/memory/memory_counter_plot.h"
 #include "views/memory/memory_fit_card.h"
@@ -41,6 +42,14 @@ QString MemoryView::emptyReason() const
             .arg(m_facts->rank.rank.value);
     }
     return {};
+}
+
+std::vector<PageAction> MemoryView::emptyActions() const
+{
+    if (!session()) return {};
+    if (!session()->isOpen() || memoryAdvice(session()->info()).isEmpty()) return {};
+    return takesSnapshot(recorderOf(session()->info().header)) ? std::vector<PageAction>{addSnapshot()}
+                                                               : std::vector<PageAction>();
 }
 
 void MemoryView::showWhatIsKnown()

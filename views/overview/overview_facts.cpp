@@ -7,7 +7,9 @@
 #include "model/spec/framework_preset.h"
 #include "model/trace/collective_rows.h"
 #include "model/trace/communication_step.h"
+#include "model/trace/step_window.h"
 #include "model/trace/summary_builder.h"
+#include "views/session/step_states.h"
 
 #include <algorithm>
 
@@ -17,7 +19,6 @@ namespace {
 
 constexpr std::size_t kMostCollectives = 4000, kMostLinkDots = 300;
 constexpr std::size_t kMostOperators = 1000;
-constexpr std::int64_t kMostPlans = 20'000;
 constexpr std::size_t kMostPlanDots = 900;
 constexpr std::size_t kMostRanksCompared = 64;
 
@@ -74,6 +75,12 @@ Status addRoofline(OverviewFacts& facts, TraceQuery& trace)
                           dot.flopsPerByte * *facts.bytesPerSecond < *facts.peakFlops;
         facts.roofline.push_back(dot);
     }
+    // What runs above it proves it wrong, whatever part of the FLOPs is known.
+    constexpr double kOfMeasuring = 1.05;
+    facts.roofDisproved = facts.peakFlops && std::ranges::any_of(facts.roofline, [&](const RooflineDot& dot) {
+                              return dot.flopsPerSecond > kOfMeasuring * *facts.peakFlops;
+                          });
+    if (facts.roofDisproved) facts.peakFlops.reset();
     for (RooflineDot& dot : facts.roofline) dot.share = total > 0 ? dot.share / total : 0;
     // Those without bytes are only worth a look where no operator has both.
     const auto unknown = [](const RooflineDot& dot) { return dot.flopsPerByte <= 0; };
@@ -95,9 +102,8 @@ Status addScope(OverviewFacts& facts, TraceQuery& trace, const std::vector<JobSt
         }
     }
     scope.stepsBy = info.closing.stepsBy;
-    scope.wholeTrace = scope.stepsBy == kWholeTrace;
-    scope.ranks = facts.ranks;
-    scope.jobRanks = jobRanks(info);
+    scope.wholeTrace = isWholeTrace(scope.stepsBy);
+    scope.ranks = rankScope(info);
     const std::size_t ranks = info.header.ranks.size();
     if (!facts.step || ranks < 2 || ranks > kMostRanksCompared) return {};
     for (const RankInfo& rank : info.header.ranks) {
@@ -143,18 +149,24 @@ Status addMemory(OverviewFacts& facts, TraceQuery& trace, int columns)
 
 } // namespace
 
-Result<OverviewFacts> askOverview(TraceQuery& trace, int columns)
+Result<OverviewFacts> askOverview(TraceQuery& trace, int columns, std::optional<StepIndex> wanted)
 {
     OverviewFacts facts;
     const TraceInfo& info = trace.info();
     facts.source = info.header.source;
     facts.spec = info.header.spec;
     facts.inferred = inferredFields(info.audit);
-    for (const RankInfo& rank : info.header.ranks) facts.ranks += std::max(1, rank.multiplicity);
-    FOURWALLS_TRY_ASSIGN(facts.metrics, computeMetrics(trace));
-    facts.producer = info.header.producer;
+    FOURWALLS_TRY_ASSIGN(facts.metrics, computeMetrics(trace, wanted));
+    facts.recorder = recorderOf(info.header);
     FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
-    facts.step = typicalStep(steps);
+    facts.step = stepOfNumber(steps, wanted);
+    if (facts.step && !facts.step->complete) facts.step.reset();
+    facts.isChosen = facts.step.has_value();
+    if (!facts.step) facts.step = typicalStep(steps);
+    StepSpans spans;
+    for (const JobStep& step : steps)
+        if (step.complete) spans.push_back({step.range, step.step, step.state});
+    facts.steps = std::make_shared<const StepSpans>(std::move(spans));
     FOURWALLS_TRY(addScope(facts, trace, steps));
     // Somebody's own trace of threads: what of it is work nobody can tell, so no time is taken apart.
     facts.threadsOnly = facts.metrics.hostOnly && facts.metrics.idleFraction && *facts.metrics.idleFraction > 0.9999;
@@ -168,10 +180,10 @@ Result<OverviewFacts> askOverview(TraceQuery& trace, int columns)
     return facts;
 }
 
-Result<StepInsight> askInsight(TraceQuery& trace, std::stop_token stop)
+Result<StepInsight> askInsight(TraceQuery& trace, std::stop_token stop, std::optional<StepIndex> wanted)
 {
     StepInsight insight;
-    FOURWALLS_TRY_ASSIGN(const CommunicationStep step, communicationStep(trace, std::nullopt, stop));
+    FOURWALLS_TRY_ASSIGN(const CommunicationStep step, communicationStep(trace, wanted, stop));
     insight.rates = transferRates(trace.info(), step);
     insight.hiddenShare = step.hiddenShare();
     insight.holdsWaiting = step.holdsWaiting();
@@ -184,7 +196,7 @@ Result<StepInsight> askInsight(TraceQuery& trace, std::stop_token stop)
         }
         if (all.ns > 0) insight.waitingShare = waiting.seconds() / all.seconds();
     }
-    FOURWALLS_TRY_ASSIGN(insight.findings, traceFindings(trace, stop));
+    FOURWALLS_TRY_ASSIGN(insight.findings, traceFindings(trace, stop, wanted));
     return insight;
 }
 
@@ -211,11 +223,12 @@ Result<PlanOutlook> askPlans(const RunSpec& spec, std::shared_ptr<const Calibrat
     options.limit = 1;
     options.threads = 1;
     options.keepAll = true;
-    options.mostPlans = kMostPlans;
+    options.mostPlans = cost::kFirstLookPlans;
     options.stop = stop;
     FOURWALLS_TRY_ASSIGN(cost::PlanSearchResult found, cost::searchPlans(spec, framework, *calibration, options));
     if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "a newer question came", "plans", {}};
     outlook.searched = found.counts.evaluated;
+    outlook.stopped = found.stopped;
     if (!found.best.empty() && found.best.front().feasible) outlook.best = found.best.front();
     // A neighbour may beat what a search that was cut short has seen.
     for (const compare::PlanSuggestion& each : outlook.suggestions.best) {

@@ -7,12 +7,15 @@
 #include "model/compare/wall_verdict.h"
 #include "model/cost/plan_search.h"
 #include "model/spec/calibration.h"
+#include "model/trace/collective_timing.h"
 #include "model/trace/inferred_spec.h"
 #include "model/trace/memory_facts.h"
 #include "model/trace/metrics.h"
 #include "model/trace/trace_findings.h"
 #include "model/trace/transfer_rates.h"
 #include "views/session/job_steps.h"
+#include "views/session/step_spans.h"
+#include "views/words/recording_advice.h"
 
 #include <memory>
 #include <stop_token>
@@ -41,9 +44,7 @@ struct OverviewScope {
     std::string stepsBy;                            ///< see TraceClosing::stepsBy
     /// The shortest and the longest of the ranks' own steps of that number; absent for one rank, or for more than a few.
     std::optional<std::pair<Duration, Duration>> ownLengths;
-    int ranks = 0;                       ///< of the trace
-    std::optional<std::size_t> jobRanks; ///< of the job, where it is known
-    bool isPart() const { return jobRanks && *jobRanks > static_cast<std::size_t>(ranks); }
+    RankScope ranks;
 };
 
 /// What the slices and collectives of the step tell; asked apart, because it costs more than stored summaries.
@@ -61,7 +62,6 @@ struct OverviewFacts {
     TraceSource source = TraceSource::Recorded;
     std::optional<RunSpec> spec;
     std::vector<InferredField> inferred;
-    int ranks = 0; ///< with the ranks that others stand for
     TraceMetrics metrics;
     std::optional<compare::FullestRank> fullest;
     std::vector<OutOfMemory> outOfMemory;    ///< when memory was not enough, as the trace says
@@ -72,8 +72,10 @@ struct OverviewFacts {
     std::optional<RankId> allocatorRank;
     bool threadsOnly = false; ///< slices of threads, of which none is an operator, a transfer or a copy
     OverviewScope scope;
-    std::string producer;
-    std::optional<JobStep> step;              ///< the median one
+    Recorder recorder = Recorder::Own;
+    std::optional<JobStep> step;              ///< the chosen one, or the one that stands for the job
+    bool isChosen = false;                    ///< the step is a person's choice
+    std::shared_ptr<const StepSpans> steps;   ///< what there is to choose from; never null
     MemoryWindow memory;                      ///< of the fullest rank over that step
     std::vector<LinkDot> links;               ///< in that step; at most some hundreds
     bool communicates = false;                ///< collectives were recorded, with or without a duration
@@ -81,13 +83,16 @@ struct OverviewFacts {
     std::optional<StepInsight> insight;       ///< absent: not known yet
     std::vector<RooflineDot> roofline;        ///< all with known bytes, or none
     std::optional<double> peakFlops, bytesPerSecond;
+    bool roofDisproved = false; ///< operators run above the peak: it is not theirs, and no wall is drawn
 };
 
-/// columns: of the small memory plot. Errors: those of the queries.
-Result<OverviewFacts> askOverview(TraceQuery& trace, int columns);
+/// columns: of the small memory plot. wanted: the step that the page is of; absent: the one that stands for the job.
+/// Errors: those of the queries.
+Result<OverviewFacts> askOverview(TraceQuery& trace, int columns, std::optional<StepIndex> wanted = std::nullopt);
 
 /// Cost: that of communicationStep and traceFindings, bounded. Errors: those of the queries; Cancelled.
-Result<StepInsight> askInsight(TraceQuery& trace, std::stop_token stop = {});
+Result<StepInsight> askInsight(TraceQuery& trace, std::stop_token stop = {},
+                               std::optional<StepIndex> wanted = std::nullopt);
 
 /// Changes that are suggested at most.
 inline constexpr std::size_t kSuggestions = 3;
@@ -99,6 +104,7 @@ struct PlanOutlook {
     std::vector<cost::SearchedPlan> plans;  ///< of the search, thinned for a plot
     std::optional<cost::SearchedPlan> best; ///< the quickest that fits
     std::int64_t searched = 0;
+    bool stopped = false; ///< there are more plans than were searched
 
     /// The share of the predicted step that the best plan saves, 0 if none does.
     double gain() const;

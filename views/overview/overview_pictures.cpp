@@ -19,6 +19,13 @@ constexpr double kFarLimit = 3;
 constexpr double kOutOfScale = 0.9; ///< of the axis: where such a limit stands
 constexpr int kGhostPoints = 300;
 
+/// Why a card is empty, and the lines that fill it.
+QString withAdvice(const QString& why, Lack lack, Recorder recorder)
+{
+    const QString how = howToRecord({lack}, recorder);
+    return how.isEmpty() ? why : why + QLatin1Char('\n') + how;
+}
+
 QColor translucent(QColor colour, int alpha)
 {
     colour.setAlpha(alpha);
@@ -102,9 +109,7 @@ MiniPicture OverviewView::memoryPicture() const
     MiniPicture picture;
     if (!m_facts->fullest || m_facts->memory.samples.empty()) {
         if (m_facts->allocator) return allocatorPicture();
-        picture.empty =
-            tr("No allocations are in this trace. In PyTorch, profile_memory=True records them, or a memory "
-               "snapshot beside the trace.");
+        picture.empty = withAdvice(tr("No allocations are in this trace."), Lack::Memory, m_facts->recorder);
         return picture;
     }
     const TimeRange range = m_facts->memory.range;
@@ -248,7 +253,9 @@ MiniPicture OverviewView::rooflinePicture() const
         picture.empty =
             m_facts->memoryOnly
                 ? tr("A memory snapshot records no kernels. Open the run's profile beside it.")
-                : tr("No operator of this trace says how much it computes: without FLOPs there is no roofline.");
+                : withAdvice(
+                      tr("No operator of this trace says how much it computes: without FLOPs there is no roofline."),
+                      Lack::Flops, m_facts->recorder);
         return picture;
     }
     if (m_facts->roofline.front().flopsPerByte <= 0) return ratesPicture();

@@ -2,10 +2,13 @@
 // The overview's questions, layout and texts; overview_pictures.cpp has its four small plots.
 #include "views/overview/overview_view.h"
 
+#include "views/base/step_picker.h"
 #include "views/overview/finding_words.h"
+#include "views/overview/help_card.h"
 #include "views/overview/mini_plot.h"
+#include "views/overview/overview_figures.h"
 #include "views/overview/overview_words.h"
-#include "views/overview/suggestion_list.h"
+#include "views/overview/wall_card.h"
 #include "views/overview/waterfall_plot.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
@@ -15,10 +18,7 @@
 
 #include <QAction>
 #include <QGridLayout>
-#include <QLabel>
 #include <QPainter>
-#include <QPainterPath>
-#include <QPushButton>
 #include <QTimer>
 #include <QVBoxLayout>
 
@@ -38,59 +38,6 @@ constexpr int kTwoRowHeight = 700;
 constexpr Wall kWalls[] = {Wall::Memory, Wall::Communication, Wall::Performance, Wall::Tuning};
 
 } // namespace
-
-WallCard::WallCard(QWidget* parent)
-    : PlotCard(parent)
-    , m_reason(new QLabel(this))
-    , m_verdict(new QLabel(this))
-    , m_plot(new MiniPlot(this))
-{
-    for (QLabel* label : {m_reason, m_verdict}) {
-        label->setWordWrap(true);
-        label->setFont(fontOf(TextRole::Small));
-        label->setMinimumHeight(16);
-        addContent(label);
-    }
-    m_reason->hide();
-    addContent(m_plot, 1);
-}
-
-void WallCard::setVerdict(const QString& text)
-{
-    m_verdict->setText(text);
-    m_verdict->setVisible(!text.isEmpty());
-}
-
-QString WallCard::verdict() const
-{
-    return m_verdict->text();
-}
-
-void WallCard::setBinding(bool binding, const QString& reason, bool isWide)
-{
-    m_binding = binding;
-    finding().setTone(binding ? ElidedText::Tone::Alarm : ElidedText::Tone::Quiet);
-    const bool beside = isWide && !reason.isEmpty();
-    finding().setText(!binding ? QString() : beside ? tr("binds: %1").arg(reason) : tr("binds"));
-    QPalette palette = m_reason->palette();
-    palette.setColor(QPalette::WindowText, currentTheme().wallEdge);
-    m_reason->setPalette(palette);
-    m_reason->setText(reason);
-    m_reason->setVisible(binding && !reason.isEmpty() && !beside);
-    update();
-}
-
-void WallCard::paintEvent(QPaintEvent* event)
-{
-    PlotCard::paintEvent(event);
-    if (!m_binding) return;
-    const Theme& t = currentTheme();
-    QPainter painter(this);
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(QPen(t.wallEdge, 2));
-    painter.setBrush(Qt::NoBrush);
-    painter.drawRoundedRect(QRectF(rect()).adjusted(1, 1, -1, -1), kCardRadius, kCardRadius);
-}
 
 OverviewView::OverviewView(QWidget* parent) : View(parent)
 {
@@ -112,9 +59,12 @@ void OverviewView::build()
     m_waterfallCard = new PlotCard(m_content);
     m_waterfall = new WaterfallPlot(m_waterfallCard);
     m_waterfallCard->addContent(m_waterfall, 1);
-    m_helpCard = new PlotCard(m_content);
-    m_suggestions = new SuggestionList(m_helpCard);
-    m_helpCard->addContent(m_suggestions, 1);
+    m_picker = new StepPicker(m_waterfallCard);
+    m_waterfallCard->addControl(m_picker);
+    connect(m_picker, &StepPicker::stepChosen, this, [this](std::optional<StepIndex> step) {
+        if (selection()) selection()->setStep(step);
+    });
+    m_helpCard = new HelpCard(m_content);
     middle->addWidget(m_waterfallCard, 7);
     middle->addWidget(m_helpCard, 4);
     column->addLayout(middle, 4);
@@ -129,7 +79,10 @@ void OverviewView::build()
     }
     arrangeWalls();
     connect(m_waterfall, &WaterfallPlot::barClicked, this, &OverviewView::openPart);
-    connect(m_suggestions, &SuggestionList::chosen, this, &OverviewView::choose);
+    connect(m_helpCard, &HelpCard::chosen, this, &OverviewView::choose);
+    connect(m_helpCard, &HelpCard::commandRequested, this, [this](const QString& command) {
+        if (selection()) emit selection()->commandRequested(command);
+    });
 }
 
 void OverviewView::arrangeWalls()
@@ -195,6 +148,7 @@ void OverviewView::retranslate()
 void OverviewView::traceChanged()
 {
     m_facts.reset();
+    m_offered.reset();
     m_plans.reset();
     m_error.clear();
     m_planError.clear();
@@ -203,6 +157,7 @@ void OverviewView::traceChanged()
     m_content->hide();
     if (!session() || !selection()) return;
     connect(selection(), &Selection::byteUnitChanged, this, &OverviewView::showAll);
+    connect(selection(), &Selection::stepChanged, this, &OverviewView::askFacts);
     if (whatIf()) connect(whatIf(), &WhatIf::recordedChanged, this, &OverviewView::askOutlook, Qt::UniqueConnection);
     if (session()->isOpen())
         askFacts();
@@ -215,7 +170,10 @@ void OverviewView::askFacts()
     if (!session() || !session()->isOpen()) return;
     m_pending = true;
     session()->ask<OverviewFacts>(
-        this, "overview", [](TraceQuery& trace, std::stop_token) { return askOverview(trace, kMemoryColumns); },
+        this, "overview",
+        [step = selection()->step()](TraceQuery& trace, std::stop_token) {
+            return askOverview(trace, kMemoryColumns, step);
+        },
         [this, asked = session()](const Answer<OverviewFacts>& answer) {
             if (session() != asked) return; // of a trace that was replaced meanwhile
             m_pending = false;
@@ -225,7 +183,7 @@ void OverviewView::askFacts()
             if (!m_facts) return;
             if (whatIf() && m_facts->source != TraceSource::Predicted) whatIf()->predictBaseline();
             askStepInsight();
-            askOutlook();
+            if (!m_plans && !m_plansPending) askOutlook(); // of the run, whatever the step
         });
 }
 
@@ -234,7 +192,8 @@ void OverviewView::askStepInsight()
     // Reads the slices of a step: what summaries say is on the screen before.
     m_insightPending = true;
     session()->ask<StepInsight>(
-        this, "insight", [](TraceQuery& trace, std::stop_token stop) { return askInsight(trace, stop); },
+        this, "insight",
+        [step = selection()->step()](TraceQuery& trace, std::stop_token stop) { return askInsight(trace, stop, step); },
         [this, asked = session()](const Answer<StepInsight>& answer) {
             if (session() != asked) return;
             m_insightPending = false;
@@ -295,131 +254,27 @@ void OverviewView::predictionChanged()
     if (m_facts) showAll();
 }
 
+void OverviewView::showPicker()
+{
+    // Texts change with every move of a slider; a list that a person has opened stays as it is.
+    if (m_offered != m_facts->steps) m_picker->setSteps(m_offered = m_facts->steps, m_facts->scope.stepsBy);
+    m_picker->showStep(selection()->step());
+    m_picker->setVisible(m_facts->steps->size() > 1);
+}
+
 void OverviewView::showAll()
 {
     m_content->setVisible(m_facts && emptyReason().isEmpty());
     if (m_facts) {
         m_verdict = compare::judgeWalls(wallFactsOf(*m_facts, m_plans.get()));
-        showFigures();
+        showPicker();
+        m_figures->setFigures(
+            overviewFigures({*m_facts, m_verdict, shownPrediction().get(), whatIf(), selection()->byteUnit()}));
         showWaterfall();
         showWalls();
-        showSuggestions();
+        m_helpCard->present(help());
     }
     update();
-}
-
-void OverviewView::showFigures()
-{
-    const TraceMetrics& metrics = m_facts->metrics;
-    const ByteUnit unit = selection()->byteUnit();
-    const std::shared_ptr<const Prediction> prediction = shownPrediction();
-    const bool whatIfActive = whatIf() && whatIf()->isActive();
-    const QString guessed = guessedNote(whatIf());
-    const auto compared = [&](double own, double predicted, const QString& text) {
-        const QString change = own > 0 ? QStringLiteral(" (%1)").arg(signedPercent(predicted / own - 1, 1)) : QString();
-        // The caveat first: what does not fit is cut at the end.
-        if (!guessed.isEmpty()) return tr("guessed: %1").arg(text + change);
-        return (whatIfActive ? tr("what if: %1") : tr("predicted %1")).arg(text + change);
-    };
-    std::vector<PlotFigure> figures;
-    const bool modelled = m_facts->source == TraceSource::Predicted;
-    QString note = modelled ? words(TraceSource::Predicted) : scopeOfStep(*m_facts);
-    if (prediction && prediction->metrics.stepTime && metrics.stepTime)
-        note = compared(metrics.stepTime->seconds(), prediction->metrics.stepTime->seconds(),
-                        formatDuration(*prediction->metrics.stepTime, 3));
-    figures.push_back({m_facts->scope.wholeTrace ? tr("Time") : titleOf(Figure::StepTime),
-                       metrics.stepTime ? formatDuration(*metrics.stepTime, 3) : QString(kDash), note, false,
-                       meaningOf(Figure::StepTime)});
-
-    const bool tokens = metrics.tokensPerSecond.has_value();
-    const std::optional<double> rate = tokens ? metrics.tokensPerSecond : metrics.samplesPerSecond;
-    const QString rateUnit = tokens ? tr("tok/s") : tr("samples/s");
-    if (rate || m_facts->source != TraceSource::Imported)
-        figures.push_back({tr("Throughput"), rate ? formatRate(*rate, rateUnit) : QString(kDash),
-                           !rate                ? tr("samples per step unknown")
-                           : m_facts->ranks > 0 ? tr("%1 per device").arg(formatRate(*rate / m_facts->ranks, rateUnit))
-                                                : QString(),
-                           false, meaningOf(tokens ? Figure::TokensPerSecond : Figure::SamplesPerSecond)});
-    else
-        figures.push_back(busyFigure());
-    QString mfuNote = whyNoMfu(metrics);
-    if (metrics.mfu && !flopsKnownNote(metrics).isEmpty())
-        mfuNote = flopsKnownNote(metrics); // the caveat is worth more than a second figure
-    else if (metrics.hfu)
-        mfuNote = tr("HFU %1").arg(formatUtilisation(*metrics.hfu));
-    if (metrics.mfu && prediction && prediction->metrics.mfu) {
-        const QString predicted = compared(0, 0, formatUtilisation(*prediction->metrics.mfu));
-        mfuNote = whatIfActive ? predicted : mfuNote + QStringLiteral(" · ") + predicted; // the dock leaves less room
-    }
-    figures.push_back({titleOf(Figure::Mfu), metrics.mfu ? formatUtilisation(*metrics.mfu) : QString(kDash), mfuNote,
-                       false, meaningOf(Figure::Mfu)});
-
-    PlotFigure memory{titleOf(Figure::PeakBytes), QString(kDash), tr("no allocations recorded"), false,
-                      meaningOf(Figure::PeakBytes)};
-    if (!m_facts->fullest && m_facts->allocator) {
-        const AllocatorCurve& curve = *m_facts->allocator;
-        memory.value = curve.relative ? signedBytes(curve.highest, unit) : formatBytes(curve.highest, unit);
-        memory.note = curve.relative ? tr("since the start of the profile") : tr("by the profiler's count");
-        if (m_facts->allocatorRank)
-            memory.note += QStringLiteral(" · ") + tr("rank %1").arg(m_facts->allocatorRank->value);
-    }
-    if (m_facts->fullest) {
-        const auto& fullest = *m_facts->fullest;
-        memory.value = formatBytes(fullest.peakBytes, unit);
-        const QString rank = tr("rank %1").arg(fullest.rank.value);
-        memory.note = fullest.capacityBytes ? tr("%1 of %2")
-                                                      .arg(formatPercent(fullest.peakBytes / *fullest.capacityBytes),
-                                                           formatBytes(*fullest.capacityBytes, unit)) +
-                                                  QStringLiteral(" · ") + rank
-                                            : rank;
-        if (m_facts->memoryRelative) {
-            memory.value = signedBytes(fullest.peakBytes, unit);
-            memory.note = tr("since the start of the profile") + QStringLiteral(" · ") + rank;
-        } else if (prediction)
-            memory.note =
-                compared(fullest.peakBytes, prediction->step.peakBytes, formatBytes(prediction->step.peakBytes, unit));
-        memory.alarm =
-            !m_facts->outOfMemory.empty() || (fullest.capacityBytes && !m_facts->memoryStanding &&
-                                              fullest.peakBytes >= compare::kFullMemory * *fullest.capacityBytes);
-    }
-    figures.push_back(memory);
-    PlotFigure binds{tr("The wall that binds"), QString(kDash), tr("nothing is lost to any wall"), false};
-    if (metrics.hostOnly && !m_facts->memoryOnly)
-        binds.note = tr("no device was recorded");
-    else if (metrics.waterfall.empty())
-        binds.note = m_facts->memoryOnly ? tr("a snapshot tells of memory only") : tr("no measured step");
-    if (m_verdict.binding) {
-        binds.value = words(*m_verdict.binding);
-        binds.note = m_verdict.next ? tr("then %1").arg(words(*m_verdict.next).toLower()) : QString();
-        binds.alarm = true;
-    }
-    figures.push_back(binds);
-    m_figures->setFigures(std::move(figures));
-}
-
-/// How much of the step the devices do anything at all: what is known of every trace with kernels.
-PlotFigure OverviewView::busyFigure() const
-{
-    const TraceMetrics& metrics = m_facts->metrics;
-    PlotFigure busy{tr("Device busy"), QString(kDash), tr("no measured step"), false};
-    if (m_facts->threadsOnly) busy.note = tr("no device was recorded");
-    if (!metrics.idleFraction) return busy;
-    double waiting = *metrics.idleFraction + metrics.waterfall[WaterfallPart::Bubble];
-    if (metrics.hostOnly) // what waits in a collective is in no operator
-        waiting += metrics.waterfall[WaterfallPart::ExposedComm] + metrics.waterfall[WaterfallPart::ExposedCopy];
-    busy.value = formatPercent(1 - waiting);
-    if (metrics.hostOnly) {
-        busy.name = tr("In operators");
-        busy.note = tr("of the processors: no device was recorded");
-        return busy;
-    }
-    busy.note = m_facts->ranks > 1 ? tr("mean of %1 ranks").arg(m_facts->ranks)
-                : m_facts->scope.isPart() && !session()->info().header.ranks.empty()
-                    ? tr("rank %1 of %2, the only one here")
-                          .arg(session()->info().header.ranks.front().rank.value)
-                          .arg(static_cast<qulonglong>(*m_facts->scope.jobRanks))
-                    : tr("computing, communicating or copying");
-    return busy;
 }
 
 void OverviewView::showWaterfall()
@@ -437,7 +292,9 @@ void OverviewView::showWaterfall()
     else if (metrics.stepTime && !m_facts->threadsOnly)
         finding = (m_facts->scope.wholeTrace ? tr("adds up to the %1 of the trace") : tr("adds up to the %1 step"))
                       .arg(formatDuration(*metrics.stepTime, 3)) +
-                  (m_facts->ranks > 1 ? QStringLiteral(" · ") + tr("mean of %1 ranks").arg(m_facts->ranks) : QString());
+                  (m_facts->scope.ranks.present > 1
+                       ? QStringLiteral(" · ") + tr("mean of %1").arg(words(m_facts->scope.ranks))
+                       : QString());
     else if (!m_facts->memoryOnly && !m_facts->threadsOnly)
         finding = tr("this trace has no measured step that all ranks took");
     m_waterfallCard->title().setText(metrics.mfu                 ? tr("Where the peak FLOP/s go")
@@ -449,8 +306,8 @@ void OverviewView::showWaterfall()
         : m_facts->memoryOnly
             ? tr("A memory snapshot has no steps and no kernels.\nOpen the run's profile beside it to see where its "
                  "time goes.")
-            : tr("Without training steps there is no time to take apart.\nTraces recorded by Fourwalls mark "
-                 "them; in PyTorch, call the profiler's step() after every iteration."));
+            : tr("Without training steps there is no time to take apart.") + QLatin1Char('\n') +
+                  howToMarkSteps(m_facts->recorder));
     m_waterfallCard->finding().setText(finding);
 }
 
@@ -461,8 +318,8 @@ void OverviewView::showWalls()
     for (const Wall wall : kWalls) {
         WallCard& card = *m_walls[static_cast<std::size_t>(wall)];
         QString said = verdictOf(wall, *m_facts, m_verdict, m_plans.get(), unit);
-        if (wall == Wall::Tuning && showsFindings() && !m_facts->memoryOnly)
-            if (const QString why = guessSentence(whatIf()); !why.isEmpty()) said = why;
+        if (wall == Wall::Tuning && said.isEmpty() && !m_facts->spec)
+            said = whyNothingIsPredicted(whatIf(), m_facts->inferred);
         card.setVerdict(said);
         const bool binds = m_verdict.binding == wall;
         // The memory wall's reason is its verdict.
@@ -472,47 +329,10 @@ void OverviewView::showWalls()
     }
 }
 
-bool OverviewView::showsFindings() const
+HelpFacts OverviewView::help() const
 {
-    return m_facts && !m_facts->spec && !m_plans && m_facts->source != TraceSource::Predicted;
-}
-
-/// What the trace itself tells, where no model describes it.
-void OverviewView::showFindings()
-{
-    std::vector<SuggestionRow> rows;
-    QStringList notes;
-    QString finding;
-    if (m_facts->memoryOnly) {
-        notes << tr("This is a memory snapshot: the memory view shows every buffer with the code that asked for it.");
-    } else if (!m_facts->insight) {
-        notes << (m_insightError.isEmpty() ? tr("Reading the step…")
-                                           : tr("The step could not be read. %1").arg(m_insightError));
-    } else {
-        const TraceFindings& found = m_facts->insight->findings;
-        for (const TraceFinding& each : found.findings) {
-            if (rows.size() == kSuggestions) break;
-            rows.push_back({findingTitle(each), findingFigures(each), {}});
-        }
-        if (m_facts->threadsOnly)
-            notes << tr("Nothing in this trace tells what would help.");
-        else if (rows.empty() && m_facts->metrics.hostOnly)
-            notes << tr("No work of a device is in this trace: what would help it cannot be told.");
-        else if (rows.empty())
-            notes << nothingFound(found);
-        else
-            notes << findingAdvice(found.findings.front());
-        finding = found.findings.size() > rows.size()
-                      ? tr("%1 of %2 findings").arg(rows.size()).arg(found.findings.size())
-                      : tr("from the trace itself");
-    }
-    if (const QString record = howToRecord(*m_facts); !record.isEmpty()) notes << record;
-    notes.removeAll(QString());
-    m_helpCard->title().setText(tr("What stands out"));
-    m_helpCard->finding().setText(finding);
-    m_suggestions->setRows(rows, notes.join(QLatin1Char('\n')), tr("Show"));
-    for (QPushButton* button : m_suggestions->buttons())
-        button->setToolTip(tr("Opens the view that shows it, at that place"));
+    return {m_facts.get(),  m_plans.get(),          whatIf(), m_plansPending, m_planError,
+            m_insightError, selection()->byteUnit()};
 }
 
 void OverviewView::showFinding(int index)
@@ -524,60 +344,9 @@ void OverviewView::showFinding(int index)
     emit selection()->viewRequested(findingView(finding));
 }
 
-void OverviewView::showSuggestions()
-{
-    if (showsFindings()) return showFindings();
-    m_helpCard->title().setText(tr("What would help most"));
-    std::vector<SuggestionRow> rows;
-    QString note, finding;
-    const ByteUnit unit = selection()->byteUnit();
-    if (m_plans) {
-        const compare::PlanSuggestions& found = m_plans->suggestions;
-        for (const compare::PlanSuggestion& each : found.best) {
-            const auto ns = std::llround(each.seconds * 1e9);
-            rows.push_back({changeOf(each, m_plans->spec.plan),
-                            tr("%1 (%2)").arg(formatDuration(Duration{ns}, 3), signedPercent(each.timeChange)),
-                            tr("memory %1").arg(signedBytes(each.memoryChange, unit))});
-        }
-        const auto ns = std::llround(found.seconds * 1e9);
-        finding = tr("predicted against %1").arg(formatDuration(Duration{ns}, 3)) + guessedNote(whatIf());
-        QStringList notes;
-        if (rows.empty())
-            notes << (found.evaluated == 0
-                          ? tr("Nothing about this plan can be changed on its number of devices.")
-                          : tr("%1 changes were predicted: none that fits would make the step shorter by 1 % or more.")
-                                .arg(found.evaluated));
-        else if (rows.size() < kSuggestions)
-            notes << tr("%1 changes of one decision were predicted: no other makes the step shorter by 1 % or more.")
-                         .arg(found.evaluated);
-        else
-            notes << tr("%1 changes of one decision were predicted: these help most.").arg(found.evaluated);
-        if (found.tooLarge > 0)
-            notes << tr("%1 quicker changes were left out: they do not fit into memory.").arg(found.tooLarge);
-        if (m_plans->best && m_plans->gain() >= compare::kLeastGain)
-            notes << tr("Several decisions together: the tuning wall's search has %1 plans.")
-                         .arg(formatCount(static_cast<qint64>(m_plans->searched)));
-        note = notes.join(QLatin1Char('\n'));
-    } else if (m_plansPending) {
-        note = tr("Predicting other plans…");
-    } else if (!m_planError.isEmpty()) {
-        note = tr("Other plans could not be predicted. %1").arg(m_planError);
-    } else {
-        note = missingForModel(*m_facts);
-        if (!note.isEmpty()) note[0] = note[0].toUpper();
-        note += QLatin1Char('\n') + tr("Fill in what is missing among the sliders.");
-    }
-    m_helpCard->finding().setText(finding);
-    m_suggestions->setRows(rows, note, tr("Try it"));
-    for (QPushButton* button : m_suggestions->buttons()) {
-        button->setEnabled(whatIf() != nullptr);
-        button->setToolTip(tr("Loads this plan into the sliders and shows its prediction over the trace"));
-    }
-}
-
 void OverviewView::choose(int suggestion)
 {
-    if (showsFindings()) return showFinding(suggestion);
+    if (help().showsFindings()) return showFinding(suggestion);
     if (!m_plans || !whatIf() || suggestion < 0 || suggestion >= static_cast<int>(m_plans->suggestions.best.size()))
         return;
     const compare::PlanSuggestion& chosen = m_plans->suggestions.best[static_cast<std::size_t>(suggestion)];

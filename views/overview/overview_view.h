@@ -4,6 +4,7 @@
 
 #include "views/base/view.h" // first: the moc of Qt 6.4 cannot read <compare> as the first header
 
+#include "views/overview/help_card.h"
 #include "views/overview/overview_facts.h"
 #include "views/plot/plot_card.h"
 
@@ -11,38 +12,17 @@
 #include <memory>
 
 class QGridLayout;
-class QHBoxLayout;
-class QLabel;
 
 namespace fourwalls::views {
 
 class MiniPlot;
+class StepPicker;
 class SuggestionList;
+class WallCard;
 class WaterfallPlot;
 struct WaterfallBar;
 struct MiniPicture;
 struct Prediction;
-
-/// The card of one wall: title, verdict, plot; marked where it is the wall that binds.
-class WallCard : public PlotCard {
-    Q_OBJECT
-public:
-    explicit WallCard(QWidget* parent = nullptr);
-    void setVerdict(const QString& text);
-    QString verdict() const;
-    /// reason: why it is the wall that binds; empty where the verdict says it. isWide: there is room beside the title.
-    void setBinding(bool binding, const QString& reason, bool isWide);
-    bool isBinding() const { return m_binding; }
-    MiniPlot& plot() { return *m_plot; }
-
-protected:
-    void paintEvent(QPaintEvent* event) override;
-
-private:
-    QLabel *m_reason, *m_verdict;
-    MiniPlot* m_plot;
-    bool m_binding = false;
-};
 
 class OverviewView : public View {
     Q_OBJECT
@@ -61,7 +41,9 @@ public:
     const compare::WallVerdict& verdict() const { return m_verdict; }
     WaterfallPlot& waterfall() { return *m_waterfall; }
     WallCard& wall(compare::Wall wall) { return *m_walls[static_cast<std::size_t>(wall)]; }
-    SuggestionList& suggestions() { return *m_suggestions; }
+    StepPicker& stepPicker() { return *m_picker; }
+    SuggestionList& suggestions() { return m_helpCard->suggestions(); }
+    HelpCard& helpCard() { return *m_helpCard; }
 
 protected:
     void traceChanged() override;
@@ -80,13 +62,10 @@ private:
     void askOutlook();
     void askStepInsight();
     void showAll();
-    void showFigures();
-    PlotFigure busyFigure() const;
+    void showPicker();
     void showWaterfall();
     void showWalls();
-    void showSuggestions();
-    bool showsFindings() const;
-    void showFindings();
+    HelpFacts help() const;
     void showFinding(int index);
     void choose(int suggestion);
     void openWall(compare::Wall wall);
@@ -103,9 +82,11 @@ private:
 
     QWidget* m_content = nullptr;
     FigureStrip* m_figures = nullptr;
-    PlotCard *m_waterfallCard = nullptr, *m_helpCard = nullptr;
+    PlotCard* m_waterfallCard = nullptr;
+    HelpCard* m_helpCard = nullptr;
     WaterfallPlot* m_waterfall = nullptr;
-    SuggestionList* m_suggestions = nullptr;
+    StepPicker* m_picker = nullptr;             ///< rules the page
+    std::shared_ptr<const StepSpans> m_offered; ///< what it lists
     std::array<WallCard*, compare::kWallCount> m_walls{};
     QGridLayout* m_wallGrid = nullptr;
     int m_columns = 0;

@@ -4,6 +4,7 @@
 
 #include "views/words/plan_words.h"
 #include "views/words/utilisation.h"
+#include "views/words/words.h"
 
 #include <QCoreApplication>
 #include <QStringList>
@@ -98,16 +99,14 @@ QString memoryVerdict(const OverviewFacts& facts, ByteUnit unit)
 
 QString communicationVerdict(const OverviewFacts& facts)
 {
-    const QString part = facts.scope.isPart() ? Overview::tr("the trace has %1 of %2 ranks")
-                                                    .arg(facts.scope.ranks)
-                                                    .arg(static_cast<qulonglong>(*facts.scope.jobRanks))
-                                              : QString();
+    const RankScope& ranks = facts.scope.ranks;
+    const QString part = ranks.isPart() ? Overview::tr("the trace has %1").arg(words(ranks)) : QString();
     const auto with = [&part](const QString& text) { return part.isEmpty() ? text : text + dot() + part; };
     if (facts.memoryOnly) return Overview::tr("a memory snapshot records no communication");
     const NoRates why = facts.insight ? facts.insight->rates.why : NoRates::None;
     const bool none = facts.insight ? why == NoRates::NoCollectives : !facts.communicates;
     if (none) {
-        if (facts.ranks < 2 && !facts.scope.isPart() && facts.source != TraceSource::Imported)
+        if (ranks.present < 2 && !ranks.isPart() && facts.source != TraceSource::Imported)
             return Overview::tr("one rank: there is nobody to talk to");
         return with(Overview::tr("no collectives in this trace"));
     }
@@ -171,27 +170,31 @@ QString performanceVerdict(const OverviewFacts& facts, const compare::WallVerdic
     if (facts.memoryOnly) return Overview::tr("a memory snapshot records no kernels");
     if (facts.threadsOnly) return Overview::tr("no operator and no device's work is in this trace");
     if (facts.metrics.waterfall.empty()) return Overview::tr("no measured step: where its time goes is unknown");
+    if (facts.roofDisproved) text += dot() + Overview::tr("kernels run above the peak: no roof is drawn");
     if (!facts.metrics.mfu) return text + dot() + whyNoMfu(facts.metrics);
     text += dot() + Overview::tr("MFU %1").arg(formatUtilisation(*facts.metrics.mfu));
     const QString known = flopsKnownNote(facts.metrics);
     return known.isEmpty() ? text : text + dot() + known;
 }
 
-QString tuningVerdict(const OverviewFacts& facts, const compare::WallVerdict& verdict, const PlanOutlook* plans)
+QString tuningVerdict(const compare::WallVerdict& verdict, const PlanOutlook* plans)
 {
     const auto tuning = static_cast<std::size_t>(Wall::Tuning);
     if (!plans) {
         if (verdict.reason[tuning] == WallReason::Bubble)
             return Overview::tr("%1 lost to the pipeline bubble").arg(formatPercent(verdict.loss[tuning]));
-        return facts.spec ? QString() : missingForModel(facts);
+        return {};
     }
     if (plans->best && plans->gain() >= compare::kLeastGain) {
         const auto ns = std::llround(plans->best->seconds * 1e9);
-        return Overview::tr("best plan that fits: %1 predicted (%2): %3")
+        return (plans->stopped ? Overview::tr("best plan so far that fits: %1 predicted (%2): %3")
+                               : Overview::tr("best plan that fits: %1 predicted (%2): %3"))
             .arg(formatDuration(Duration{ns}, 3), signedPercent(-plans->gain()), planSummary(plans->best->plan));
     }
     if (!plans->best) return Overview::tr("no plan on this number of devices fits into memory");
-    return Overview::tr("no plan that fits is predicted to be quicker");
+    return plans->stopped ? Overview::tr("no plan that fits is predicted to be quicker, among %1")
+                                .arg(formatCount(static_cast<qint64>(plans->searched)))
+                          : Overview::tr("no plan that fits is predicted to be quicker");
 }
 
 } // namespace
@@ -234,7 +237,7 @@ QString verdictOf(Wall wall, const OverviewFacts& facts, const compare::WallVerd
     case Wall::Memory: return memoryVerdict(facts, unit);
     case Wall::Communication: return communicationVerdict(facts);
     case Wall::Performance: return performanceVerdict(facts, verdict);
-    case Wall::Tuning: return tuningVerdict(facts, verdict, plans);
+    case Wall::Tuning: return tuningVerdict(verdict, plans);
     }
     return {};
 }
@@ -291,7 +294,9 @@ QString scopeOfStep(const OverviewFacts& facts)
     QStringList parts;
     const int all = scope.measured + scope.warmup + scope.cut + scope.odd;
     const bool apart = scope.ownLengths && scope.ownLengths->first != scope.ownLengths->second;
-    if (scope.measured == 1 && all == 1) {
+    if (facts.isChosen) {
+        parts << Overview::tr("step %1").arg(facts.step->step.value) + stepStateNote(facts.step->state);
+    } else if (scope.measured == 1 && all == 1) {
         if (!apart) parts << Overview::tr("the only step"); // the ranks' lengths need the room
     } else if (scope.measured == 1) {
         parts << Overview::tr("the only measured step of %1").arg(all);
@@ -301,7 +306,7 @@ QString scopeOfStep(const OverviewFacts& facts)
     if (apart)
         parts << Overview::tr("ranks %1 to %2")
                      .arg(formatDuration(scope.ownLengths->first, 3), formatDuration(scope.ownLengths->second, 3));
-    else if (const QString left = stepsLeftOut(scope); !left.isEmpty())
+    else if (const QString left = stepsLeftOut(scope); !left.isEmpty() && !facts.isChosen)
         parts << left;
     return parts.join(dot());
 }
@@ -324,7 +329,7 @@ QString whyNoRates(const OverviewFacts& facts)
     const QString count = formatCount(static_cast<qint64>(rates.inStep));
     switch (rates.why) {
     case NoRates::NoCollectives:
-        if (facts.ranks > 1 || facts.scope.isPart() || facts.source == TraceSource::Imported)
+        if (facts.scope.ranks.present > 1 || facts.scope.ranks.isPart() || facts.source == TraceSource::Imported)
             return Overview::tr("No collectives are in this trace.");
         return Overview::tr("One rank: nothing is sent.");
     case NoRates::NotInStep: return Overview::tr("This step has no collectives; others of the trace have.");
@@ -348,51 +353,14 @@ QString whyNoRates(const OverviewFacts& facts)
     return Overview::tr("The rates of %1 collectives cannot be drawn.").arg(count);
 }
 
-QString howToRecord(const OverviewFacts& facts)
+QList<Lack> lacksOf(const OverviewFacts& facts)
 {
     if (facts.source != TraceSource::Imported) return {};
-    const QString producer = QString::fromStdString(facts.producer);
-    const bool nsight = producer.contains(QLatin1String("Nsight"), Qt::CaseInsensitive);
-    const bool torch = producer.contains(QLatin1String("PyTorch"), Qt::CaseInsensitive) ||
-                       producer.contains(QLatin1String("Kineto"), Qt::CaseInsensitive);
-    QStringList lines;
-    if (facts.memoryOnly)
-        return Overview::tr("For steps and kernels, profile the same run: %1")
-            .arg(QStringLiteral(
-                "with torch.profiler.profile() as prof: train(); prof.export_chrome_trace(\"trace.json\")"));
-    const bool noSteps = facts.scope.wholeTrace || !facts.metrics.stepTime;
-    if (nsight) {
-        if (noSteps) lines << Overview::tr("steps: %1").arg(QStringLiteral("with torch.cuda.nvtx.range(\"step\"): …"));
-        if (!facts.fullest)
-            lines << Overview::tr("memory: %1").arg(QStringLiteral("nsys profile --cuda-memory-usage=true"));
-    } else if (torch) {
-        if (noSteps) lines << Overview::tr("steps: %1").arg(QStringLiteral("prof.step()"));
-        if (facts.roofline.empty())
-            lines << Overview::tr("FLOPs: %1").arg(QStringLiteral("record_shapes=True, with_flops=True"));
-        if (!facts.fullest && !facts.allocator)
-            lines << Overview::tr("memory: %1").arg(QStringLiteral("profile_memory=True"));
-    }
-    return lines.isEmpty() ? QString()
-                           : Overview::tr("To record what is missing: %1").arg(lines.join(QStringLiteral(" · ")));
-}
-
-QString missingForModel(const OverviewFacts& facts)
-{
-    // What the importer could tell is said too: it is what a person would otherwise have to look up.
-    QStringList known;
-    for (const InferredField& field : facts.inferred) {
-        if (known.size() == 4) break;
-        known << QString::fromStdString(field.field) + QStringLiteral(" = ") + QString::fromStdString(field.value);
-    }
-    if (facts.memoryOnly) return Overview::tr("a memory snapshot does not say what ran");
-    const bool device = std::any_of(facts.inferred.begin(), facts.inferred.end(),
-                                    [](const InferredField& field) { return field.field == "device"; });
-    const QString missing =
-        device
-            ? Overview::tr("this trace does not say which network and plan it ran: nothing can be predicted")
-            : Overview::tr("this trace does not say which network, plan and devices it ran: nothing can be predicted");
-    return known.isEmpty() ? missing
-                           : missing + dot() + Overview::tr("inferred: %1").arg(known.join(QStringLiteral(", ")));
+    QList<Lack> lacks;
+    if (facts.scope.wholeTrace || !facts.metrics.stepTime) lacks << Lack::Steps;
+    if (facts.roofline.empty() && !facts.memoryOnly) lacks << Lack::Flops;
+    if (!facts.fullest && !facts.allocator) lacks << Lack::Memory;
+    return lacks;
 }
 
 } // namespace fourwalls::views

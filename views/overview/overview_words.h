@@ -4,6 +4,7 @@
 
 #include "views/overview/overview_facts.h"
 #include "views/words/format.h"
+#include "views/words/recording_advice.h"
 
 #include <QString>
 
@@ -27,9 +28,7 @@ QString scopeOfStep(const OverviewFacts& facts);
 QString stepsLeftOut(const OverviewScope& scope);
 /// Why the communication wall has no rates to draw, in a sentence.
 QString whyNoRates(const OverviewFacts& facts);
-/// The lines to write so that the next recording has what this one lacks; empty where nothing is, or for own recordings.
-QString howToRecord(const OverviewFacts& facts);
-/// What is missing for the cost model to have a say, for a trace without a specification.
-QString missingForModel(const OverviewFacts& facts);
+/// What an import does not have and a recording could; none for other traces.
+QList<Lack> lacksOf(const OverviewFacts& facts);
 
 } // namespace fourwalls::views

@@ -22,6 +22,8 @@ SuggestionList::SuggestionList(QWidget* parent)
     m_note->setWordWrap(true);
     m_note->setFont(fontOf(TextRole::Small));
     m_note->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    // Where there is no room, the note gives way to the rows; its tool tip has all of it.
+    m_note->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Ignored);
     m_layout->addWidget(m_note, 1);
 }
 
@@ -41,6 +43,7 @@ void SuggestionList::setRows(const std::vector<SuggestionRow>& rows, const QStri
     }
     m_buttons.clear();
     m_note->setText(note);
+    m_note->setToolTip(note);
     if (rows.empty()) return;
     m_rows = new QWidget(this);
     auto* grid = new QGridLayout(m_rows);
@@ -50,6 +53,7 @@ void SuggestionList::setRows(const std::vector<SuggestionRow>& rows, const QStri
     int line = 0;
     for (const SuggestionRow& row : rows) {
         auto* change = new ElidedText(ElidedText::Tone::Plain, Qt::AlignLeft, m_rows);
+        change->setMostLines(2);
         change->setText(row.change);
         auto* figures =
             new QLabel(row.memory.isEmpty() ? row.time : row.time + QStringLiteral(" · ") + row.memory, m_rows);

@@ -14,7 +14,7 @@ namespace fourwalls::views {
 
 class CellTable;
 class PlotCard;
-class PlotLegend;
+class RooflineCard;
 class XyPlot;
 
 /// Figures of a prediction beside the recorded ones; absent: none.
@@ -30,26 +30,23 @@ public:
     /// Another prediction over the same facts.
     void showPredicted(const PredictedUtilisation& predicted) { fillUtilisation(predicted); }
     void retranslate();
-    XyPlot& roofline() { return *m_roofline; }
+    RooflineCard& roofline() { return *m_roofline; }
     XyPlot& utilisation() { return *m_utilisation; }
     CellTable& table() { return *m_table; }
-    QString finding() const { return m_finding; }
 
 signals:
     void stepChosen(fourwalls::StepIndex step);
     void stepActivated(fourwalls::StepIndex step);
 
 private:
-    void fillRoofline();
     void fillUtilisation(const PredictedUtilisation& predicted);
     void fillTable();
 
-    PlotCard *m_rooflineCard, *m_utilisationCard, *m_tableCard;
-    PlotLegend* m_legend;
-    XyPlot *m_roofline, *m_utilisation;
+    RooflineCard* m_roofline;
+    PlotCard *m_utilisationCard, *m_tableCard;
+    XyPlot* m_utilisation;
     CellTable* m_table;
     std::shared_ptr<const PerformanceData> m_facts;
-    QString m_finding;
 };
 
 } // namespace fourwalls::views

@@ -9,14 +9,16 @@
 
 namespace fourwalls::views {
 
-Result<PerformanceData> askPerformance(TraceQuery& trace)
+Result<PerformanceData> askPerformance(TraceQuery& trace, std::optional<StepIndex> step)
 {
     PerformanceData result;
-    FOURWALLS_TRY_ASSIGN(result.metrics, computeMetrics(trace));
+    FOURWALLS_TRY_ASSIGN(result.metrics, computeMetrics(trace, step));
+    result.step = step;
     FOURWALLS_TRY_ASSIGN(result.roofline, operatorRoofline(trace));
     FOURWALLS_TRY_ASSIGN(result.steps, stepUtilisation(trace));
+    result.recorder = recorderOf(trace.info().header);
     result.ranks = trace.info().header.ranks.size();
-    for (const StepUtilisation& step : result.steps) result.measuredSteps += step.state == StepState::Measured ? 1 : 0;
+    for (const StepUtilisation& each : result.steps) result.measuredSteps += each.state == StepState::Measured ? 1 : 0;
     std::vector<std::string> names;
     for (const RooflinePoint& each : result.roofline.operators) names.push_back(each.name);
     const std::vector<std::string> shown = fourwalls::shortNames(names);
@@ -30,11 +32,11 @@ QString PerformanceData::nameOf(const std::string& name) const
     return found == names.end() ? QString::fromStdString(shortName(name)) : found->second;
 }
 
-QString howToGetMfu(const TraceMetrics& metrics)
+QString howToGetMfu(const PerformanceData& facts)
 {
-    if (metrics.mfuAbsent != NoMfu::NoFlops && metrics.mfuAbsent != NoMfu::FewFlops) return {};
-    return QCoreApplication::translate("HowToGetMfu",
-                                       "Record with torch.profiler.profile(…, with_flops=True, record_shapes=True).");
+    const NoMfu why = facts.metrics.mfuAbsent;
+    if (why == NoMfu::NoStep) return howToMarkSteps(facts.recorder);
+    return why == NoMfu::NoFlops || why == NoMfu::FewFlops ? howToRecord({Lack::Flops}, facts.recorder) : QString();
 }
 
 QString words(BoundBy bound)

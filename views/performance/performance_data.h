@@ -6,6 +6,7 @@
 #include "model/trace/launch_gaps.h"
 #include "model/trace/metrics.h"
 #include "model/trace/operator_roofline.h"
+#include "views/words/recording_advice.h"
 
 #include <QString>
 
@@ -17,6 +18,8 @@ namespace fourwalls::views {
 
 struct PerformanceData {
     TraceMetrics metrics;
+    std::optional<StepIndex> step; ///< that `metrics` are of; absent: the median one
+    Recorder recorder = Recorder::Own;
     OperatorRoofline roofline;
     std::vector<StepUtilisation> steps;
     std::map<std::string, QString> names; ///< of the operators, short; different ones never read the same
@@ -25,10 +28,11 @@ struct PerformanceData {
 
     QString nameOf(const std::string& name) const;
 };
-Result<PerformanceData> askPerformance(TraceQuery& trace);
+/// step: what MFU and HFU are of; absent: the median one. The operators are of all measured steps.
+Result<PerformanceData> askPerformance(TraceQuery& trace, std::optional<StepIndex> step);
 
 /// What to record so that there is one; empty: nothing would help.
-QString howToGetMfu(const TraceMetrics& metrics);
+QString howToGetMfu(const PerformanceData& facts);
 
 /// "compute", "memory", "launch", or a dash.
 QString words(BoundBy bound);

@@ -55,19 +55,23 @@ void PerformanceView::retranslate()
 void PerformanceView::forget()
 {
     m_facts.reset();
+    m_step.reset();
     m_launchFacts.reset();
     m_pathFacts.reset();
 }
 
 void PerformanceView::askAll()
 {
-    if (!m_facts && !isPending("performance"))
+    const bool isAsked = m_facts || isPending("performance");
+    if (!isAsked || m_step != selection()->step()) {
+        m_step = selection()->step();
         ask<PerformanceData>(
-            "performance", [](TraceQuery& trace, std::stop_token) { return askPerformance(trace); },
+            "performance", [step = m_step](TraceQuery& trace, std::stop_token) { return askPerformance(trace, step); },
             [this](std::shared_ptr<const PerformanceData> answer) {
                 m_facts = std::move(answer);
                 showAll();
             });
+    }
     ask<LaunchAnalysis>(
         "launches",
         [step = selection()->step(), rank = selection()->rank()](TraceQuery& trace, std::stop_token stop) {

@@ -48,6 +48,7 @@ private:
     LaunchesPage* m_launches;
     PathPage* m_path;
     std::shared_ptr<const PerformanceData> m_facts;
+    std::optional<StepIndex> m_step; ///< what m_facts was asked for
     std::shared_ptr<const LaunchAnalysis> m_launchFacts;
     std::shared_ptr<const CriticalPath> m_pathFacts;
 };

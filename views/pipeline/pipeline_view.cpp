@@ -2,6 +2,7 @@
 // The pipeline view's questions and answers; pipeline_view_build.cpp has its widgets and texts.
 #include "views/pipeline/pipeline_view.h"
 
+#include "views/base/page_actions.h"
 #include "views/base/step_picker.h"
 #include "views/pipeline/ideal_bars.h"
 #include "views/pipeline/predicted_lanes.h"
@@ -260,14 +261,21 @@ QString PipelineView::emptyReason() const
     if (!m_error.isEmpty()) return tr("The pipeline of this trace could not be read. %1").arg(m_error);
     if (!m_facts) return {};
     if (m_facts->job.steps.empty())
-        return tr(
-            "This trace marks no training steps that all of its ranks took: there is no step to take apart.\n"
-            "Traces recorded by Fourwalls have them; in PyTorch, call the profiler's step() after every iteration.");
+        return tr("This trace marks no training steps that all of its ranks took: there is no step to take apart.") +
+               QLatin1Char('\n') + howToMarkSteps(recorderOf(session()->info().header));
     if (m_picture && !m_picture->window)
         return tr(
             "Nothing in this step says what is forward and what is backward: no phases were recorded, and the "
             "names of the operators do not tell.\nIn PyTorch, record with the autograd operators (CPU activities).");
     return {};
+}
+
+std::vector<PageAction> PipelineView::emptyActions() const
+{
+    if (!session()) return {};
+    const bool hasNone = m_facts && m_facts->job.steps.empty();
+    return hasNone && session()->info().header.source == TraceSource::Imported ? std::vector<PageAction>{chooseSteps()}
+                                                                               : std::vector<PageAction>();
 }
 
 QString PipelineView::tableAsCsv() const

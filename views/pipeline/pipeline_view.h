@@ -38,6 +38,7 @@ public:
     QString title() const override { return tr("Pipeline"); }
     bool showsFinalData() const override;
     QString emptyReason() const override;
+    std::vector<PageAction> emptyActions() const override;
     QString tableAsCsv() const override;
     void fitAll() override;
 

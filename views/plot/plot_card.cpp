@@ -37,8 +37,20 @@ QToolButton* choiceButton(QWidget* parent)
 }
 
 namespace {
-constexpr int kLeastForTwoRows = 150; ///< height of a card
+constexpr int kLeastForTwoRows = 150;   ///< height of a card
+constexpr int kLeastForThreeRows = 220; ///< where the finding may take two lines
+
+/// A text that is longer than `width`, broken at the last space that fits, or anywhere without one.
+std::pair<QString, QString> inTwoLines(const QString& text, const QFontMetrics& metrics, double width)
+{
+    qsizetype fits = 0;
+    while (fits < text.size() && metrics.horizontalAdvance(text.left(fits + 1)) <= width) ++fits;
+    const qsizetype space = text.lastIndexOf(u' ', fits);
+    const qsizetype at = space > 0 ? space : fits;
+    return {text.left(at), text.mid(at).trimmed()};
 }
+
+} // namespace
 
 ElidedText::ElidedText(Tone tone, Qt::Alignment alignment, QWidget* parent)
     : QWidget(parent)
@@ -63,9 +75,22 @@ void ElidedText::setText(const QString& text)
     update();
 }
 
+void ElidedText::setMostLines(int lines)
+{
+    if (lines == m_mostLines) return;
+    m_mostLines = lines;
+    tellWhatIsCut();
+    updateGeometry();
+    update();
+}
+
 void ElidedText::tellWhatIsCut()
 {
-    setToolTip(shownText() == m_text ? QString() : m_text);
+    const QStringList shown = shownLines();
+    setToolTip(shown.join(u' ') == m_text ? QString() : m_text);
+    if (shown.size() == m_lines) return;
+    m_lines = static_cast<int>(shown.size());
+    updateGeometry();
 }
 
 void ElidedText::resizeEvent(QResizeEvent* event)
@@ -89,20 +114,29 @@ void ElidedText::setTone(Tone tone)
 QSize ElidedText::sizeHint() const
 {
     const QFontMetrics metrics(textFont());
-    return {metrics.horizontalAdvance(m_text) + 2, metrics.height() + 4};
+    return {metrics.horizontalAdvance(m_text) + 2, m_lines * metrics.height() + 4};
 }
 
 QSize ElidedText::minimumSizeHint() const
 {
     const QFontMetrics metrics(textFont());
-    return {std::min(m_tone == Tone::Title ? 1000 : 40, metrics.horizontalAdvance(m_text) + 2), metrics.height() + 4};
+    return {std::min(m_tone == Tone::Title ? 1000 : 40, metrics.horizontalAdvance(m_text) + 2),
+            m_lines * metrics.height() + 4};
 }
 
-QString ElidedText::shownText() const
+QStringList ElidedText::shownLines() const
+{
+    const QFontMetrics metrics(textFont());
+    if (m_mostLines < 2 || metrics.horizontalAdvance(m_text) <= width()) return {cut(m_text)};
+    const auto [first, rest] = inTwoLines(m_text, metrics, width());
+    return {first, cut(rest)};
+}
+
+QString ElidedText::cut(const QString& text) const
 {
     const QFontMetrics metrics(textFont());
     // What comes last says least: whole parts go before letters do. The tool tip has all of it.
-    QString parts = m_text;
+    QString parts = text;
     while (metrics.horizontalAdvance(parts) > width()) {
         const auto last = parts.lastIndexOf(QStringLiteral(" \u00b7 "));
         if (last < 0) break;
@@ -118,7 +152,7 @@ void ElidedText::paintEvent(QPaintEvent*)
     QPainter painter(this);
     painter.setFont(textFont());
     painter.setPen(m_tone == Tone::Alarm ? t.wallEdge : m_tone == Tone::Quiet ? t.secondaryText : t.text);
-    painter.drawText(rect(), static_cast<int>(m_alignment) | Qt::AlignVCenter, shownText());
+    painter.drawText(rect(), static_cast<int>(m_alignment) | Qt::AlignVCenter, shownLines().join(u'\n'));
 }
 
 PlotCard::PlotCard(QWidget* parent)
@@ -151,6 +185,7 @@ void PlotCard::placeFinding(bool mayRise)
     const bool fits = taken + m_finding->sizeHint().width() <= width();
     // A card that is not high has no row to give away.
     const bool below = !fits && height() >= kLeastForTwoRows && !m_finding->text().isEmpty();
+    m_finding->setMostLines((below || (m_below && !mayRise)) && height() >= kLeastForThreeRows ? 2 : 1);
     if (below == m_below || (!below && !mayRise)) return;
     m_below = below;
     if (below) {
@@ -201,6 +236,12 @@ QSplitter* cardSplitter(Qt::Orientation orientation, QWidget* parent)
     return splitter;
 }
 
+namespace {
+
+constexpr int kStripHeight = 74, kNoteLine = 14;
+
+} // namespace
+
 FigureStrip::FigureStrip(QWidget* parent) : QWidget(parent)
 {
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
@@ -212,21 +253,52 @@ void FigureStrip::setFigures(std::vector<PlotFigure> figures)
     QStringList spoken;
     for (const PlotFigure& figure : m_figures) spoken << figure.name + QStringLiteral(": ") + figure.value;
     setAccessibleName(spoken.join(QStringLiteral("; ")));
+    placeNotes();
     update();
 }
 
 double FigureStrip::cardWidth() const
 {
-    const double n = static_cast<double>(m_figures.size());
+    const double n = static_cast<double>(std::max<std::size_t>(1, m_figures.size()));
     return (width() - kGap * (n - 1)) / n;
+}
+
+int FigureStrip::wantedHeight() const
+{
+    return kStripHeight + (m_noteLines - 1) * kNoteLine;
+}
+
+void FigureStrip::placeNotes()
+{
+    const QFontMetricsF metrics(fontOf(TextRole::Small));
+    const double room = cardWidth() - 2 * kCardPadding + 4;
+    const int lines =
+        std::ranges::any_of(m_figures,
+                            [&](const PlotFigure& figure) { return metrics.horizontalAdvance(figure.note) > room; })
+            ? 2
+            : 1;
+    if (lines == m_noteLines) return;
+    m_noteLines = lines;
+    updateGeometry();
+}
+
+void FigureStrip::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    placeNotes();
 }
 
 bool FigureStrip::event(QEvent* event)
 {
-    if (event->type() != QEvent::ToolTip || m_figures.empty()) return QWidget::event(event);
+    if (event->type() != QEvent::ToolTip) return QWidget::event(event);
     const auto* help = static_cast<QHelpEvent*>(event);
-    const auto at = static_cast<std::size_t>(std::max(0.0, help->pos().x() / (cardWidth() + kGap)));
-    QToolTip::showText(help->globalPos(), m_figures[std::min(at, m_figures.size() - 1)].tip, this);
+    const auto index = static_cast<std::size_t>(std::max(0.0, help->pos().x() / (cardWidth() + kGap)));
+    if (index < m_figures.size()) {
+        const PlotFigure& figure = m_figures[index];
+        QStringList lines{figure.note, figure.tip};
+        lines.removeAll(QString());
+        QToolTip::showText(help->globalPos(), lines.join(u'\n'), this);
+    }
     return true;
 }
 
@@ -258,7 +330,14 @@ void FigureStrip::paintEvent(QPaintEvent*)
         }
         line(fontOf(TextRole::Small), inside.top(), 14, t.secondaryText, figure.name);
         line(large, inside.top() + 14, 29, figure.alarm ? t.wallEdge : t.text, figure.value);
-        line(fontOf(TextRole::Small), inside.top() + 44, 14, t.secondaryText, figure.note);
+        const QFont small = fontOf(TextRole::Small);
+        if (m_noteLines == 1 || QFontMetricsF(small).horizontalAdvance(figure.note) <= inside.width()) {
+            line(small, inside.top() + 44, kNoteLine, t.secondaryText, figure.note);
+        } else {
+            const auto [first, rest] = inTwoLines(figure.note, QFontMetrics(small), inside.width());
+            line(small, inside.top() + 44, kNoteLine, t.secondaryText, first);
+            line(small, inside.top() + 44 + kNoteLine, kNoteLine, t.secondaryText, rest);
+        }
         left += width + kGap;
     }
 }

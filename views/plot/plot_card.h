@@ -27,6 +27,8 @@ public:
     void setText(const QString& text);
     void setTone(Tone tone);
     void setAlignment(Qt::Alignment alignment);
+    /// 1, or 2: a text that is too long takes a second line before it is cut.
+    void setMostLines(int lines);
     const QString& text() const { return m_text; }
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
@@ -37,12 +39,14 @@ protected:
 
 private:
     QFont textFont() const;
-    QString shownText() const;
+    QString cut(const QString& text) const;
+    QStringList shownLines() const;
     void tellWhatIsCut();
 
     QString m_text;
     Tone m_tone;
     Qt::Alignment m_alignment;
+    int m_mostLines = 1, m_lines = 1;
 };
 
 /// A card: title and controls on the left of its first row, the finding on the right, or below them where there is no
@@ -83,23 +87,31 @@ struct PlotFigure {
     QString tip = {};   ///< what the figure means
 };
 
-/// A row of figures, each on its own card, all of one width.
+/// A row of figures, each on its own card, all of one width. A note that is too long for one line takes two; what is cut
+/// even there is the tool tip.
 class FigureStrip : public QWidget {
     Q_OBJECT
 public:
     explicit FigureStrip(QWidget* parent = nullptr);
     void setFigures(std::vector<PlotFigure> figures);
     const std::vector<PlotFigure>& figures() const { return m_figures; }
-    QSize sizeHint() const override { return {600, 74}; }
-    QSize minimumSizeHint() const override { return {300, 74}; }
+    QSize sizeHint() const override { return {600, wantedHeight()}; }
+    QSize minimumSizeHint() const override { return {300, wantedHeight()}; }
+    /// How many lines the notes take at this width: 1 or 2; for tests.
+    int noteLines() const { return m_noteLines; }
 
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
     bool event(QEvent* event) override;
 
 private:
+    int wantedHeight() const;
     double cardWidth() const;
+    void placeNotes();
+
     std::vector<PlotFigure> m_figures;
+    int m_noteLines = 1;
 };
 
 /// What the colours and lines of a plot mean.

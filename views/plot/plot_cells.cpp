@@ -131,18 +131,19 @@ void CellTable::resizeEvent(QResizeEvent* event)
 
 void CellTable::makeRoom()
 {
-    constexpr int kLeast = 170; // a name of about twenty letters
+    int least = 170; // a name of about twenty letters
     const auto& all = m_model->columns();
     int fixed = 0;
     bool stretches = false;
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (all[i].width == 0) {
             stretches = true;
+            least = std::max(least, headingWidth(*this, static_cast<int>(i)));
             continue;
         }
         fixed += std::max(all[i].width, headingWidth(*this, static_cast<int>(i)));
     }
-    const bool tight = stretches && fixed + kLeast > viewport()->width();
+    const bool tight = stretches && fixed + least > viewport()->width();
     for (std::size_t i = 0; i < all.size(); ++i)
         if (all[i].spare) setColumnHidden(static_cast<int>(i), tight);
 }

@@ -18,9 +18,9 @@ constexpr int kFewestGlyphs = 5; // fewer say nothing
 constexpr std::size_t kMostTexts = 20'000;
 } // namespace
 
-QString barName(const QString& name)
+QString barName(const QString& name, const QString& detail)
 {
-    return QString::fromStdString(shortName(name.toStdString()));
+    return QString::fromStdString(shortName(name.toStdString(), detail.toStdString()));
 }
 
 TextCut cutText(std::span<const float> ends, float ellipsisWidth, float width, int fewest)
@@ -108,11 +108,12 @@ TextCache::TextCache(const QFont& font)
     m_baselineOffset = QFontMetricsF(font).capHeight() / 2;
 }
 
-const QString& TextCache::nameOnBar(const QString& name)
+const QString& TextCache::nameOnBar(const QString& name, const QString& detail)
 {
-    if (const auto at = m_names.find(name); at != m_names.end()) return at->second;
+    const QString key = detail.isEmpty() ? name : name + QChar(0) + detail;
+    if (const auto at = m_names.find(key); at != m_names.end()) return at->second;
     if (m_names.size() >= kMostTexts) m_names.clear();
-    return m_names.emplace(name, barName(name)).first->second;
+    return m_names.emplace(key, barName(name, detail)).first->second;
 }
 
 const ShapedText& TextCache::shaped(const QString& text)

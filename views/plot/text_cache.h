@@ -18,7 +18,7 @@ class QPainter;
 namespace fourwalls::views {
 
 /// What of an operator's name is worth the room on a bar: see shortName.
-QString barName(const QString& name);
+QString barName(const QString& name, const QString& detail = {});
 
 /// How many of a text's glyphs to draw into `width`, and whether an ellipsis follows them.
 struct TextCut {
@@ -65,8 +65,8 @@ public:
     explicit TextCache(const QFont& font);
 
     const ShapedText& shaped(const QString& text);
-    /// barName of a name, worked out once; valid until the next call.
-    const QString& nameOnBar(const QString& name);
+    /// barName of an operator, worked out once; valid until the next call.
+    const QString& nameOnBar(const QString& name, const QString& detail = {});
     /// Draws `text` cut to `width`, vertically centred on `centreY`; returns the drawn width (0: it did not fit).
     float draw(QPainter& painter, float x, float centreY, float width, const QString& text);
     float ellipsisWidth() const { return m_ellipsis.width(); }

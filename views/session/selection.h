@@ -62,6 +62,8 @@ signals:
     void byteUnitChanged();
     /// Asks the window to show a view (for jumps: "timeline", "memory", ...), after the selection was set.
     void viewRequested(const QString& viewId);
+    /// Asks the window to run one of its actions ("whatif.show", "file.steps"), as a button on an empty page does.
+    void commandRequested(const QString& action);
 
 private:
     TimeRange m_whole, m_range;

@@ -38,7 +38,7 @@ QString stepsByText(const std::string& by)
 {
     const QString text = QString::fromStdString(by);
     if (by.empty()) return StepStates::tr("the recorder's own marks");
-    if (by == "whole trace") return StepStates::tr("the whole trace");
+    if (isWholeTrace(by)) return StepStates::tr("the whole trace");
     const auto behind = [&](const char* start) {
         return text.mid(static_cast<qsizetype>(std::char_traits<char>::length(start)));
     };

@@ -2,6 +2,7 @@
 // How many steps figures use, how many are left out and why, and what the steps were found by, in words.
 #pragma once
 
+#include "model/trace/step_window.h"
 #include "model/trace/vocabulary.h"
 
 #include <QString>
@@ -31,7 +32,7 @@ QString stepsByText(const std::string& by);
 /// Whether the one "step" of a trace is all of it: then there is no step time.
 inline bool isWholeTrace(const std::string& stepsBy)
 {
-    return stepsBy == "whole trace";
+    return stepsBy == kWholeTrace;
 }
 
 } // namespace fourwalls::views

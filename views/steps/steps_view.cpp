@@ -2,6 +2,7 @@
 // See steps_view.h.
 #include "views/steps/steps_view.h"
 
+#include "views/base/page_actions.h"
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
 #include "views/session/step_states.h"
@@ -355,11 +356,18 @@ QString StepsView::emptyReason() const
     if (!m_error.isEmpty()) return tr("The steps of this trace could not be read. %1").arg(m_error);
     if (!session() || !selection()) return tr("Open or record a trace to see its steps.");
     if (m_data && m_data->rows.empty()) {
-        return tr("This trace marks no training steps on rank %1.\nTraces recorded by Fourwalls have them; in PyTorch, "
-                  "call the profiler's step() after every iteration.")
-            .arg(selection()->rank().value);
+        return tr("This trace marks no training steps on rank %1.").arg(selection()->rank().value) + QLatin1Char('\n') +
+               howToMarkSteps(recorderOf(session()->info().header));
     }
     return {};
+}
+
+std::vector<PageAction> StepsView::emptyActions() const
+{
+    if (!session()) return {};
+    const bool hasNone = m_data && m_data->rows.empty();
+    return hasNone && session()->info().header.source == TraceSource::Imported ? std::vector<PageAction>{chooseSteps()}
+                                                                               : std::vector<PageAction>();
 }
 
 QString StepsView::tableAsCsv() const

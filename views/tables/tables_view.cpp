@@ -44,6 +44,7 @@ TablesView::TablesView(QWidget* parent)
     m_sorted->setSourceModel(m_model);
     m_sorted->setSortRole(kExactRole);
     m_sorted->setFilterKeyColumn(-1);
+    m_sorted->setFilterRole(TraceTableModel::kFilterRole);
     m_sorted->setFilterCaseSensitivity(Qt::CaseInsensitive);
     m_table->setModel(m_sorted);
     prepareTable(*m_table);
@@ -166,6 +167,7 @@ void TablesView::setQuery(bool shown)
     m_table->horizontalHeader()->setStretchLastSection(!shown); // a last number would stand far from the others
     // Rows of an answer come in the order that was asked for.
     m_table->sortByColumn(-1, Qt::AscendingOrder);
+    m_sorted->setFilterRole(shown ? Qt::DisplayRole : TraceTableModel::kFilterRole);
     m_sorted->setSourceModel(shown ? static_cast<QAbstractItemModel*>(m_answer) : m_model);
     m_table->setToolTip(shown ? QString() : tr("Double click: show it in the timeline"));
     widen();

@@ -2,12 +2,14 @@
 // See trace_table.h.
 #include "views/tables/trace_table.h"
 
+#include "model/trace/short_name.h"
 #include "model/trace/vocabulary.h"
 #include "views/words/words.h"
 
 #include <QCoreApplication>
 
 #include <algorithm>
+#include <set>
 
 namespace fourwalls::views {
 
@@ -54,6 +56,20 @@ void addOp(Row& row, const OpDictionary& ops, std::optional<OpId> id)
     row.push_back(op ? textCell(op->name) : QVariant());
     row.push_back(op ? phaseText(op->phase) : QVariant());
     row.push_back(op ? idOf(op->layer) : QVariant());
+}
+
+/// What the names of a table are called on the screen.
+void addShortNames(TraceTable& table)
+{
+    std::set<std::string> distinct;
+    for (std::size_t column = 0; column < table.columns.size(); ++column) {
+        if (table.columns[column].kind != CellKind::Name) continue;
+        for (const Row& row : table.rows) distinct.insert(row[column].toString().toStdString());
+    }
+    const std::vector<std::string> names(distinct.begin(), distinct.end());
+    const std::vector<std::string> shown = fourwalls::shortNames(names);
+    for (std::size_t i = 0; i < names.size(); ++i)
+        table.shortNames.insert(QString::fromStdString(names[i]), QString::fromStdString(shown[i]));
 }
 
 Status readSteps(TraceQuery& trace, const TableQuestion& question, TraceTable& table)
@@ -145,7 +161,7 @@ Status readMemory(TraceQuery& trace, const TableQuestion& question, TraceTable& 
 
 Status readOperators(TraceQuery& trace, const TableQuestion& question, TraceTable& table, std::stop_token stop)
 {
-    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "operator"), CellKind::Text},
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "operator"), CellKind::Name},
                      {QT_TRANSLATE_NOOP("TraceTables", "phase"), CellKind::Text},
                      {QT_TRANSLATE_NOOP("TraceTables", "layer"), CellKind::Number},
                      {QT_TRANSLATE_NOOP("TraceTables", "kind"), CellKind::Text},
@@ -174,7 +190,7 @@ Status readOperators(TraceQuery& trace, const TableQuestion& question, TraceTabl
 
 Status readSlices(TraceQuery& trace, const TableQuestion& question, TraceTable& table, std::stop_token stop)
 {
-    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "name"), CellKind::Text},
+    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "name"), CellKind::Name},
                      {QT_TRANSLATE_NOOP("TraceTables", "phase"), CellKind::Text},
                      {QT_TRANSLATE_NOOP("TraceTables", "layer"), CellKind::Number},
                      {QT_TRANSLATE_NOOP("TraceTables", "track"), CellKind::Text},
@@ -259,7 +275,7 @@ Status readAllocations(TraceQuery& trace, const TableQuestion& question, TraceTa
 {
     table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "bytes"), CellKind::Bytes},
                      {QT_TRANSLATE_NOOP("TraceTables", "category"), CellKind::Text},
-                     {QT_TRANSLATE_NOOP("TraceTables", "operator"), CellKind::Text},
+                     {QT_TRANSLATE_NOOP("TraceTables", "operator"), CellKind::Name},
                      {QT_TRANSLATE_NOOP("TraceTables", "phase"), CellKind::Text},
                      {QT_TRANSLATE_NOOP("TraceTables", "layer"), CellKind::Number},
                      {QT_TRANSLATE_NOOP("TraceTables", "micro-batch"), CellKind::Number},
@@ -429,6 +445,7 @@ Result<TraceTable> askTable(TraceQuery& trace, const TableQuestion& question, st
         return {};
     };
     FOURWALLS_TRY(read());
+    addShortNames(table);
     const auto rows = static_cast<qint64>(table.rows.size());
     table.total = std::max(table.total, rows);
     table.limited = table.limited || table.total > rows;

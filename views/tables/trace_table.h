@@ -5,6 +5,7 @@
 #include "model/base/result.h"
 #include "model/trace/trace_query.h"
 
+#include <QHash>
 #include <QString>
 #include <QStringList>
 #include <QVariant>
@@ -41,7 +42,8 @@ bool followsRange(TableKind kind);
 bool followsRank(TableKind kind);
 
 /// How a column's values are written: instants and durations are nanoseconds, shares are fractions.
-enum class CellKind { Text, Number, Count, Instant, Duration, Bytes, Share, PerSecond };
+/// Name: of an operator, shown by its short name.
+enum class CellKind { Text, Name, Number, Count, Instant, Duration, Bytes, Share, PerSecond };
 
 struct TraceTableColumn {
     const char* name = nullptr; ///< untranslated, context "TraceTables"
@@ -54,6 +56,7 @@ struct TraceTable {
     std::vector<std::vector<QVariant>> rows; ///< invalid: unknown
     qint64 total = 0;                        ///< rows there are; more than `rows` if they were limited
     bool limited = false;
+    QHash<QString, QString> shortNames; ///< of its names; different ones never read the same
 };
 
 /// What to read.

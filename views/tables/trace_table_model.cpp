@@ -10,6 +10,15 @@
 
 namespace fourwalls::views {
 
+namespace {
+
+bool isText(CellKind kind)
+{
+    return kind == CellKind::Text || kind == CellKind::Name;
+}
+
+} // namespace
+
 void TraceTableModel::setTable(std::shared_ptr<const TraceTable> table)
 {
     beginResetModel();
@@ -45,6 +54,7 @@ QString TraceTableModel::written(const QVariant& value, CellKind kind) const
     if (!value.isValid()) return kDash;
     switch (kind) {
     case CellKind::Text: return value.toString();
+    case CellKind::Name: return m_table->shortNames.value(value.toString(), value.toString());
     case CellKind::Number:
         return value.typeId() == QMetaType::Double ? formatFigure(value.toDouble(), 5) : value.toString();
     case CellKind::Count: return formatCount(value.toLongLong());
@@ -69,9 +79,10 @@ QVariant TraceTableModel::data(const QModelIndex& index, int role) const
     const CellKind kind = m_table->columns[static_cast<std::size_t>(index.column())].kind;
     switch (role) {
     case Qt::DisplayRole: return written(value, kind);
-    case Qt::ToolTipRole: return kind == CellKind::Text ? value.toString() : QVariant();
-    case Qt::TextAlignmentRole:
-        return int((kind == CellKind::Text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    case Qt::ToolTipRole: return isText(kind) ? value.toString() : QVariant();
+    case kFilterRole:
+        return isText(kind) ? value.toString() + QLatin1Char('\n') + written(value, kind) : written(value, kind);
+    case Qt::TextAlignmentRole: return int((isText(kind) ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     case kExactRole: return value;
     default: return {};
     }
@@ -82,7 +93,7 @@ QVariant TraceTableModel::headerData(int section, Qt::Orientation orientation, i
     if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
     const CellKind kind = m_table->columns[static_cast<std::size_t>(section)].kind;
     if (role == Qt::TextAlignmentRole) // as the column's cells
-        return int((kind == CellKind::Text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+        return int((isText(kind) ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     if (role != Qt::DisplayRole) return {};
     return QCoreApplication::translate("TraceTables", m_table->columns[static_cast<std::size_t>(section)].name);
 }

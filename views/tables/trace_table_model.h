@@ -15,6 +15,8 @@ class TraceTableModel : public QAbstractTableModel {
     Q_OBJECT
 public:
     using QAbstractTableModel::QAbstractTableModel;
+    /// What a filter looks through: the whole name beside the short one.
+    static constexpr int kFilterRole = Qt::UserRole + 30;
 
     void setTable(std::shared_ptr<const TraceTable> table);
     const TraceTable* table() const { return m_table.get(); }

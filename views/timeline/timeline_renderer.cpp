@@ -174,7 +174,9 @@ void TimelineRenderer::drawNames(const TimelineFrame& frame, const BarPalette& p
         const QRgb colour = style.dimmed ? palette.dimmedText : palette.text[static_cast<std::size_t>(style.key)];
         if (colour != pen) painter.setPen(QColor(pen = colour));
         const float x = name.x, y = static_cast<float>(name.centreY);
-        QString text = m_texts.nameOnBar(opName(*op));
+        // Only of communication says the detail what the name does not.
+        const bool isSaid = op->activity == Activity::Transfer || op->activity == Activity::PipelineTransfer;
+        QString text = m_texts.nameOnBar(opName(*op), isSaid ? QString::fromStdString(op->detail) : QString());
         if (const auto number = stepNumberOf(name.slice, *op, frame.steps))
             text += QLatin1Char(' ') + QString::number(number->value);
         // Hatching is hard to read on: only a whole name is worth it.

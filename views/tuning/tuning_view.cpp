@@ -2,6 +2,7 @@
 // What the tuning view does; tuning_view_build.cpp has its widgets.
 #include "views/tuning/tuning_view.h"
 
+#include "views/base/page_actions.h"
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
 #include "views/tuning/goodput_plot.h"
@@ -30,8 +31,6 @@ namespace fourwalls::views {
 
 namespace {
 
-/// The first look: some seconds of searching. The button goes on from there.
-constexpr std::int64_t kFirstLook = 40'000;
 constexpr std::size_t kTableRows = 50;
 
 } // namespace
@@ -113,7 +112,7 @@ void TuningView::startIfNeeded()
 {
     if (!isVisible() || !session() || !session()->isOpen() || m_searched || !m_error.isEmpty() || !base()) return;
     if (whatIf()) whatIf()->predictBaseline();
-    search(kFirstLook);
+    search(cost::kFirstLookPlans); // the button goes on from there
 }
 
 void TuningView::search(std::int64_t most)
@@ -219,7 +218,8 @@ void TuningView::showState()
     const bool isGood = m_model->rowCount() > 0 && m_model->row(0).feasible;
     if (isGood) {
         const PlanRow& best = m_model->row(0);
-        finding = tr("best: %1, %2, %3")
+        const bool isAll = !running && m_result && !m_result->stopped;
+        finding = (isAll ? tr("best: %1, %2, %3") : tr("best so far: %1, %2, %3"))
                       .arg(formatDuration(Duration::fromSeconds(best.seconds), 3),
                            formatBytes(best.bytes, selection() ? selection()->byteUnit() : ByteUnit::GB),
                            planSummary(best.plan));
@@ -294,10 +294,16 @@ QString TuningView::emptyReason() const
     if (!session()->isOpen()) return {};
     if (!m_error.isEmpty()) return tr("The plans of this network cannot be searched. %1").arg(m_error);
     if (!base())
-        return tr(
-            "This trace does not say which network ran on which machines.\nOpen the What-if sliders and choose them "
-            "to search for a plan.");
+        return whyNothingIsPredicted(whatIf()) + QLatin1Char('\n') +
+               tr("Open the What-if sliders and choose network and machines to search for a plan.");
     return {};
+}
+
+std::vector<PageAction> TuningView::emptyActions() const
+{
+    if (!session()) return {};
+    return session()->isOpen() && m_error.isEmpty() && !base() ? std::vector<PageAction>{openWhatIf()}
+                                                               : std::vector<PageAction>();
 }
 
 QString TuningView::tableAsCsv() const

@@ -39,6 +39,7 @@ public:
     QString title() const override { return tr("Tuning"); }
     bool showsFinalData() const override;
     QString emptyReason() const override;
+    std::vector<PageAction> emptyActions() const override;
     QString tableAsCsv() const override;
     void fitAll() override;
 

@@ -92,18 +92,27 @@ QString guessedNote(const WhatIf* whatIf)
     return whatIf && whatIf->isGuess() ? QStringLiteral(" · ") + CostWords::tr("guessed") : QString();
 }
 
-QString guessSentence(const WhatIf* whatIf)
+namespace {
+
+/// What the trace shows of its run, with what would fit nearly as well.
+QString inferredWords(std::span<const InferredField> inferred)
+{
+    constexpr int kMost = 4;
+    QStringList known;
+    for (const InferredField& field : inferred)
+        if (known.size() < kMost) known << inferredText(field);
+    return known.isEmpty() ? QString()
+                           : QLatin1Char(' ') + CostWords::tr("Inferred: %1.").arg(known.join(QStringLiteral(", ")));
+}
+
+/// What a verdict over a guess says.
+QString verdictWords(const compare::GuessVerdict& verdict)
 {
     using compare::GateReason;
-    if (!whatIf) return {};
-    if (!whatIf->guessVerdict()) {
-        if (whatIf->recorded()) return {};
-        return CostWords::tr("Nothing is predicted: this trace does not say which network ran on which machines.");
-    }
-    const compare::GuessVerdict& verdict = *whatIf->guessVerdict();
     const auto text = [](const std::string& words) { return QString::fromStdString(words); };
-    const auto differing = std::find_if(verdict.facts.begin(), verdict.facts.end(),
-                                        [](const compare::GateFact& fact) { return !fact.matches; });
+    const auto differing = std::ranges::find_if(verdict.facts, [](const auto& fact) { return !fact.matches; });
+    const bool differs = differing != verdict.facts.end();
+    const QString found = differs ? text(differing->found) : QString(kDash);
     QStringList fields;
     for (const std::string& field : verdict.missing)
         if (fields.size() < 4) fields << text(field);
@@ -113,21 +122,18 @@ QString guessSentence(const WhatIf* whatIf)
     switch (verdict.reason) {
     case GateReason::Allowed: return {};
     case GateReason::NotTraining:
-        return CostWords::tr("No training step is predicted: this trace shows %1.")
-            .arg(differing == verdict.facts.end() ? QString(kDash) : text(differing->found));
+        return CostWords::tr("No training step is predicted: this trace shows %1.").arg(found);
     case GateReason::UnknownDevice:
-        return CostWords::tr("Nothing is predicted: no machine among the presets has this device (%1).")
-            .arg(differing == verdict.facts.end() ? QString(kDash) : text(differing->found));
+        return CostWords::tr("Nothing is predicted: no machine among the presets has this device (%1).").arg(found);
     case GateReason::NoGuess:
         return CostWords::tr("Nothing is predicted: too little of the network and its plan shows in this trace.") +
                fill;
     case GateReason::FactsDiffer:
-        return differing == verdict.facts.end()
-                   ? QString()
-                   : CostWords::tr("Nothing is predicted: what could be guessed does not match what was recorded (%1: "
-                                   "expected %2, found %3).")
-                             .arg(text(differing->what), text(differing->expected), text(differing->found)) +
-                         fill;
+        return !differs ? QString()
+                        : CostWords::tr("Nothing is predicted: what could be guessed does not match what was recorded "
+                                        "(%1: expected %2, found %3).")
+                                  .arg(text(differing->what), text(differing->expected), found) +
+                              fill;
     case GateReason::StepUnknown:
         return CostWords::tr("Nothing is predicted: the trace has no measured step to hold a model against.");
     case GateReason::StepDiffers:
@@ -137,6 +143,24 @@ QString guessSentence(const WhatIf* whatIf)
                fill;
     }
     return {};
+}
+
+} // namespace
+
+QString inferredText(const InferredField& field)
+{
+    return QStringLiteral("%1 = %2").arg(QString::fromStdString(field.field), QString::fromStdString(field.value));
+}
+
+QString whyNothingIsPredicted(const WhatIf* whatIf, std::span<const InferredField> inferred)
+{
+    if (whatIf && whatIf->guessVerdict()) {
+        const QString words = verdictWords(*whatIf->guessVerdict());
+        return words.isEmpty() ? words : words + inferredWords(inferred);
+    }
+    if (whatIf && whatIf->recorded()) return {};
+    return CostWords::tr("Nothing is predicted: this trace does not say which network ran on which machines.") +
+           inferredWords(inferred);
 }
 
 } // namespace fourwalls::views

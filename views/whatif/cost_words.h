@@ -3,10 +3,12 @@
 #pragma once
 
 #include "model/cost/predicted_step.h"
+#include "model/trace/inferred_spec.h"
 #include "views/words/format.h"
 
 #include <QString>
 
+#include <span>
 #include <vector>
 
 namespace fourwalls::views {
@@ -32,7 +34,10 @@ QString memorySentence(const cost::PredictedStep& step, ByteUnit unit);
 /// " · guessed", to stand behind every prediction for a trace whose network, plan and devices nobody wrote down
 /// (WhatIf::isGuess); empty for the others and without predictions (null).
 QString guessedNote(const WhatIf* whatIf);
-/// Why nothing is predicted for a trace without a specification, and what to fill in; empty where something is.
-QString guessSentence(const WhatIf* whatIf);
+/// Something that an importer could tell: "layers = 12".
+QString inferredText(const InferredField& field);
+/// Why nothing is predicted for a trace without a specification, what to fill in, and what the trace shows of it; empty
+/// where something is predicted. whatIf: null without predictions.
+QString whyNothingIsPredicted(const WhatIf* whatIf, std::span<const InferredField> inferred = {});
 
 } // namespace fourwalls::views

@@ -217,6 +217,28 @@ QString PredictionCard::verdict() const
     return whatIf->step() ? memorySentence(*whatIf->step(), m_unit) : QString();
 }
 
+QString PredictionCard::summary() const
+{
+    const auto* whatIf = static_cast<const WhatIf*>(m_whatIf.data());
+    const auto step = whatIf ? whatIf->step() : nullptr;
+    if (!step || whatIf->problem()) return verdict();
+    QString text = tr("step %1").arg(seconds(step->seconds));
+    if (m_measured && m_measured->stepTime)
+        text += QStringLiteral(" (%1)").arg(formatChange(step->seconds / m_measured->stepTime->seconds() - 1));
+    const QString needed = formatBytes(step->peakBytes, m_unit);
+    const double has = step->usableMemoryBytes;
+    if (!(has > 0)) return text + QStringLiteral(" · ") + needed;
+    return text + QStringLiteral(" · ") +
+           (step->feasible ? tr("fits: %1 of %2") : tr("does not fit: %1 of %2")).arg(needed, formatBytes(has, m_unit));
+}
+
+void PredictionCard::setCompact(bool compact)
+{
+    if (compact == m_compact) return;
+    m_compact = compact;
+    refresh();
+}
+
 QString PredictionCard::modelError() const
 {
     const WhatIf* whatIf = m_whatIf;
@@ -304,7 +326,8 @@ void PredictionCard::refresh()
     const WhatIf* whatIf = m_whatIf;
     const auto step = whatIf ? whatIf->step() : nullptr;
     m_bar->setStep(step);
-    m_bar->setVisible(step != nullptr);
+    m_bar->setVisible(step != nullptr && !m_compact);
+    m_table->setVisible(!m_compact);
     // Beside a predicted trace both are predictions.
     m_table->setHeadings(m_heading.isEmpty() ? tr("recorded") : m_heading,
                          m_heading == words(TraceSource::Predicted) ? tr("sliders") : tr("predicted"));
@@ -319,13 +342,14 @@ void PredictionCard::refresh()
         label->setPalette(palette);
     };
     const bool bad = whatIf && (whatIf->problem() || (step && !step->feasible));
-    say(m_verdict, verdict(), bad ? t.wallEdge : t.secondaryText);
+    say(m_verdict, m_compact ? summary() : verdict(), bad ? t.wallEdge : t.secondaryText);
+    m_verdict->setToolTip(m_compact ? verdict() : QString());
     say(m_band,
-        step ? tr("Between %1 and %2; most of it goes to %3.")
-                   .arg(seconds(step->lowSeconds), seconds(step->highSeconds), dominantWords(*step))
-             : QString(),
+        step && !m_compact ? tr("Between %1 and %2; most of it goes to %3.")
+                                 .arg(seconds(step->lowSeconds), seconds(step->highSeconds), dominantWords(*step))
+                           : QString(),
         t.secondaryText);
-    say(m_error, modelError(), t.secondaryText);
+    say(m_error, m_compact ? QString() : modelError(), t.secondaryText);
 }
 
 void PredictionCard::paintEvent(QPaintEvent*)

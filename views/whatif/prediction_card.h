@@ -76,6 +76,11 @@ public:
     void setMeasured(std::shared_ptr<const TraceMetrics> measured, const QString& heading);
     void setByteUnit(ByteUnit unit);
     void refresh();
+    /// Where there is little height: one line instead of bar, table and sentences.
+    void setCompact(bool compact);
+    bool isCompact() const { return m_compact; }
+    /// "step 896 ms · fits: 14.9 GB of 85.9 GB".
+    QString summary() const;
 
     const FigureTable& table() const { return *m_table; }
     /// "Fits: …", or why not.
@@ -94,6 +99,7 @@ private:
     std::shared_ptr<const TraceMetrics> m_measured;
     QString m_heading;
     ByteUnit m_unit = ByteUnit::GB;
+    bool m_compact = false;
     MemoryBar* m_bar;
     FigureTable* m_table;
     WrappedText *m_verdict, *m_band, *m_error;

@@ -149,7 +149,7 @@ void WhatIfPanel::refresh()
     if (!whatIf())
         none = tr("Open or record a trace: its plan is where the sliders start.");
     else if (!hasSpec && m_session && m_session->isOpen())
-        none = guessSentence(whatIf()) + QLatin1Char(' ') + tr("Choose a network and machines to start from.");
+        none = whyNothingIsPredicted(whatIf()) + QLatin1Char(' ') + tr("Choose a network and machines to start from.");
     m_none->setText(none);
     m_none->setVisible(!none.isEmpty());
     refreshGuesses();
@@ -418,6 +418,13 @@ void WhatIfPanel::changeEvent(QEvent* event)
         retranslate();
         refresh();
     }
+}
+
+void WhatIfPanel::resizeEvent(QResizeEvent* event)
+{
+    constexpr int kLeastForFigures = 600; // below it the figures would leave no room for the sliders
+    QWidget::resizeEvent(event);
+    m_card->setCompact(height() < kLeastForFigures);
 }
 
 void WhatIfPanel::paintEvent(QPaintEvent*)

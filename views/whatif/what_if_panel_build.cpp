@@ -232,14 +232,15 @@ void WhatIfPanel::buildSwitches(QBoxLayout& column)
         plan.recompute = static_cast<Recompute>(m_recompute->itemData(index).toInt());
         changePlan(plan, m_recomputeName->text());
     });
+    // Three words in a row of their own: beside the label they would be wider than the dock of a small window.
+    m_offloadName = bodyLabel(this);
+    column.addWidget(m_offloadName);
     auto* offload = new QHBoxLayout;
     offload->setSpacing(4);
-    m_offloadName = bodyLabel(this);
-    offload->addWidget(m_offloadName);
-    offload->addStretch(1);
     addSwitch(*offload, &ParallelPlan::offloadOptimizer);
     addSwitch(*offload, &ParallelPlan::offloadActivations);
     addSwitch(*offload, &ParallelPlan::offloadParameters);
+    offload->addStretch(1);
     column.addLayout(offload);
     addLine(column, m_sliders);
     m_schedule = addChoice(column, m_scheduleName);

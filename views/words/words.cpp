@@ -40,6 +40,20 @@ QString words(ClockKind clock)
     return {};
 }
 
+QString words(const RankScope& scope)
+{
+    if (scope.one)
+        return scope.isPart() && scope.present == 1
+                   ? Vocabulary::tr("rank %1 of %2").arg(scope.one->value).arg(static_cast<qulonglong>(*scope.job))
+                   : Vocabulary::tr("rank %1").arg(scope.one->value);
+    if (scope.isPart())
+        return Vocabulary::tr("%1 of %2 ranks")
+            .arg(static_cast<qulonglong>(scope.present))
+            .arg(static_cast<qulonglong>(*scope.job));
+    if (scope.present == 2) return Vocabulary::tr("both ranks");
+    return Vocabulary::tr("all %1 ranks").arg(static_cast<qulonglong>(scope.present));
+}
+
 QString words(SliceKind kind)
 {
     switch (kind) {

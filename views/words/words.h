@@ -2,6 +2,7 @@
 // The trace's vocabulary in the user's language.
 #pragma once
 
+#include "model/trace/collective_timing.h"
 #include "model/trace/trace_query.h"
 #include "model/trace/vocabulary.h"
 
@@ -21,6 +22,9 @@ QString words(AuditSeverity severity);
 QString words(StepState state);
 /// The same behind a step's number: " (warm-up)".
 QString stepStateNote(StepState state);
+
+/// Whose time a figure is of: "all 8 ranks", "2 of 8 ranks", "rank 0, the only one of 8 in the trace", "rank 3".
+QString words(const RankScope& scope);
 
 /// The name of a track as the screen shows it: the names that Fourwalls itself gives are translated, others stay.
 QString trackName(const TrackInfo& track);

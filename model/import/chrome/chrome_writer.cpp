@@ -264,17 +264,22 @@ void ChromeWriter::streamSlice(const ChromeEvent& event, Category category, int 
         if (m_placement.evidence && phase == Phase::Forward && m_survey.training &&
             detail->operation == CollectiveOp::AllReduce)
             m_placement.evidence->addForwardReduction(detail->groupSize);
+        if (std::string asked = operationText(*detail); !asked.empty()) {
+            if (!m_text.empty()) asked += "; " + m_text;
+            --work.count; // it is asked for once
+            named = &m_names.find(category, nameOf(event), asked);
+        }
     }
-    emit(lane, m_names.id(work, phase, flops, activity), ts, dur, correlation);
-    m_steps.addWork(work.info.name, lane, ts, ts + dur, launch ? std::optional(launch->at) : std::nullopt,
-                    work.info.activity == Activity::Compute);
+    emit(lane, m_names.id(*named, phase, flops, activity), ts, dur, correlation);
+    m_steps.addWork(named->info.name, lane, ts, ts + dur, launch ? std::optional(launch->at) : std::nullopt,
+                    named->info.activity == Activity::Compute);
     if (launch && inRange(launch->at, 0)) {
         m_producer->flow({"launch", track(launch->lane), at(launch->at), track(lane), at(ts)});
         ++m_launchFlows;
     } else {
         ++m_withoutLaunch;
     }
-    if (detail) collective(*detail, work, lane, ts, dur);
+    if (detail) collective(*detail, *named, lane, ts, dur);
 }
 
 CollectiveDetail ChromeWriter::detailOf(const ChromeEvent& event, const std::optional<Launch>& launch,

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 
 namespace fourwalls::importers {
 
@@ -17,6 +18,21 @@ std::optional<std::int64_t> payloadOf(const CollectiveDetail& detail, Collective
     std::int64_t all = 0;
     if (__builtin_mul_overflow(*detail.inputBytes, std::int64_t{detail.groupSize}, &all)) return std::nullopt;
     return all;
+}
+
+std::string operationText(const CollectiveDetail& detail)
+{
+    if (!detail.operation || *detail.operation == CollectiveOp::Other) return {};
+    std::string text(fourwalls::name(*detail.operation));
+    const std::optional<std::int64_t> payload = payloadOf(detail, *detail.operation);
+    if (!payload || *payload <= 0) return text;
+    static constexpr std::array<const char*, 5> kUnits{"B", "kB", "MB", "GB", "TB"};
+    double size = static_cast<double>(*payload);
+    std::size_t unit = 0;
+    for (; size >= 999.5 && unit + 1 < kUnits.size(); ++unit) size /= 1000;
+    std::array<char, 32> buffer{};
+    std::snprintf(buffer.data(), buffer.size(), " %.3g %s", size, kUnits[unit]);
+    return text + buffer.data();
 }
 
 RequestKind requestKind(std::string_view name)

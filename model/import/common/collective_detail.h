@@ -30,6 +30,9 @@ struct CollectiveDetail {
 /// one per member. Absent: unknown.
 std::optional<std::int64_t> payloadOf(const CollectiveDetail& detail, CollectiveOp operation);
 
+/// "all_reduce 23.4 MB": what was asked for, to begin the detail of its kernels; empty where the operation is not known.
+std::string operationText(const CollectiveDetail& detail);
+
 /// What kind of request for communication an operator or annotation of the host is.
 enum class RequestKind : std::uint8_t {
     None,

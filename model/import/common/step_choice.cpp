@@ -2,6 +2,8 @@
 // The words of --steps-by.
 #include "model/import/common/step_choice.h"
 
+#include "model/trace/step_window.h"
+
 #include <cmath>
 #include <cstdlib>
 
@@ -38,7 +40,7 @@ Result<StepChoice> readStepChoice(std::string_view text)
     if (all.empty() || all == "auto") return choice;
     if (all == "marks")
         choice.kind = Kind::Marks;
-    else if (all == "whole" || all == "whole trace")
+    else if (all == "whole" || all == kWholeTrace)
         choice.kind = Kind::Whole;
     else if (word == "range" || word == "kernel") {
         if (rest.empty()) return wrongChoice(text, "a name is missing behind " + std::string(word));
@@ -67,7 +69,7 @@ std::string stepsByText(const StepChoice& choice)
     case StepChoice::Kind::Marks: return "ProfilerStep";
     case StepChoice::Kind::Range: return "range " + choice.name;
     case StepChoice::Kind::Kernel: return "kernel " + choice.name;
-    case StepChoice::Kind::Whole: return "whole trace";
+    case StepChoice::Kind::Whole: return std::string(kWholeTrace);
     case StepChoice::Kind::Period: break;
     }
     std::string ms = std::to_string(static_cast<double>(choice.periodNs) / 1e6);

@@ -4,6 +4,7 @@
 
 #include "model/base/median.h"
 #include "model/import/common/step_periodicity.h"
+#include "model/trace/step_window.h"
 
 #include <algorithm>
 #include <limits>
@@ -420,7 +421,7 @@ std::optional<FoundSteps> StepFinder::whole() const
     step.range = m_works > 0 ? TimeRange{Instant{*m_workBegin}, Instant{m_workEnd}}
                              : TimeRange{Instant{*m_hostBegin}, Instant{m_hostEnd}};
     if (step.range.empty()) return std::nullopt;
-    return FoundSteps{FoundSteps::Source::Whole, {step}, "whole trace", false};
+    return FoundSteps{FoundSteps::Source::Whole, {step}, std::string(kWholeTrace), false};
 }
 
 Result<FoundSteps> StepFinder::find()

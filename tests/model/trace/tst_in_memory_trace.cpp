@@ -4,7 +4,7 @@
 
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
-#include "model/trace/ranks_out_of_memory.h"
+#include "model/trace/memory_facts.h"
 #include "tests/support/test_program.h"
 
 #include <thread>
@@ -267,15 +267,18 @@ void InMemoryTraceTest::countersByColumn()
 void InMemoryTraceTest::ranksThatRanOutOfMemory()
 {
     const auto ranks = [](TraceSource source) {
+        std::vector<std::optional<RankId>> found;
         Sample s{source};
         s.producer->event({EventKind::OutOfMemory, RankId{1}, Instant{30}, "1 GB"});
         s.producer->event({EventKind::OutOfMemory, std::nullopt, Instant{40}, "somewhere"});
         s.producer->event({EventKind::Fault, RankId{0}, Instant{20}, "link"});
         InMemoryTraceQuery query = s.query();
-        return *ranksOutOfMemory(query);
+        for (const OutOfMemory& moment : *outOfMemoryMoments(query)) found.push_back(moment.rank);
+        return found;
     };
-    QCOMPARE(ranks(TraceSource::Recorded), std::vector{RankId{1}});
-    QCOMPARE(ranks(TraceSource::Predicted), std::vector<RankId>{}); // there it is a forecast, told by the peak
+    using Ranks = std::vector<std::optional<RankId>>;
+    QCOMPARE(ranks(TraceSource::Recorded), (Ranks{RankId{1}, std::nullopt}));
+    QCOMPARE(ranks(TraceSource::Predicted), Ranks{}); // there it is a forecast, told by the peak
 }
 
 void InMemoryTraceTest::eventsFlowsCollectivesSteps()

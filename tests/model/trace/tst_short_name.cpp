@@ -5,6 +5,7 @@
 #include "model/trace/short_name.h"
 #include "tests/support/test_program.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,13 @@ void ShortNameTest::keepsWhatDistinguishes_data()
         "gemvx<int>");
     row("NCCL", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
         "AllReduce_Sum_f32_RING_LL");
+    row("mangled, not written out",
+        "_ZN2ck16tensor_operation6device12_GLOBAL__N_149kernel_grouped_conv_fwd_multiple_abd_xdl_cshuffleINS_"
+        "34Gridwise",
+        "kernel_grouped_conv_fwd_multiple_abd_xdl_cshuffle");
+    row("mangled, without a namespace", "_Z6kernelIfEvT_", "kernel");
+    row("no mangled name", "_Zebra", "_Zebra");
+    row("mangled, a length beyond the end", "_ZN99kernel", "_ZN99kernel");
     row("generic NCCL", "ncclDevKernel_Generic_4(ncclDevKernelArgsStorage<4096ul>)", "ncclDevKernel_Generic_4");
     row("autograd", "autograd::engine::evaluate_function: AddmmBackward0", "AddmmBackward0 · autograd");
     row("broken", "void <<<(((", "void <<<(((");
@@ -86,6 +94,10 @@ void ShortNameTest::keepsWhatDistinguishes()
 void ShortNameTest::rowsNeverReadTheSame()
 {
     QCOMPARE(shortName("ncclDevKernel_Generic(x)", "all_reduce 23.4 MB"), std::string("all_reduce 23.4 MB"));
+    QCOMPARE(shortName("ncclDevKernel_AllGather_RING_LL(x)", "all_gather 1 kB; grid [2, 1, 1] block [96, 1, 1]"),
+             std::string("all_gather 1 kB"));
+    QCOMPARE(shortName("ncclDevKernel_AllGather_RING_LL(x)", "grid [2, 1, 1] block [96, 1, 1]"),
+             std::string("AllGather_RING_LL"));
     const std::vector<std::string> names{"void elementwise_kernel<4, add<float>>(int)",
                                          "void elementwise_kernel<8, add<float>>(int)",
                                          "void elementwise_kernel<4, add<float>>(int)", "aten::mm"};
@@ -95,6 +107,13 @@ void ShortNameTest::rowsNeverReadTheSame()
     QCOMPARE(shown[0], shown[2]);
     QVERIFY(shown[0].starts_with("elementwise"));
     QCOMPARE(shown[3], std::string("aten::mm"));
+    // Two of three that are alike for long: each is told by the word in which it differs from its like.
+    const std::string same(60, 'x');
+    const std::vector<std::string> three{"void k<1, " + same + ", a>(int)", "void k<2, " + same + ", b>(int)",
+                                         "void k<2, " + same + ", c>(int)"};
+    const std::vector<std::string> told = shortNames(three);
+    QCOMPARE((std::set<std::string>{told.begin(), told.end()}).size(), three.size());
+    for (const std::string& each : told) QVERIFY2(each.size() < 50, each.c_str());
 }
 
 FOURWALLS_TEST(ShortNameTest, QCoreApplication)

@@ -114,7 +114,10 @@ private slots:
 
     void aRunThatRanOutOfMemoryIsNotComplete()
     {
-        const std::vector<RankId> ranks{RankId{3}, RankId{1}};
+        // One of nobody first: a rank is named where one is known.
+        std::vector<OutOfMemory> ranks(3);
+        ranks[1].rank = RankId{3};
+        ranks[2].rank = RankId{1};
         TraceInfo full = info();
         const QList<StatusItem> items = statusOf(full, ranks);
         QVERIFY2(items.front().text.endsWith(QStringLiteral("rank 3 ran out of memory")),
@@ -131,6 +134,11 @@ private slots:
         QVERIFY(deviceWords(trace).contains(QStringLiteral("16")));
         QVERIFY(deviceWords(trace).contains(QStringLiteral("H100")));
         QVERIFY(planWords(trace).isEmpty()); // no spec: nothing is claimed
+        TraceInfo part;
+        part.header.ranks.push_back({RankId{2}, "AMD Instinct MI300X", "", 0, 0, 1});
+        QVERIFY(!deviceWords(part).contains(QStringLiteral("rank")));
+        part.header.worldSize = 8;
+        QVERIFY2(deviceWords(part).endsWith(QStringLiteral("rank 2 of 8")), qPrintable(deviceWords(part)));
         trace.header.spec = RunSpec{};
         trace.header.spec->plan.dp = 4;
         trace.header.spec->plan.pp = 4;

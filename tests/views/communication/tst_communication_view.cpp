@@ -98,6 +98,87 @@ private slots:
         QCOMPARE(facts.step.kinds.front().exposed(), facts.step.kinds.front().time());
     }
 
+    /// One choice rules the page: whose operations, whose time in them, whose share of the step.
+    void aRankOfItsOwnIsLookedAt()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        QComboBox& picker = probe.view->rankPicker();
+        QVERIFY(!picker.isHidden());
+        QCOMPARE(picker.count(), 1 + kRanks);
+        const auto notes = [&] {
+            QStringList all;
+            for (const PlotFigure& figure : probe.view->findChild<FigureStrip*>()->figures()) all << figure.note;
+            return all;
+        };
+        QVERIFY2(notes()[0].contains(QStringLiteral("all 4 ranks")), qPrintable(notes()[0]));
+        picker.setCurrentIndex(3);
+        emit picker.activated(3);
+        QVERIFY(probe.ready());
+        // Rank 2 is the one that the others wait for: it transfers 6 ms in each of two steps and never waits.
+        const CommunicationData& facts = *probe.view->facts();
+        QCOMPARE(facts.step.kinds.size(), std::size_t(1));
+        QCOMPARE(facts.step.kinds.front().wait.ns, 0);
+        QCOMPARE(facts.step.kinds.front().transfer, Duration{12 * kMs});
+        QCOMPARE(facts.rows.front().wait.ns, 0);
+        QCOMPARE(*facts.exposedShare, 6 / 22.0);
+        QCOMPARE(facts.step.skew.operations, std::int64_t(2)); // who is late is told by all ranks, whoever is looked at
+        QCOMPARE(facts.step.skew.totalWait, Duration{24 * kMs});
+        QCOMPARE(probe.selection.rank(), RankId(2));
+        QVERIFY2(notes()[0].contains(QStringLiteral("rank 2")), qPrintable(notes()[0]));
+        for (const TrafficCell& cell : facts.traffic.cells) QVERIFY(cell.from == 2 || cell.to == 2);
+        picker.setCurrentIndex(0);
+        emit picker.activated(0);
+        QVERIFY(probe.ready());
+        QCOMPARE(probe.view->facts()->step.kinds.front().wait, Duration{24 * kMs});
+    }
+
+    void oneRankOfEightIsNotAllRanks()
+    {
+        TraceHeader header;
+        header.source = TraceSource::Imported;
+        header.producer = "PyTorch Kineto";
+        header.worldSize = 8;
+        header.ranks = {RankInfo{RankId(3), "device", "", 0, 0, 1}};
+        InMemoryTrace trace(header);
+        ProcessGroupInfo group{"world", {}, ""};
+        for (int rank = 0; rank < 8; ++rank) group.ranks.push_back(RankId(rank));
+        const GroupId world = trace.defineGroup(group);
+        const TrackId wire = trace.defineTrack({RankId(3), TrackKind::CommStream, "stream 20", 1});
+        {
+            const auto producer = trace.openProducer();
+            OpInfo op;
+            op.name = "ncclDevKernel_Generic(x)";
+            op.kind = SliceKind::Collective;
+            op.activity = Activity::Transfer;
+            producer->slice({wire, trace.defineOp(op), Instant{0}, Duration{4 * kMs}, {}, {}});
+            producer->collective({wire,
+                                  Instant{0},
+                                  Instant{0},
+                                  Instant{4 * kMs},
+                                  CollectiveOp::AllReduce,
+                                  world,
+                                  0,
+                                  1'000'000,
+                                  1'750'000,
+                                  {},
+                                  "",
+                                  ""});
+            StepRecord record;
+            record.range = {Instant{0}, Instant{5 * kMs}};
+            producer->step(RankId(3), record);
+        }
+        QVERIFY(trace.finish({}).ok());
+        Probe probe(trace.data());
+        QVERIFY(probe.ready());
+        QVERIFY(probe.view->rankPicker().isHidden()); // there is nothing to choose
+        for (const PlotFigure& figure : probe.view->findChild<FigureStrip*>()->figures())
+            QVERIFY2(!figure.note.contains(QStringLiteral("all ranks")), qPrintable(figure.note));
+        QVERIFY(probe.view->findChild<FigureStrip*>()->figures()[0].note.contains(QStringLiteral("rank 3 of 8")));
+        const QString heading = probe.view->tableAsCsv().section(QLatin1Char('\n'), 0, 0);
+        QVERIFY2(heading.contains(QStringLiteral("rank 3 of 8")), qPrintable(heading));
+    }
+
     void groupsOfOneNameAreAddedUp()
     {
         TraceMetrics metrics;

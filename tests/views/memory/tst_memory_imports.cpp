@@ -6,6 +6,7 @@
 #include "views/memory/memory_counter_plot.h"
 #include "views/memory/memory_stack_panel.h"
 #include "views/memory/memory_view.h"
+#include "views/plot/action_row.h"
 #include "views/plot/plot_card.h"
 
 #include <QApplication>
@@ -129,9 +130,13 @@ private slots:
         TraceProbe<MemoryView> probe(trace.data());
         QVERIFY(probe.ready());
         const QString advice = probe.view->emptyReason();
-        for (const char* line : {"profile(profile_memory=True)", "torch.cuda.memory._record_memory_history()",
+        for (const char* line : {"profile_memory=True", "torch.cuda.memory._record_memory_history()",
                                  "torch.cuda.memory._dump_snapshot(\"snap.pickle\")"})
             QVERIFY2(advice.contains(QLatin1String(line)), line);
+        // And a button below the words does what can be done at once.
+        QTRY_VERIFY(probe.view->actionRow() && !probe.view->actionRow()->isHidden());
+        QCOMPARE(probe.view->actionRow()->pageActions().front().command, QStringLiteral("file.add_snapshot"));
+        QVERIFY(probe.view->rect().contains(probe.view->actionRow()->geometry()));
     }
 };
 

@@ -6,13 +6,17 @@
 #include "tests/support/test_program.h"
 #include "tests/views/fail_on_warning.h"
 #include "tests/views/trace_probe.h"
+#include "views/base/step_picker.h"
 #include "views/communication/collectives_card.h"
 #include "views/communication/communication_view.h"
+#include "views/memory/memory_advice.h"
 #include "views/overview/mini_plot.h"
 #include "views/overview/overview_view.h"
 #include "views/overview/overview_words.h"
 #include "views/overview/suggestion_list.h"
+#include "views/overview/wall_card.h"
 #include "views/overview/waterfall_plot.h"
+#include "views/plot/action_row.h"
 #include "views/plot/plot_card.h"
 
 #include <QPushButton>
@@ -27,9 +31,10 @@ using compare::Wall;
 namespace {
 
 /// One step of one rank without a specification: compute, idle time, nothing else.
-std::shared_ptr<const InMemoryTraceData> bareTrace(bool withStep = true)
+std::shared_ptr<const InMemoryTraceData> bareTrace(bool withStep = true, const std::string& tool = {})
 {
     TraceHeader header;
+    header.producer = tool;
     header.source = TraceSource::Imported;
     header.ranks.push_back({RankId{0}, "GPU", "host", 0, 0, 1});
     InMemoryTrace trace(header);
@@ -231,6 +236,118 @@ private slots:
         QVERIFY(empty.view->waterfall().bars().empty());
         QVERIFY(!empty.view->verdict().binding);
         empty.view->grab();
+    }
+
+    /// One choice rules the page: its figures, its parts and what stands out are of that step.
+    void thePickerRulesThePage()
+    {
+        TraceHeader header;
+        header.source = TraceSource::Imported;
+        header.ranks.push_back({RankId{0}, "GPU", "host", 0, 0, 1});
+        InMemoryTrace trace(header);
+        {
+            const auto producer = trace.openProducer();
+            const TrackId kernels = trace.defineTrack({RankId{0}, TrackKind::ComputeStream, "stream 7", 0});
+            OpInfo op;
+            op.name = "gemm";
+            op.kind = SliceKind::Kernel;
+            op.activity = Activity::Compute;
+            const OpId gemm = trace.defineOp(op);
+            // Steps of 1, 1 and 2 ms, of which 0.5, 0.5 and 0.4 ms are computation.
+            const std::int64_t begins[] = {0, 1'000'000, 2'000'000, 4'000'000}, busy[] = {500'000, 500'000, 400'000};
+            for (int i = 0; i < 3; ++i) {
+                producer->slice({kernels, gemm, Instant{begins[i]}, Duration{busy[i]}, {}, {}});
+                StepRecord record;
+                record.step = StepIndex(i);
+                record.range = {Instant{begins[i]}, Instant{begins[i + 1]}};
+                producer->step(RankId{0}, record);
+            }
+        }
+        QVERIFY(trace.finish({}).ok());
+        Probe probe(trace.data());
+        QVERIFY(probe.ready());
+        OverviewView& view = *probe.view;
+        QVERIFY(!view.stepPicker().isHidden());
+        const auto figure = [&](int index) { return view.findChild<FigureStrip*>()->figures()[std::size_t(index)]; };
+        QCOMPARE(figure(0).value, formatDuration(Duration{1'000'000}, 3));
+        QVERIFY2(figure(0).note.contains(QStringLiteral("median of 3 steps")), qPrintable(figure(0).note));
+        QVERIFY(std::abs(bar(view.waterfall().bars(), WaterfallPart::Compute)->share - 0.5) < 1e-12);
+        emit view.stepPicker().stepChosen(StepIndex(2));
+        QVERIFY(probe.ready());
+        QCOMPARE(probe.selection.step(), std::optional(StepIndex(2)));
+        QCOMPARE(figure(0).value, formatDuration(Duration{2'000'000}, 3));
+        QVERIFY2(figure(0).note.contains(QStringLiteral("step 2")), qPrintable(figure(0).note));
+        QVERIFY(std::abs(bar(view.waterfall().bars(), WaterfallPart::Compute)->share - 0.2) < 1e-12);
+        QCOMPARE(view.facts()->insight->findings.step, std::optional(StepIndex(2)));
+    }
+
+    /// What is missing is advised for the tool that made the file, with a button where there is one; in the memory view
+    /// the same.
+    void adviceFitsTheTool()
+    {
+        const auto shown = [](const std::string& producer) {
+            const auto data = bareTrace(true, producer);
+            Probe probe(data);
+            if (!probe.ready()) return std::pair<QString, QStringList>();
+            QStringList commands;
+            for (const PageAction& action : probe.view->helpCard().actionRow().pageActions())
+                commands << action.command;
+            const QString note = probe.view->suggestions().note();
+            const QString memory = memoryAdvice(data->info);
+            const QString line = linesToRecord(Lack::Memory, recorderOf(data->info.header));
+            if (!line.isEmpty() && (!memory.contains(line) || !note.contains(line))) commands << memory;
+            return std::pair(note, commands);
+        };
+        const auto [torch, torchCommands] = shown("PyTorch Kineto, CUDA 12.4");
+        QVERIFY2(torch.contains(QStringLiteral("profile_memory=True")), qPrintable(torch));
+        QVERIFY(torch.contains(QStringLiteral("with_flops=True")));
+        QCOMPARE(torchCommands, QStringList{QStringLiteral("file.add_snapshot")});
+        const auto [nsight, nsightCommands] = shown("Nsight Systems");
+        QVERIFY2(nsight.contains(QStringLiteral("nsys profile --cuda-memory-usage=true")), qPrintable(nsight));
+        QVERIFY(!nsight.contains(QStringLiteral("profile_memory")));
+        QCOMPARE(nsightCommands, QStringList());
+        const auto [other, otherCommands] = shown("Chrome trace");
+        QVERIFY2(other.contains(QStringLiteral("fourwalls-cli record")), qPrintable(other));
+        QCOMPARE(otherCommands, QStringList());
+        QCOMPARE(howToRecord({Lack::Memory}, Recorder::Own), QString());
+    }
+
+    void aButtonAsksTheWindow()
+    {
+        Probe probe(bareTrace(true, "PyTorch Kineto"));
+        QVERIFY(probe.ready());
+        QSignalSpy asked(&probe.selection, &Selection::commandRequested);
+        ActionRow& row = probe.view->helpCard().actionRow();
+        QVERIFY(!row.isHidden());
+        QTest::mouseClick(row.buttons().front(), Qt::LeftButton);
+        QCOMPARE(asked.count(), 1);
+        QCOMPARE(asked.front().front().toString(), QStringLiteral("file.add_snapshot"));
+    }
+
+    /// A search that was cut short says so.
+    void theBestPlanSoFarIsCalledThat()
+    {
+        OverviewFacts facts;
+        PlanOutlook plans;
+        plans.suggestions.seconds = 1;
+        plans.best = cost::SearchedPlan{ParallelPlan{}, 0.5, 1e9, true};
+        const auto said = [&] { return verdictOf(Wall::Tuning, facts, {}, &plans, ByteUnit::GB); };
+        QVERIFY(!said().contains(QStringLiteral("so far")));
+        plans.stopped = true;
+        QVERIFY2(said().contains(QStringLiteral("best plan so far")), qPrintable(said()));
+    }
+
+    void notesOfFiguresTakeASecondLine()
+    {
+        FigureStrip strip;
+        strip.resize(1000, 74);
+        strip.setFigures({{QStringLiteral("a"), QStringLiteral("1"), QStringLiteral("short"), false},
+                          {QStringLiteral("b"), QStringLiteral("2"), QString(90, QLatin1Char('m')), false}});
+        QCOMPARE(strip.noteLines(), 2);
+        QVERIFY(strip.sizeHint().height() > 74);
+        strip.setFigures({{QStringLiteral("a"), QStringLiteral("1"), QStringLiteral("short"), false}});
+        QCOMPARE(strip.noteLines(), 1);
+        QCOMPARE(strip.sizeHint().height(), 74);
     }
 
     void shortLogarithmicAxesHaveMarks()

@@ -9,6 +9,7 @@
 #include "views/performance/path_page.h"
 #include "views/performance/path_strip.h"
 #include "views/performance/performance_view.h"
+#include "views/performance/roofline_card.h"
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_cells.h"
 #include "views/plot/plot_xy.h"
@@ -51,24 +52,40 @@ private slots:
         QVERIFY(probe.ready());
         OperatorsPage& page = probe.view->operators();
         QCOMPARE(page.table().rows(), 5);
-        QVERIFY(page.finding().contains(QStringLiteral("memory roof")));
-        const auto& walls = page.roofline().content().walls;
+        QVERIFY(page.roofline().finding().text().contains(QStringLiteral("memory roof")));
+        const auto& walls = page.roofline().plot().content().walls;
         QCOMPARE(walls.size(), std::size_t(1));
         QCOMPARE(walls[0].limit[1], (std::pair<double, double>{1.0, 1e9})); // the ridge: 1 FLOP per byte
         // Products reach 1 GFLOP/s on three ranks: no point lies above its roof.
         for (const RooflinePoint& point : probe.view->facts()->roofline.points)
             QVERIFY(*point.flopsPerSecond() <=
                     *probe.view->facts()->roofline.attainable(*point.intensity(), point.peak) * 1.0001);
-        QVERIFY(!page.finding().contains(QStringLiteral("cache")));
-        page.roofline().grab();
-        const auto at = page.roofline().positionOf(0);
+        QVERIFY(!page.roofline().finding().text().contains(QStringLiteral("cache")));
+        page.roofline().plot().grab();
+        const auto at = page.roofline().plot().positionOf(0);
         QVERIFY(at);
-        QSignalSpy hovered(&page.roofline(), &XyPlot::pointHovered);
-        QWidget* plot = page.roofline().findChild<QWidget*>();
+        QSignalSpy hovered(&page.roofline().plot(), &XyPlot::pointHovered);
+        QWidget* plot = page.roofline().plot().findChild<QWidget*>();
         QMouseEvent move(QEvent::MouseMove, *at, plot->mapToGlobal(*at), Qt::NoButton, Qt::NoButton, Qt::NoModifier);
         QCoreApplication::sendEvent(plot, &move);
         QCOMPARE(hovered.size(), 1);
         QVERIFY(probe.view->tableAsCsv().startsWith(QStringLiteral("operator,share,time,count")));
+    }
+
+    /// The picker rules the figures.
+    void figuresAreOfTheChosenStep()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        QVERIFY(probe.view->facts()->steps[0].state == StepState::Warmup);
+        probe.selection.setStep(StepIndex(0));
+        QVERIFY(probe.ready());
+        const PerformanceData& facts = *probe.view->facts();
+        QCOMPARE(facts.step, std::optional(StepIndex(0)));
+        QCOMPARE(*facts.metrics.mfu, *facts.steps[0].mfu);
+        probe.selection.setStep(std::nullopt);
+        QVERIFY(probe.ready());
+        QVERIFY(!probe.view->facts()->step);
     }
 
     void whatIsAboveTheMemoryRoofIsExplained()
@@ -97,8 +114,64 @@ private slots:
         QVERIFY(trace.finish(closing).ok());
         Probe probe(trace.data());
         QVERIFY(probe.ready());
-        QVERIFY2(probe.view->operators().finding().endsWith(QStringLiteral("data from a cache")),
-                 qPrintable(probe.view->operators().finding()));
+        RooflineCard& card = probe.view->operators().roofline();
+        QVERIFY2(card.finding().text().endsWith(QStringLiteral("data from a cache")),
+                 qPrintable(card.finding().text()));
+        const auto marked = std::ranges::count(card.plot().content().points, XyMark::Triangle, &XyPoint::mark);
+        QCOMPARE(marked, 1);
+    }
+
+    /// No place is made up for what lacks FLOPs or bytes: it stands in a strip where only its rate counts.
+    void whatLacksACoordinateStandsInAStrip()
+    {
+        TraceHeader header;
+        header.ranks.push_back({RankId(0), "device", "", 0, 0, 1});
+        InMemoryTrace trace(header);
+        {
+            const TrackId kernels = trace.defineTrack({RankId(0), TrackKind::ComputeStream, "kernels", 0});
+            const auto producer = trace.openProducer();
+            std::int64_t at = 0;
+            const auto add = [&](const char* name, double flops, std::int64_t bytes) {
+                OpInfo op;
+                op.name = name;
+                op.kind = SliceKind::Kernel;
+                op.phase = Phase::Forward;
+                op.activity = Activity::Compute;
+                op.flops = flops;
+                op.bytes = bytes;
+                producer->slice({kernels, trace.defineOp(op), Instant{at}, Duration{kMs}, {}, {}});
+                at += kMs;
+            };
+            add("product", 1e6, 100'000);
+            add("sum", 0, 4'000);          // 4 MB/s
+            add("sum, cached", 0, 20'000); // 20 MB/s, and memory gives 10
+            add("fused", 2e6, 0);
+            StepRecord record;
+            record.range = {Instant{0}, Instant{at}};
+            producer->step(RankId(0), record);
+        }
+        TraceClosing closing;
+        closing.peakFlopsPerDevice = 1e12;
+        closing.memoryBytesPerSecond = 1e7;
+        QVERIFY(trace.finish(closing).ok());
+        Probe probe(trace.data());
+        QVERIFY(probe.ready());
+        RooflineCard& card = probe.view->operators().roofline();
+        int placed = 0;
+        for (const XyPoint& point : card.plot().content().points) placed += point.id >= 0;
+        QCOMPARE(placed, 1); // the product alone has both
+        QVERIFY(!card.memoryStrip().isHidden() && !card.rateStrip().isHidden());
+        const auto& memory = card.memoryStrip().content();
+        QCOMPARE(memory.points.size(), std::size_t(2));
+        QCOMPARE(memory.walls.front().limit.front().second, 1e7);
+        std::map<XyMark, double> rates;
+        for (const XyPoint& point : memory.points) rates[point.mark] = point.y;
+        QCOMPARE(rates[XyMark::Disc], 4e6);
+        QCOMPARE(rates[XyMark::Triangle], 2e7);
+        const auto& fused = card.rateStrip().content().points;
+        QCOMPARE(fused.size(), std::size_t(1));
+        QCOMPARE(fused.front().y, 2e9);
+        probe.view->grab();
     }
 
     void aStepIsChosenInThePlot()

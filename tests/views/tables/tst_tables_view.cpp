@@ -7,6 +7,8 @@
 #include "views/tables/tables_view.h"
 #ifndef Q_MOC_RUN
 #include "model/store/trace_file.h"
+#include "model/trace/in_memory_query.h"
+#include "model/trace/in_memory_trace.h"
 #include "tests/support/test_program.h"
 #endif
 
@@ -57,6 +59,58 @@ private slots:
             QVERIFY2(probe.view->model().columnCount() >= 4, qPrintable(tableId(static_cast<TableKind>(kind))));
             for (const auto& row : probe.view->model().table()->rows)
                 QCOMPARE(row.size(), probe.view->model().table()->columns.size());
+        }
+    }
+
+    /// The screen has the short name, the tool tip, the CSV and the filter the whole one.
+    void namesAreShortAndTheWholeOnesAreNotLost()
+    {
+        TraceTable table;
+        table.kind = TableKind::Operators;
+        table.columns = {{"operator", CellKind::Name}};
+        const QString whole =
+            QStringLiteral("void at::native::vectorized_elementwise_kernel<4, "
+                           "at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3> >(int, X)");
+        table.rows = {{QVariant(whole)}};
+        table.shortNames.insert(whole, QStringLiteral("elementwise · add<float>"));
+        TraceTableModel model;
+        model.setTable(std::make_shared<const TraceTable>(table));
+        const QModelIndex name = model.index(0, 0);
+        QCOMPARE(model.data(name).toString(), QStringLiteral("elementwise · add<float>"));
+        QCOMPARE(model.data(name, Qt::ToolTipRole).toString(), whole);
+        QCOMPARE(model.data(name, kExactRole).toString(), whole);
+        const QString filtered = model.data(name, TraceTableModel::kFilterRole).toString();
+        QVERIFY(filtered.contains(whole) && filtered.contains(QStringLiteral("elementwise · add<float>")));
+        QVERIFY(csvOf(model).contains(QStringLiteral("CUDAFunctor_add")));
+    }
+
+    void askedNamesHaveAShortOne()
+    {
+        InMemoryTrace trace(TraceHeader{});
+        {
+            const TrackId kernels = trace.defineTrack({RankId{0}, TrackKind::ComputeStream, "stream 7", 0});
+            const auto producer = trace.openProducer();
+            std::int64_t at = 0;
+            for (const char* functor : {"add", "mul"}) {
+                OpInfo op;
+                op.name = std::string("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_") +
+                          functor + "<float>, at::detail::Array<char*, 3> >(int, X)";
+                op.kind = SliceKind::Kernel;
+                op.activity = Activity::Compute;
+                producer->slice({kernels, trace.defineOp(op), Instant{at}, Duration{1000}, {}, {}});
+                at += 1000;
+            }
+        }
+        QVERIFY(trace.finish({}).ok());
+        InMemoryTraceQuery query(trace.data());
+        for (const TableKind kind : {TableKind::Operators, TableKind::Slices}) {
+            const auto table = askTable(query, {kind, query.info().range, RankId{0}}, {});
+            QVERIFY(table.ok());
+            QCOMPARE(table->shortNames.size(), 2);
+            for (const QString& shown : table->shortNames) {
+                QVERIFY2(shown.startsWith(QStringLiteral("elementwise")), qPrintable(shown));
+                QVERIFY(!shown.contains(QStringLiteral("at::native")));
+            }
         }
     }
 

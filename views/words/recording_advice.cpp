@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See recording_advice.h.
+#include "views/words/recording_advice.h"
+
+#include <QCoreApplication>
+
+namespace fourwalls::views {
+
+namespace {
+
+struct RecordingAdvice {
+    Q_DECLARE_TR_FUNCTIONS(RecordingAdvice)
+};
+
+QString lackName(Lack lack)
+{
+    switch (lack) {
+    case Lack::Steps: return RecordingAdvice::tr("steps");
+    case Lack::Flops: return RecordingAdvice::tr("FLOPs");
+    case Lack::Memory: return RecordingAdvice::tr("memory");
+    }
+    return {};
+}
+
+/// What records the steps and the memory of any CUDA program.
+QString anyProgram()
+{
+    return QStringLiteral("fourwalls-cli record -o job.fourwalls --steps 10-13 --memory -- python train.py");
+}
+
+/// What knows the FLOPs of a PyTorch program, whatever else recorded it.
+QString flopsOfPyTorch()
+{
+    return QStringLiteral("torch.profiler.profile(with_flops=True, record_shapes=True)");
+}
+
+} // namespace
+
+Recorder recorderOf(const TraceHeader& header)
+{
+    if (header.source != TraceSource::Imported) return Recorder::Own;
+    const QString producer = QString::fromStdString(header.producer);
+    if (producer.contains(QLatin1String("Ascend"))) return Recorder::AscendPyTorch;
+    if (producer.contains(QLatin1String("Nsight"))) return Recorder::NsightSystems;
+    if (producer.contains(QLatin1String("Kineto"))) return Recorder::PyTorch;
+    if (producer.contains(QLatin1String("memory snapshot"))) return Recorder::MemorySnapshot;
+    if (producer.startsWith(QLatin1String("fourwalls"), Qt::CaseInsensitive)) return Recorder::Own;
+    return Recorder::Other;
+}
+
+QString linesToRecord(Lack lack, Recorder recorder)
+{
+    switch (recorder) {
+    case Recorder::PyTorch:
+    case Recorder::AscendPyTorch:
+        switch (lack) {
+        case Lack::Steps: return QStringLiteral("prof.step()");
+        case Lack::Flops: return QStringLiteral("with_flops=True, record_shapes=True");
+        case Lack::Memory: return QStringLiteral("profile_memory=True");
+        }
+        break;
+    case Recorder::NsightSystems:
+        switch (lack) {
+        case Lack::Steps: return QStringLiteral("with torch.cuda.nvtx.range(\"step\"): …");
+        case Lack::Flops: return {};
+        case Lack::Memory: return QStringLiteral("nsys profile --cuda-memory-usage=true");
+        }
+        break;
+    case Recorder::Own:
+    case Recorder::MemorySnapshot:
+    case Recorder::Other: break;
+    }
+    return {};
+}
+
+QString howToRecord(const QList<Lack>& lacks, Recorder recorder)
+{
+    if (recorder == Recorder::Own || lacks.isEmpty()) return {};
+    if (recorder == Recorder::MemorySnapshot)
+        return RecordingAdvice::tr("For steps and kernels, profile the same run: %1")
+            .arg(QStringLiteral(
+                "with torch.profiler.profile() as prof: train(); prof.export_chrome_trace(\"trace.json\")"));
+    QStringList lines, others;
+    for (const Lack lack : lacks) {
+        const QString line = linesToRecord(lack, recorder);
+        if (!line.isEmpty())
+            lines << QStringLiteral("%1: %2").arg(lackName(lack), line);
+        else if (lack == Lack::Flops)
+            lines << RecordingAdvice::tr("FLOPs, of a PyTorch program: %1").arg(flopsOfPyTorch());
+        else
+            others << lackName(lack);
+    }
+    if (!others.isEmpty()) lines << QStringLiteral("%1: %2").arg(others.join(QStringLiteral(", ")), anyProgram());
+    return RecordingAdvice::tr("To record what is missing: %1").arg(lines.join(QStringLiteral(" · ")));
+}
+
+QString howToMarkSteps(Recorder recorder)
+{
+    switch (recorder) {
+    case Recorder::PyTorch:
+    case Recorder::AscendPyTorch:
+        return RecordingAdvice::tr("Call the profiler's step() after every iteration: %1")
+            .arg(linesToRecord(Lack::Steps, recorder));
+    case Recorder::NsightSystems:
+        return RecordingAdvice::tr("Put a range round every iteration: %1").arg(linesToRecord(Lack::Steps, recorder));
+    case Recorder::MemorySnapshot:
+        return RecordingAdvice::tr("A memory snapshot has none: open the profile of the same run beside it.");
+    case Recorder::Own: return RecordingAdvice::tr("Traces that Fourwalls records mark them.");
+    case Recorder::Other: return RecordingAdvice::tr("Record the program with its steps: %1").arg(anyProgram());
+    }
+    return {};
+}
+
+} // namespace fourwalls::views
