@@ -105,8 +105,7 @@ std::vector<std::string> sharedEnvironment()
 }
 
 /// Starts this program once more, as `rank`. Errors: Io.
-Status startRank(Children& children, int rank, const std::vector<std::string>& arguments,
-                 const std::vector<std::string>& environment)
+Status startRank(Children& children, int rank, std::vector<std::string> arguments, std::vector<std::string> environment)
 {
     const pid_t parent = getpid();
     const std::vector<char*> argv = execPointers(arguments), envp = execPointers(environment);
