@@ -9,6 +9,7 @@
 #include "views/whatif/prediction_card.h"
 #include "views/whatif/what_if.h"
 #include "views/whatif/what_if_panel.h"
+#include "views/words/plan_words.h"
 
 #include <QAction>
 #include <QComboBox>

@@ -2,6 +2,8 @@
 // See plan_words.h.
 #include "views/words/plan_words.h"
 
+#include "model/spec/names.h"
+
 #include <QCoreApplication>
 #include <QStringList>
 
@@ -44,6 +46,12 @@ QString words(Recompute recompute)
     case Recompute::Full: return PlanWords::tr("full");
     }
     return {};
+}
+
+QString words(Precision precision)
+{
+    const std::string_view word = name(precision);
+    return QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size()));
 }
 
 QString planSummary(const ParallelPlan& plan)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/spec/parallel_plan.h"
+#include "model/spec/training_settings.h"
 
 #include <QString>
 
@@ -13,6 +14,7 @@ QString words(PipelineSchedule schedule, int chunks = 1);
 /// The same where there is room: "zero-bubble (ZB-1p)".
 QString longWords(PipelineSchedule schedule, int chunks = 1);
 QString words(Recompute recompute); ///< "selective"
+QString words(Precision precision); ///< "bf16"
 
 /// "dp 4 · tp 2 · pp 2 · ZeRO 1 · 1F1B · m 16": a plan in few words.
 QString planSummary(const ParallelPlan& plan);
