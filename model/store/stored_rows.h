@@ -16,13 +16,13 @@
 
 namespace fourwalls::store {
 
-/// An absent integer inside a row; never a legal value of any field that uses it.
 /// A step's state as a file has it; what no version wrote counts as a warm-up: it is left out of figures.
 inline StepState stepStateOf(std::int64_t stored)
 {
     return stored >= 0 && stored < kStepStateCount ? static_cast<StepState>(stored) : StepState::Warmup;
 }
 
+/// An absent integer inside a row; never a legal value of any field that uses it.
 inline constexpr std::int64_t kAbsent = std::numeric_limits<std::int64_t>::min();
 
 /// Operators, tracks, groups and texts are counted in 32 bits.

@@ -17,7 +17,7 @@ namespace fourwalls::store {
 /// What a producer does when its queue is full. Both are counted in the trace's audit.
 enum class QueueFull {
     Wait, ///< the producer waits (the engine: nothing is lost; the time is reported as overhead)
-    Drop  ///< the record is dropped (the collector: the program under observation never waits)
+    Drop  ///< the record is dropped (for a program that must never wait)
 };
 
 struct WriterOptions {

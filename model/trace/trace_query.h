@@ -158,7 +158,7 @@ struct StepView {
     StepRecord record;
 };
 
-/// A flow with what its ends are.
+/// A collective as one rank took part in it.
 struct CollectiveView {
     RankId rank;
     CollectiveRecord record;
