@@ -41,7 +41,7 @@ private:
 std::uint64_t countRecords(const CuptiLibrary& cupti, const FilledBuffer& buffer);
 
 /// Who knows the texts that records point at. In the recorded process the pointers are texts; in raw buffers that were
-/// kept (raw_buffers.h) they are addresses of another process, and who keeps the buffers wants to see the texts.
+/// kept (raw_keeper.h) they are addresses of another process, and who keeps the buffers wants to see the texts.
 class RecordTexts {
 public:
     /// The text that a record points at, nullptr for none.
