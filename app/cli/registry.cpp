@@ -16,6 +16,7 @@ std::vector<std::unique_ptr<Verb>> allVerbs()
     verbs.push_back(makeCalibrateVerb());
     verbs.push_back(makeGoodputVerb());
     verbs.push_back(makeClaimsVerb());
+    verbs.push_back(makeReplayVerb());
     verbs.push_back(makeDiagnoseVerb());
     verbs.push_back(makeHangVerb());
     verbs.push_back(makeCompareVerb());

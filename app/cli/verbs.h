@@ -16,6 +16,7 @@ std::unique_ptr<Verb> makePlanVerb();
 std::unique_ptr<Verb> makeCalibrateVerb();
 std::unique_ptr<Verb> makeGoodputVerb();
 std::unique_ptr<Verb> makeClaimsVerb();
+std::unique_ptr<Verb> makeReplayVerb();
 std::unique_ptr<Verb> makeDiagnoseVerb();
 std::unique_ptr<Verb> makeHangVerb();
 std::unique_ptr<Verb> makeCompareVerb();

@@ -188,6 +188,7 @@ const std::vector<ImportFormat>& importFormats()
         {"Nsight Systems export", isSqlite, openNsightExports, nsightFacts},
         {"PyTorch memory snapshot", isPickle, openSnapshots, factsOfSnapshot},
         {"Fourwalls export", isExport, openExports, chromeFacts},
+        {"recorded operations of a pipelined job", isOperationTrace, openOperationTraces, chromeFacts},
         {"PyTorch or Chrome trace", isJson, openChromeTraces, chromeFacts},
     };
     return kFormats;

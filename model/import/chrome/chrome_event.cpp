@@ -37,11 +37,15 @@ ArgKey argKey(std::string_view key)
         if (key == "grid") return ArgKey::Grid;
         if (key == "name") return ArgKey::Name;
         if (key == "Addr") return ArgKey::Address;
+        if (key == "step") return ArgKey::Step;
+        if (key == "rank") return ArgKey::JobRank;
         return key == "Rank" ? ArgKey::Rank : ArgKey::Count;
     case 5:
         if (key == "block") return ArgKey::Block;
         if (key == "bytes" || key == "Bytes") return ArgKey::Bytes;
         if (key == "count") return ArgKey::ElementCount;
+        if (key == "stage") return ArgKey::Stage;
+        if (key == "mb_id") return ArgKey::MicrobatchId;
         return key == "dtype" ? ArgKey::DataType : ArgKey::Count;
     case 6:
         if (key == "stream") return ArgKey::Stream;
@@ -61,6 +65,7 @@ ArgKey argKey(std::string_view key)
         return key == "Group size" ? ArgKey::GroupSize : ArgKey::Count;
     case 11:
         if (key == "correlation") return ArgKey::Correlation;
+        if (key == "model_chunk") return ArgKey::ModelChunk;
         return key == "Device Type" ? ArgKey::DeviceType : ArgKey::Count;
     case 13: return key == "In msg nelems" ? ArgKey::InElements : ArgKey::Count;
     case 14:

@@ -47,6 +47,11 @@ enum class ArgKey : std::uint8_t {
     ConcreteInputs,
     TaskType,
     ElementCount,
+    Step,
+    Stage,
+    JobRank,
+    ModelChunk,
+    MicrobatchId,
     Count
 };
 

@@ -30,6 +30,11 @@ Result<TraceFacts> chromeFacts(const std::string& path, const ImportOptions& opt
 /// Chrome JSON that Fourwalls exported; its facts are those of Chrome traces.
 Result<std::unique_ptr<TraceImport>> openExports(const std::vector<std::string>& paths, const ImportOptions& options);
 
+/// Chrome JSON of a pipelined job that was recorded by operations, all ranks in one file; facts as of Chrome traces.
+bool isOperationTrace(std::string_view beginning);
+Result<std::unique_ptr<TraceImport>> openOperationTraces(const std::vector<std::string>& paths,
+                                                         const ImportOptions& options);
+
 Result<std::unique_ptr<TraceImport>> openSnapshots(const std::vector<std::string>& paths, const ImportOptions& options);
 Result<TraceFacts> factsOfSnapshot(const std::string& path, const ImportOptions& options);
 Result<std::unique_ptr<TraceImport>> openNsightExports(const std::vector<std::string>& paths,

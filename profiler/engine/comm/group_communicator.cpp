@@ -49,12 +49,23 @@ CollectiveKind kindOf(CollectiveOp operation)
 // A started collective.
 class GroupCommunicator::Started final : public CommRequest::State {
 public:
-    Started(std::shared_ptr<CommThread::Task> task, Recorder& recorder) : m_task(std::move(task)), m_recorder(recorder)
+    Started(std::shared_ptr<CommThread::Task> task, std::shared_ptr<const TrackId> track, Recorder& recorder)
+        : m_task(std::move(task))
+        , m_track(std::move(track))
+        , m_recorder(recorder)
     {}
-    void wait() override { m_recorder.advanceTo(m_task->wait()); }
+    /// The rank's work behind it waits for the operation, whether it has ended or not: an arrow says so.
+    void wait() override
+    {
+        const Instant end = m_task->wait();
+        m_recorder.advanceTo(end);
+        if (m_track && m_recorder.on())
+            m_recorder.flow({"wait", *m_track, end, m_recorder.communicationTrack(), m_recorder.now()});
+    }
 
 private:
     std::shared_ptr<CommThread::Task> m_task;
+    std::shared_ptr<const TrackId> m_track; ///< null: on a device of its own, whose clock the rank's is not
     Recorder& m_recorder;
 };
 
@@ -132,6 +143,11 @@ GroupCommunicator::Operation GroupCommunicator::describe(CollectiveOp kind, cons
 CommRequest GroupCommunicator::start(Operation operation)
 {
     Recorder& own = m_context.recorder;
+    std::shared_ptr<TrackId> track;
+    if (own.on() && !m_context.threadMemory) {
+        track = std::make_shared<TrackId>();
+        operation.launch = {own.now(), own.communicationTrack(), track};
+    }
     auto task = m_context.thread.start(
         [this, operation = std::move(operation), place = own.place(), begun = own.now(),
          ready = m_context.threadMemory ? m_context.allocator.memory()->fence() : nullptr](Recorder& recorder) {
@@ -143,7 +159,7 @@ CommRequest GroupCommunicator::start(Operation operation)
             return recorder.now();
         });
     m_lastStarted = task;
-    return CommRequest(std::make_unique<Started>(std::move(task), own));
+    return CommRequest(std::make_unique<Started>(std::move(task), track, own));
 }
 
 void GroupCommunicator::runNow(Operation operation)
@@ -280,6 +296,10 @@ void GroupCommunicator::carryOut(const Operation& operation, Recorder& recorder,
     record.payloadBytes = operation.payloadBytes;
     record.algorithm = algorithmName(operation.algorithm);
     run.record(std::move(record), m_hopNames, m_group.acrossStages);
+    if (!operation.launch) return;
+    const auto& [at, from, to] = *operation.launch;
+    *to = recorder.communicationTrack();
+    recorder.flow({"launch", from, at, *to, run.arrival});
 }
 
 void GroupCommunicator::send(const Tensor& tensor, int to)

@@ -83,6 +83,13 @@ private:
         std::int64_t payloadBytes = 0;
         std::vector<std::int64_t> sendElements, receiveElements; // all-to-all
         const std::vector<CollectiveHop>* hops = nullptr;        // own ones, by round, sends before receives
+        // Of an operation beside the rank's work: when the rank started it, on which track, and where it was recorded.
+        struct Launch {
+            Instant at;
+            TrackId from;
+            std::shared_ptr<TrackId> to;
+        };
+        std::optional<Launch> launch;
     };
     using Hops = std::vector<CollectiveHop>;
 

@@ -292,6 +292,17 @@ void CommRecordingTest::startedOperationsHaveTheirOwnTrack()
         QCOMPARE(op.phase, Phase::BackwardWeight); // where it was started
         QCOMPARE(op.layer->value, 7);
     }
+    // On each rank: from where it was started to its begin, and from its end to where the rank went on.
+    std::map<std::string, int> arrows;
+    for (const FlowRecord& flow : recorded.flows) {
+        ++arrows[flow.kind];
+        QVERIFY(flow.from <= flow.to);
+        const auto nameOf = [&](TrackId id) { return query->tracks()[static_cast<std::size_t>(id.value)].info.name; };
+        if (flow.kind == "launch") QCOMPARE(nameOf(flow.toTrack), std::string("communication thread"));
+        if (flow.kind == "wait") QCOMPARE(nameOf(flow.fromTrack), std::string("communication thread"));
+    }
+    QCOMPARE(arrows["launch"], 2);
+    QCOMPARE(arrows["wait"], 2);
 }
 
 void CommRecordingTest::deviceClockFollowsTheFormula_data()

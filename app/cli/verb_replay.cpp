@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// `replay`: the recorded steps as a graph, run unchanged and changed.
+#include "app/cli/open_input.h"
+#include "app/cli/output_file.h"
+#include "app/cli/ranges.h"
+#include "app/cli/verbs.h"
+#include "model/base/format.h"
+#include "model/replay/replayed_trace.h"
+#include "model/store/trace_writer.h"
+
+#include <fmt/format.h>
+
+namespace fourwalls::cli {
+
+namespace {
+
+using nlohmann::json;
+
+const char* nameOf(replay::DelayRule rule)
+{
+    switch (rule) {
+    case replay::DelayRule::Class: return "class";
+    case replay::DelayRule::Own: return "own";
+    case replay::DelayRule::None: return "none";
+    }
+    return "";
+}
+
+class ReplayVerb : public Verb {
+public:
+    const char* name() const override { return "replay"; }
+    const char* summary() const override
+    {
+        return "the recorded steps as a graph: what would they take if something changed?";
+    }
+    const char* examples() const override
+    {
+        return "  fourwalls-cli replay run.fourwalls\n"
+               "  fourwalls-cli replay run.fourwalls --change stragglers=none\n"
+               "  fourwalls-cli replay run.fourwalls --change link:dp*2 --change 'kernels:attention*0.5' --json";
+    }
+    Arguments arguments() override
+    {
+        return {Argument("FILE", &m_file, "a trace").required(),
+                {"--steps", &m_steps, "steps A-B; all measured ones if not given"},
+                Argument("--delays", &m_delays,
+                         "between the end of what work waited for and its start: what the other steps show (class), as "
+                         "recorded (own), or none")
+                    .oneOf({"class", "own", "none"}),
+                {"--change", &m_changes,
+                 "stragglers=none, rank:R=fleet, stage:S=fleet, link:TIER*F, kernels:PATTERN*F, host:PATTERN*F, "
+                 "launches=graph, hide:PATTERN, microbatches=N, schedule=NAME, vpp=N, plan=\"…\", batch=N, "
+                 "cluster=NAME; may be "
+                 "given several times"},
+                {"-o,--output", &m_output, "the replayed steps as a trace"}};
+    }
+
+    int run(Console& console) override
+    {
+        std::vector<replay::ReplayChange> changes;
+        for (const std::string& text : m_changes) {
+            auto change = replay::parseChange(text);
+            if (!change) return console.wrongUsage(change.error());
+            changes.push_back(std::move(*change));
+        }
+        std::optional<replay::StepChoiceRange> steps;
+        if (!m_steps.empty()) {
+            const auto range = readStepRange(m_steps);
+            if (!range) return console.wrongUsage(range.error());
+            steps = {range->first, range->second};
+        }
+        const auto trace = openInput(m_file);
+        if (!trace) return console.fail(trace.error());
+        const auto replayed = replay::Replay::of(**trace, steps);
+        if (!replayed) return console.fail(replayed.error());
+        const replay::DelayRule rule = m_delays == "own"    ? replay::DelayRule::Own
+                                       : m_delays == "none" ? replay::DelayRule::None
+                                                            : replay::DelayRule::Class;
+        const replay::ReplayQuality quality = replayed->quality(rule);
+        std::optional<replay::ReplayOutcome> outcome;
+        if (!changes.empty()) {
+            auto ran = replayed->run(rule, changes);
+            if (!ran) return console.fail(ran.error());
+            outcome = std::move(*ran);
+        }
+        if (!m_output.empty()) {
+            const Status written = write(**trace, *replayed, rule, changes);
+            if (!written.ok()) return console.fail(written.error());
+        }
+        return console.json() ? console.answerJson(jsonOf(quality, outcome))
+                              : console.answerText(textOf(quality, outcome));
+    }
+
+private:
+    Status write(TraceQuery& trace, const replay::Replay& replayed, replay::DelayRule rule,
+                 const std::vector<replay::ReplayChange>& changes) const
+    {
+        FOURWALLS_TRY_ASSIGN(PendingOutput output, PendingOutput::create(m_output, {m_file}));
+        {
+            FOURWALLS_TRY_ASSIGN(
+                const std::unique_ptr<store::TraceWriter> writer,
+                store::TraceWriter::create(output.temporaryPath(), replay::replayedHeader(trace.info())));
+            FOURWALLS_TRY(replay::writeReplayedTrace(trace, replayed, rule, changes, *writer));
+        }
+        return output.commit();
+    }
+
+    json jsonOf(const replay::ReplayQuality& quality, const std::optional<replay::ReplayOutcome>& outcome) const
+    {
+        json steps = json::array();
+        for (std::size_t i = 0; i < quality.steps.size(); ++i) {
+            const replay::ReplayedStep& step = quality.steps[i];
+            steps.push_back({{"step", step.step.value},
+                             {"recorded_ms", step.recorded.milliseconds()},
+                             {"replayed_ms", step.replayed.milliseconds()},
+                             {"error_pct", step.errorPercent()}});
+            if (outcome) steps.back()["changed_ms"] = outcome->steps[i].milliseconds();
+        }
+        json object{{"steps", steps},
+                    {"delays", nameOf(quality.delays)},
+                    {"error_mean_pct", quality.meanError},
+                    {"error_max_pct", quality.maxError},
+                    {"error_no_delays_pct", quality.errorWithoutDelays},
+                    {"negative_delays", quality.negativeDelays},
+                    {"long_delays_off_path", quality.longDelaysOffPath},
+                    {"recorded_ms", quality.recorded.milliseconds()},
+                    {"replayed_ms", quality.replayed.milliseconds()},
+                    {"unexplained_ms", quality.unexplained.milliseconds()},
+                    {"graph",
+                     {{"nodes", quality.nodes},
+                      {"edges", quality.edges},
+                      {"ranks", quality.ranks},
+                      {"derived_edges", quality.derivedEdges}}},
+                    {"notes", quality.notes},
+                    {"file", m_output.empty() ? json(nullptr) : json(m_output)}};
+        if (!outcome) return object;
+        object["changes"] = m_changes;
+        object["changed_ms"] = outcome->changed.milliseconds();
+        object["low_ms"] = outcome->low.milliseconds();
+        object["high_ms"] = outcome->high.milliseconds();
+        object["peak_bytes"] = outcome->peakBytes ? json(*outcome->peakBytes) : json(nullptr);
+        object["shares"] = {
+            {"measured", outcome->measured}, {"scaled", outcome->scaled}, {"modelled", outcome->modelled}};
+        object["assumed"] = outcome->assumed;
+        return object;
+    }
+
+    std::string textOf(const replay::ReplayQuality& quality, const std::optional<replay::ReplayOutcome>& outcome) const
+    {
+        std::string text = fmt::format("{:<24}{} in {} steps of {} ranks\n{:<24}{} (unchanged, this replay is {:.2g} % "
+                                       "off; worst step {:.2g} %)\n",
+                                       "recorded", formatTime(quality.recorded), quality.steps.size(), quality.ranks,
+                                       "replayed", formatTime(quality.replayed), quality.meanError, quality.maxError);
+        text += fmt::format("{:<24}{:.2g} %\n{:<24}{}\n{:<24}{} nodes, {} edges, of which {} are derived\n{:<24}{} "
+                            "contradicted by recorded times, {} long delays off the path",
+                            "error without delays", quality.errorWithoutDelays, "not explained",
+                            formatTime(quality.unexplained), "graph", quality.nodes, quality.edges,
+                            quality.derivedEdges, "edges", quality.negativeDelays, quality.longDelaysOffPath);
+        for (const std::string& note : quality.notes) text += "\nnote: " + note;
+        if (!outcome) return text;
+        text +=
+            fmt::format("\n\n{:<24}{} (from {} to {})\n{:<24}{:.1f} % measured, {:.1f} % scaled, {:.1f} % modelled",
+                        "changed", formatTime(outcome->changed), formatTime(outcome->low), formatTime(outcome->high),
+                        "rests on", outcome->measured * 100, outcome->scaled * 100, outcome->modelled * 100);
+        for (const std::string& each : outcome->assumed) text += "\nassumed: " + each;
+        if (!m_output.empty()) text += "\nreplayed steps in " + m_output;
+        return text;
+    }
+
+    std::string m_file, m_steps, m_output, m_delays = "class";
+    std::vector<std::string> m_changes;
+};
+
+} // namespace
+
+std::unique_ptr<Verb> makeReplayVerb()
+{
+    return std::make_unique<ReplayVerb>();
+}
+
+} // namespace fourwalls::cli

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+// See device_rules.h.
+#include "model/replay/device_rules.h"
+
+#include "model/trace/collective_timing.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+namespace fourwalls::replay {
+
+namespace {
+
+/// What a chain of a rank holds: a piece, or the end of a step.
+struct Link {
+    Instant start, end;
+    std::uint32_t piece = kNone;
+    std::uint32_t step = 0;
+    int order = 0; ///< among equal instants
+    std::int64_t group = 0, sequence = 0;
+    NodeIndex begin = kNone, done = kNone; ///< where it waits for others, and others for it
+    bool holds = true;                     ///< the next link waits for it
+};
+
+/// Order of what begins at one instant: ends of steps, what has no length (work, sends, collectives, receives), then the rest.
+enum LinkOrder { kStepEnd, kShort, kSend, kMeet, kReceive, kLong };
+
+using TrackKey = std::pair<std::int32_t, std::int64_t>; // track and instant
+
+class DeviceRules {
+public:
+    DeviceRules(const Recording& recording, const std::vector<bool>& hidden)
+        : m_recording(recording)
+        , m_hidden(hidden)
+        , m_builder(recording.steps.front().range.begin)
+    {}
+
+    Result<GraphBuilder> build()
+    {
+        addSteps();
+        splitChains();
+        for (auto& [rank, chain] : m_chains) connect(rank, chain);
+        for (auto& [track, chain] : m_streams) connectStream(chain);
+        FOURWALLS_TRY(meet());
+        for (auto& [track, chain] : m_streams) join(chain);
+        for (GraphStep& step : m_steps) m_builder.addStep(std::move(step));
+        return std::move(m_builder);
+    }
+
+private:
+    void addSteps()
+    {
+        const Instant origin = m_recording.steps.front().range.begin;
+        for (std::size_t i = 0; i < m_recording.steps.size(); ++i) {
+            const RecordedStep& step = m_recording.steps[i];
+            GraphStep of;
+            of.step = step.step;
+            of.first = (step.range.begin - origin).ns;
+            of.last = (step.range.end - origin).ns;
+            of.chained = i > 0 && step.range.begin <= m_recording.steps[i - 1].range.end;
+            m_steps.push_back(std::move(of));
+        }
+    }
+
+    bool isBeside(const Piece& piece)
+    {
+        const auto found = m_beside.find(piece.track.value);
+        if (found != m_beside.end()) return found->second;
+        const TrackInfo& track = m_recording.track(piece);
+        const bool beside =
+            track.kind == TrackKind::CopyStream ||
+            (track.kind == TrackKind::CommStream && track.name != "communication" && overlapsWork(piece.track));
+        return m_beside[piece.track.value] = beside;
+    }
+
+    /// Whether a rank's device worked while an operation of the track ran.
+    bool overlapsWork(TrackId track) const
+    {
+        const auto& pieces = m_recording.pieces;
+        std::vector<std::pair<Instant, Instant>> work;
+        const RankId rank = m_recording.tracks[static_cast<std::size_t>(track.value)].rank;
+        for (const Piece& piece : pieces)
+            if (piece.rank == rank && !piece.isCollective() && piece.length().ns > 0 &&
+                m_recording.track(piece).kind == TrackKind::ComputeStream)
+                work.push_back({piece.start, piece.end});
+        std::sort(work.begin(), work.end());
+        for (const Piece& piece : pieces) {
+            if (piece.track != track || piece.length().ns <= 0) continue;
+            if (piece.isCollective() &&
+                m_recording.collectives[piece.collective].record.operation == CollectiveOp::Send)
+                continue;
+            const auto behind = std::lower_bound(work.begin(), work.end(), std::pair(piece.end, piece.end));
+            if (behind != work.begin() && (behind - 1)->second > piece.start) return true;
+        }
+        return false;
+    }
+
+    const CollectiveRecord* recordOf(const Link& link) const
+    {
+        if (link.piece == kNone || !m_recording.pieces[link.piece].isCollective()) return nullptr;
+        return &m_recording.collectives[m_recording.pieces[link.piece].collective].record;
+    }
+
+    void splitChains()
+    {
+        for (std::uint32_t i = 0; i < m_recording.pieces.size(); ++i) {
+            const Piece& piece = m_recording.pieces[i];
+            const OpInfo& op = m_recording.op(piece);
+            const bool operation = op.kind == SliceKind::Collective;
+            if (operation && !piece.isCollective()) continue; // a slice around an operation
+            if (op.kind == SliceKind::HostCall) continue;
+            Link link{piece.start, piece.end, i, piece.step, kLong, 0, 0, kNone, kNone, true};
+            if (piece.start == piece.end) link.order = kShort;
+            if (const CollectiveRecord* record = recordOf(link)) {
+                link.group = record->group.value;
+                link.sequence = record->sequence;
+                const bool still = piece.start == piece.end;
+                link.holds = record->operation != CollectiveOp::Send;
+                link.order = record->operation == CollectiveOp::Send      ? kSend
+                             : !still                                     ? kLong
+                             : record->operation == CollectiveOp::Receive ? kReceive
+                                                                          : kMeet;
+            }
+            (isBeside(piece) ? m_streams[piece.track.value] : m_chains[piece.rank]).push_back(link);
+        }
+        for (std::uint32_t i = 0; i < m_recording.steps.size(); ++i)
+            for (const auto& [rank, range] : m_recording.steps[i].ranks)
+                m_chains[rank].push_back({range.end, range.end, kNone, i, kStepEnd, 0, 0, kNone, kNone, true});
+        for (auto& [rank, chain] : m_chains) sortChain(chain);
+        for (auto& [track, chain] : m_streams) sortChain(chain);
+    }
+
+    void sortChain(std::vector<Link>& chain) const
+    {
+        std::stable_sort(chain.begin(), chain.end(), [](const Link& a, const Link& b) {
+            if (a.start != b.start) return a.start < b.start;
+            if (a.order != b.order) return a.order < b.order;
+            if (a.order == kLong) return a.end > b.end;
+            return std::tie(a.group, a.sequence) < std::tie(b.group, b.sequence);
+        });
+        // Of nested work the outer piece counts, unless a rank meets others inside it.
+        std::vector<bool> drop(chain.size());
+        for (std::size_t i = 0; i < chain.size(); ++i) {
+            if (drop[i] || chain[i].order != kLong || recordOf(chain[i])) continue;
+            std::size_t behind = i + 1;
+            bool meets = false;
+            for (; behind < chain.size() && chain[behind].start < chain[i].end; ++behind)
+                meets = meets || recordOf(chain[behind]) != nullptr || chain[behind].piece == kNone;
+            if (meets)
+                drop[i] = behind > i + 1;
+            else
+                for (std::size_t k = i + 1; k < behind; ++k) drop[k] = chain[k].end <= chain[i].end;
+        }
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < chain.size(); ++i)
+            if (!drop[i]) chain[kept++] = chain[i];
+        chain.resize(kept);
+    }
+
+    std::uint64_t delayKey(RankId rank, const Link& link, int part)
+    {
+        const std::int64_t op = link.piece == kNone ? -1 : m_recording.pieces[link.piece].op.value;
+        if (part == 0) m_number = m_counts[{rank.value, link.step, op}]++;
+        const RankId first = m_recording.info.header.ranks.empty() ? rank : m_recording.info.header.ranks.front().rank;
+        const auto stage = static_cast<std::uint64_t>(m_recording.stageOf(rank));
+        std::uint64_t key = static_cast<std::uint64_t>(op + 1);
+        for (const std::uint64_t word : {static_cast<std::uint64_t>(m_number), stage,
+                                         static_cast<std::uint64_t>(rank == first), static_cast<std::uint64_t>(part)})
+            key = (key ^ (word + 0x9e3779b97f4a7c15ull + (key << 6) + (key >> 2))) * 0xff51afd7ed558ccdull;
+        return key;
+    }
+
+    void addNodes(RankId rank, Link& link)
+    {
+        NodeTag tag{NodeRole::Work, link.piece, link.step, delayKey(rank, link, 0)};
+        if (link.piece == kNone) {
+            tag.role = NodeRole::Mark;
+            link.begin = link.done = m_builder.work(link.end, link.end, tag);
+            m_steps[link.step].ends.push_back(link.done);
+            return;
+        }
+        const CollectiveRecord* record = recordOf(link);
+        if (!record) {
+            link.begin = link.done = m_builder.work(link.start, link.end, tag);
+            return;
+        }
+        tag.role = NodeRole::Arrival;
+        link.begin = m_builder.work(link.start, link.start, tag);
+        tag.role = NodeRole::Moving;
+        if (record->operation == CollectiveOp::Send) {
+            // On its way: from when it was sent until it is there, whoever asks for it.
+            tag.delayKey = delayKey(rank, link, 1);
+            link.done = m_builder.work(link.start, link.end, tag);
+        } else {
+            link.done = m_builder.moving(link.end, tag);
+        }
+        m_builder.edge(link.begin, link.done);
+        m_operations[{record->group.value, record->sequence}].push_back({rank, &link, record});
+    }
+
+    void connect(RankId rank, std::vector<Link>& chain)
+    {
+        const Link* before = nullptr;
+        NodeIndex source = kNone;
+        for (Link& link : chain) {
+            const bool fresh = !before || (link.step != before->step && !m_steps[link.step].chained);
+            if (fresh) source = m_builder.source(beginOf(rank, link.step), link.step);
+            addNodes(rank, link);
+            if (fresh)
+                m_builder.edge(source, link.begin);
+            else
+                m_builder.edge(before->holds ? before->done : before->begin, link.begin);
+            if (isHidden(link)) link.holds = false;
+            before = &link;
+        }
+        for (std::size_t i = 0; i < chain.size(); ++i)
+            if (isHidden(chain[i]))
+                if (const Link* needs = needsResult(chain, i))
+                    m_builder.edge(chain[i].done, needs->begin, EdgeOrigin::Derived);
+    }
+
+    /// What needs the result of an operation: of gradients the optimizer, else the next work on the operation's layer, or
+    /// the next work of all.
+    const Link* needsResult(const std::vector<Link>& chain, std::size_t operation) const
+    {
+        const OpInfo& of = m_recording.op(m_recording.pieces[chain[operation].piece]);
+        const Link* next = nullptr;
+        for (std::size_t i = operation + 1; i < chain.size() && chain[i].step == chain[operation].step; ++i) {
+            const Link& link = chain[i];
+            if (link.piece == kNone) return next ? next : &link;
+            if (recordOf(link)) continue;
+            const OpInfo& op = m_recording.op(m_recording.pieces[link.piece]);
+            if (!next && of.phase != Phase::GradientSync && !of.layer) return &link;
+            if (!next) next = &link;
+            if (of.phase == Phase::GradientSync ? op.phase == Phase::Optimizer : op.layer == of.layer) return &link;
+        }
+        return of.phase == Phase::GradientSync ? nullptr : next;
+    }
+
+    Instant beginOf(RankId rank, std::uint32_t step) const
+    {
+        const auto found = m_recording.steps[step].ranks.find(rank);
+        return found == m_recording.steps[step].ranks.end() ? m_recording.steps[step].range.begin : found->second.begin;
+    }
+
+    bool isHidden(const Link& link) const
+    {
+        if (link.piece == kNone || !recordOf(link)) return false;
+        const auto op = static_cast<std::size_t>(m_recording.pieces[link.piece].op.value);
+        return op < m_hidden.size() && m_hidden[op];
+    }
+
+    void connectStream(std::vector<Link>& chain)
+    {
+        const Link* before = nullptr;
+        for (Link& link : chain) {
+            addNodes(m_recording.pieces[link.piece].rank, link);
+            if (before) m_builder.edge(before->holds ? before->done : before->begin, link.begin);
+            before = &link;
+        }
+    }
+
+    Error lacking(const Link& link, std::size_t members, std::size_t of, const std::string& group) const
+    {
+        return {ErrorCode::Format,
+                m_recording.describe(link.piece) + " has " + std::to_string(members) + " of " + std::to_string(of) +
+                    " members of group " + group,
+                "replay", "record every rank of the job, or replay steps that are complete with --steps A-B"};
+    }
+
+    Status meet()
+    {
+        for (auto& [key, members] : m_operations) {
+            const Member *send = nullptr, *receive = nullptr;
+            for (const Member& member : members) {
+                if (member.record->operation == CollectiveOp::Send) send = &member;
+                if (member.record->operation == CollectiveOp::Receive) receive = &member;
+            }
+            if (send || receive) {
+                // A message without its other end waits for nobody that the trace has.
+                if (send && receive) m_builder.edge(send->link->done, receive->link->done);
+                continue;
+            }
+            const ProcessGroupInfo& group = m_recording.info.groups[static_cast<std::size_t>(key.first)];
+            const auto coverage = groupCoverage(m_recording.info, GroupId{key.first});
+            const bool complete =
+                coverage.timing != CollectiveTiming::Separated || members.size() == group.ranks.size();
+            if (!complete && m_recording.membersOf(GroupId{key.first}, key.second) < group.ranks.size())
+                return lacking(*members.front().link, members.size(), group.ranks.size(), group.name);
+            const NodeIndex met = m_builder.meeting(members.front().link->step);
+            // Members out of the chosen steps came when they came.
+            if (!complete)
+                m_builder.edge(m_builder.source(members.front().record->lastArrival, members.front().link->step), met);
+            for (const Member& member : members) {
+                m_builder.edge(member.link->begin, met);
+                m_builder.edge(met, member.link->done);
+            }
+        }
+        return {};
+    }
+
+    /// Where operations beside a rank's work hang on it.
+    void join(std::vector<Link>& chain)
+    {
+        if (chain.empty()) return;
+        const Piece& any = m_recording.pieces[chain.front().piece];
+        const auto found = m_chains.find(any.rank);
+        if (found == m_chains.end()) return;
+        std::vector<Link>& rank = found->second;
+        std::multimap<std::int64_t, std::int64_t> launches, waits; // operation's start or end to the rank's instant
+        for (const FlowRecord& flow : m_recording.flows) {
+            if (flow.kind == "launch" && flow.toTrack == any.track) launches.emplace(flow.to.ns, flow.from.ns);
+            if (flow.kind == "wait" && flow.fromTrack == any.track) waits.emplace(flow.from.ns, flow.to.ns);
+        }
+        const bool statesWaits = !waits.empty();
+        for (const Link& link : chain) {
+            const auto launch = launches.find(link.start.ns);
+            const Instant at = launch != launches.end() ? Instant{launch->second} : link.start;
+            const EdgeOrigin origin = launch != launches.end() ? EdgeOrigin::Stated : EdgeOrigin::Derived;
+            if (const Link* before = lastEnded(rank, at))
+                m_builder.edge(before->done, link.begin, origin);
+            else
+                m_builder.edge(m_builder.source(beginOf(any.rank, link.step), link.step), link.begin, origin);
+            if (launch != launches.end()) launches.erase(launch);
+            auto wait = waits.lower_bound(link.end.ns);
+            if (wait != waits.end() && wait->first == link.end.ns) {
+                if (const Link* next = firstFrom(rank, Instant{wait->second}))
+                    m_builder.edge(link.done, next->begin, EdgeOrigin::Stated);
+                waits.erase(wait);
+            } else if (!statesWaits) {
+                if (const Link* next = behindGap(rank, link.end))
+                    m_builder.edge(link.done, next->begin, EdgeOrigin::Derived);
+            }
+        }
+    }
+
+    /// The last link with a length that had ended by then.
+    static const Link* lastEnded(const std::vector<Link>& chain, Instant at)
+    {
+        auto behind = std::upper_bound(chain.begin(), chain.end(), at,
+                                       [](Instant t, const Link& link) { return t < link.start; });
+        while (behind != chain.begin()) {
+            const Link& link = *--behind;
+            if (link.holds && link.end <= at && (link.end > link.start || link.piece == kNone)) return &link;
+        }
+        return nullptr;
+    }
+    /// The first link with a length that starts then or later; the end of a step if nothing else does.
+    static const Link* firstFrom(const std::vector<Link>& chain, Instant at)
+    {
+        auto link = std::lower_bound(chain.begin(), chain.end(), at,
+                                     [](const Link& each, Instant t) { return each.start < t; });
+        for (; link != chain.end(); ++link)
+            if (link->end > link->start || (link->piece == kNone && link->start >= at)) return &*link;
+        return nullptr;
+    }
+    /// The link before which a rank stood still while something ended.
+    static const Link* behindGap(const std::vector<Link>& chain, Instant end)
+    {
+        const Link* next = firstFrom(chain, end);
+        if (!next || next == chain.data()) return nullptr;
+        const Link* before = next - 1;
+        while (before != chain.data() && !before->holds) --before;
+        return before->end < end ? next : nullptr;
+    }
+
+    struct Member {
+        RankId rank;
+        const Link* link;
+        const CollectiveRecord* record;
+    };
+    const Recording& m_recording;
+    const std::vector<bool>& m_hidden;
+    GraphBuilder m_builder;
+    std::vector<GraphStep> m_steps;
+    std::map<RankId, std::vector<Link>> m_chains;
+    std::map<std::int32_t, std::vector<Link>> m_streams; ///< by track
+    std::unordered_map<std::int32_t, bool> m_beside;
+    std::map<std::tuple<std::int32_t, std::uint32_t, std::int64_t>, std::uint32_t> m_counts;
+    std::uint32_t m_number = 0;
+    std::map<std::pair<std::int32_t, std::int64_t>, std::vector<Member>> m_operations;
+};
+
+} // namespace
+
+Result<GraphBuilder> deviceGraph(const Recording& recording, const std::vector<bool>& hidden)
+{
+    return DeviceRules(recording, hidden).build();
+}
+
+} // namespace fourwalls::replay

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// See pass_order.h.
+#include "model/replay/pass_order.h"
+
+#include "model/base/median.h"
+#include "model/replay/graph_builder.h"
+#include "model/spec/pipeline_schedule.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+namespace fourwalls::replay {
+
+namespace {
+
+/// A pass of one micro-batch on a rank, added up from the work in it.
+struct MeasuredPass {
+    Instant start;
+    double time = 0;
+};
+
+/// Mean time of a stage's passes and their spread [ns], of all its chunks together.
+struct StagePasses {
+    double forward = 0, input = 0, weight = 0, variance = 0;
+};
+
+class PassReader {
+public:
+    explicit PassReader(const Recording& recording) : m_recording(recording) {}
+
+    Status read()
+    {
+        for (const RankInfo& rank : m_recording.info.header.ranks)
+            m_stages = std::max(m_stages, rank.pipelineStage + 1);
+        if (m_stages < 2)
+            return Error{ErrorCode::Unsupported, "the trace has no pipeline stages", "--change",
+                         "replay a recording with pp > 1, or one whose ranks name their pipeline stage"};
+        std::vector<std::int64_t> hops;
+        for (const Piece& piece : m_recording.pieces) {
+            const OpInfo& op = m_recording.op(piece);
+            if (piece.isCollective()) {
+                const CollectiveRecord& record = m_recording.collectives[piece.collective].record;
+                if (record.operation == CollectiveOp::Send) hops.push_back((record.end - record.lastArrival).ns);
+                continue;
+            }
+            if (piece.microbatch < 0 || op.activity != Activity::Compute) continue;
+            const int pass = op.phase == Phase::Forward                                         ? 0
+                             : op.phase == Phase::BackwardInput || op.phase == Phase::Recompute ? 1
+                             : op.phase == Phase::BackwardWeight                                ? 2
+                                                                                                : -1;
+            if (pass < 0) continue;
+            m_split = m_split || pass == 2;
+            const auto [found, isNew] = m_passes.try_emplace(
+                {m_recording.stageOf(piece.rank), piece.step, piece.rank.value, piece.microbatch, pass},
+                MeasuredPass{piece.start, 0});
+            found->second.time += static_cast<double>(piece.length().ns);
+            found->second.start = std::min(found->second.start, piece.start);
+            m_microbatches = std::max(m_microbatches, piece.microbatch + 1);
+        }
+        if (m_passes.empty())
+            return Error{ErrorCode::Unsupported,
+                         "no work of the chosen steps says which pass and micro-batch it belongs to", "--change",
+                         "record with the engine, or operations with their micro-batch"};
+        if (!hops.empty()) m_hop = std::max<std::int64_t>(0, median(hops));
+        for (int stage = 0; stage < m_stages; ++stage) m_times.push_back(timesOf(stage));
+        return {};
+    }
+
+    int stages() const { return m_stages; }
+    int microbatches() const { return m_microbatches; }
+    bool split() const { return m_split; }
+    std::int64_t hop() const { return m_hop; }
+    const StagePasses& times(int stage) const { return m_times[static_cast<std::size_t>(stage)]; }
+
+private:
+    StagePasses timesOf(int stage) const
+    {
+        StagePasses times;
+        double* const into[] = {&times.forward, &times.input, &times.weight};
+        for (int pass = 0; pass < 3; ++pass) {
+            double sum = 0, squares = 0, count = 0;
+            for (const auto& [key, each] : m_passes) {
+                if (std::get<0>(key) != stage || std::get<4>(key) != pass) continue;
+                sum += each.time;
+                squares += each.time * each.time;
+                ++count;
+            }
+            if (count == 0) continue;
+            *into[pass] = sum / count;
+            times.variance += std::max(0.0, squares / count - (sum / count) * (sum / count));
+        }
+        return times;
+    }
+
+    const Recording& m_recording;
+    /// By stage, step, rank, micro-batch and pass (forward, gradients of inputs, of weights).
+    std::map<std::tuple<int, std::uint32_t, std::int32_t, std::int32_t, int>, MeasuredPass> m_passes;
+    std::vector<StagePasses> m_times;
+    int m_stages = 1, m_microbatches = 0;
+    bool m_split = false;
+    std::int64_t m_hop = 0;
+};
+
+/// First to last pass of a pipeline with the measured times [ns].
+Result<std::int64_t> windowOf(const PassReader& passes, const PipelineShape& shape, bool halves)
+{
+    FOURWALLS_TRY_ASSIGN(const auto lists, pipelineActions(shape));
+    GraphBuilder builder(Instant{0});
+    builder.addStep({StepIndex{0}, false, {}, {}, 0, 0});
+    const NodeIndex source = builder.source(Instant{0}, 0);
+    // What a pass makes for a neighbour, by tensor, micro-batch and position.
+    std::map<std::tuple<int, std::int32_t, std::int32_t>, NodeIndex> made;
+    std::vector<std::tuple<std::tuple<int, std::int32_t, std::int32_t>, NodeIndex, bool>> needed;
+    for (int stage = 0; stage < shape.stages; ++stage) {
+        const StagePasses& times = passes.times(stage);
+        NodeIndex before = source;
+        for (const PipelineAction& action : lists[static_cast<std::size_t>(stage)]) {
+            const double whole = times.input + times.weight;
+            double time = action.pass == PipelinePass::Forward         ? times.forward
+                          : action.pass == PipelinePass::Backward      ? whole
+                          : halves                                     ? whole / 2
+                          : action.pass == PipelinePass::BackwardInput ? times.input
+                                                                       : times.weight;
+            time /= shape.chunks;
+            const NodeIndex node = builder.work(Instant{0}, Instant{std::llround(time)}, {NodeRole::Work, kNone, 0, 0});
+            builder.edge(before, node);
+            before = node;
+            if (const auto needs = shape.needs(stage, action))
+                needed.push_back(
+                    {{static_cast<int>(needs->tensor), needs->microbatch, needs->toPosition}, node, needs->isLocal()});
+            if (const auto gives = shape.gives(stage, action))
+                made[{static_cast<int>(gives->tensor), gives->microbatch, gives->toPosition}] = node;
+        }
+    }
+    for (const auto& [key, node, local] : needed) {
+        const auto from = made.find(key);
+        if (from == made.end()) continue;
+        if (local) {
+            builder.edge(from->second, node);
+            continue;
+        }
+        const NodeIndex hop = builder.work(Instant{0}, Instant{passes.hop()}, {NodeRole::Moving, kNone, 0, 0});
+        builder.edge(from->second, hop);
+        builder.edge(hop, node);
+    }
+    FOURWALLS_TRY_ASSIGN(const ReplayGraph graph,
+                         builder.finish(true, [](std::uint32_t) { return std::string("a pass"); }));
+    std::vector<std::int64_t> end;
+    simulate(graph, timesOf(graph, DelayRule::None), end);
+    return *std::max_element(end.begin(), end.end());
+}
+
+} // namespace
+
+Result<PassOrder> orderPasses(const Recording& recording, std::span<const ReplayChange> changes)
+{
+    PassReader passes(recording);
+    FOURWALLS_TRY(passes.read());
+    PassOrder order;
+    // The recorded order: what the specification says, else what such jobs do.
+    PipelineShape shape;
+    if (recording.info.header.spec) {
+        shape = pipelineShape(recording.info.header.spec->plan);
+    } else {
+        for (const auto& op : recording.ops)
+            if (op && op->detail.starts_with("chunk "))
+                shape.chunks = std::max(shape.chunks, std::atoi(op->detail.c_str() + 6) + 1);
+        shape.schedule = shape.chunks > 1 ? PipelineSchedule::Interleaved : PipelineSchedule::OneFOneB;
+        order.assumed.push_back(std::string("the recorded schedule is ") + (shape.chunks > 1 ? "interleaved" : "1f1b"));
+    }
+    shape.stages = passes.stages();
+    shape.microbatches = passes.microbatches();
+    PipelineShape wanted = shape;
+    for (const ReplayChange& change : changes) {
+        if (change.kind == ChangeKind::Schedule) {
+            FOURWALLS_TRY_ASSIGN(const ParallelPlan plan, parsePlan("schedule=" + change.pattern));
+            wanted.schedule = plan.schedule;
+            if (plan.schedule == PipelineSchedule::ZeroBubbleV) wanted.chunks = 2;
+            if (plan.schedule != PipelineSchedule::Interleaved && plan.schedule != PipelineSchedule::ZeroBubbleV)
+                wanted.chunks = 1;
+        }
+        int number = 0;
+        const std::string& value = change.pattern;
+        std::from_chars(value.data(), value.data() + value.size(), number);
+        if (change.kind == ChangeKind::Microbatches) wanted.microbatches = number;
+        if (change.kind == ChangeKind::Vpp) {
+            wanted.chunks = number;
+            wanted.schedule = number > 1 ? PipelineSchedule::Interleaved : PipelineSchedule::OneFOneB;
+        }
+    }
+    const bool halves = wanted.splitsBackward() && !passes.split();
+    if (halves) order.assumed.push_back("gradients of inputs and of weights take half of a backward pass each");
+    if (wanted.chunks != shape.chunks) order.assumed.push_back("the chunks of a stage take equal times");
+    if (wanted.microbatches != shape.microbatches)
+        order.assumed.push_back("micro-batches keep their size, so the batch changes with their number");
+    FOURWALLS_TRY_ASSIGN(const std::int64_t before, windowOf(passes, shape, shape.splitsBackward() && !passes.split()));
+    FOURWALLS_TRY_ASSIGN(const std::int64_t after, windowOf(passes, wanted, halves));
+    order.recorded = Duration{before};
+    order.changed = Duration{after};
+    double variance = 0;
+    for (int stage = 0; stage < passes.stages(); ++stage) variance = std::max(variance, passes.times(stage).variance);
+    order.deviation = std::sqrt(variance * wanted.microbatches);
+    return order;
+}
+
+} // namespace fourwalls::replay

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The passes of a recorded pipeline, ordered anew: another schedule, other micro-batches, other chunks, with the times that
+// the passes were measured to take.
+#pragma once
+
+#include "model/replay/replay_change.h"
+
+namespace fourwalls::replay {
+
+/// What another order makes of a step.
+struct PassOrder {
+    Duration recorded, changed;       ///< first to last pass, as the same simulation has them
+    double deviation = 0;             ///< of `changed`, from the spread of the passes [ns]
+    std::vector<std::string> assumed; ///< sentences
+};
+
+/// Runs the passes in the recorded order and in the order that the changes ask for (the kinds Microbatches, Schedule and
+/// Vpp). Each pass takes the mean of its stage; a message between stages takes the median that messages were on their way.
+/// A step then changes by changed - recorded: what is before and behind the passes stays.
+/// Errors: Unsupported if the trace has no stages or no passes with micro-batches; those of pipelineActions.
+Result<PassOrder> orderPasses(const Recording& recording, std::span<const ReplayChange> changes);
+
+} // namespace fourwalls::replay

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// `replay` on recordings of the engine: on the device clock nothing lies between what a rank waited for and what it does
+// next, so a graph with the right edges gives the recorded step back without any delay.
+#include "tests/app/cli/program.h"
+#include "tests/support/test_program.h"
+
+#include <QJsonArray>
+#include <QTemporaryDir>
+#include <QTest>
+
+namespace tst_cli_replay {
+
+using namespace fourwalls::test;
+
+class CliReplayTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void deviceClock_data();
+    void deviceClock();
+    void aSlowRankIsTakenAway();
+    void passesInAnotherOrder();
+    void theChangedStepIsATrace();
+    void refuses_data();
+    void refuses();
+
+private:
+    QString record(const QStringList& arguments)
+    {
+        const QString file = m_folder.filePath(QString("run%1.fourwalls").arg(++m_files));
+        const QStringList quick{"record",  "-o", file,      "--clock", "device", "--model", "gpt-tiny",
+                                "--steps", "4",  "--batch", "8",       "--seq",  "32"};
+        const Answer answer = run(quick + arguments);
+        if (answer.exitCode != 0) qWarning("%s", answer.err.constData());
+        return answer.exitCode == 0 ? file : QString();
+    }
+    QTemporaryDir m_folder;
+    int m_files = 0;
+};
+
+void CliReplayTest::deviceClock_data()
+{
+    QTest::addColumn<QString>("plan");
+    QTest::addColumn<QString>("cluster");
+    for (const char* plan : {"dp=2", "dp=2 overlap=0", "dp=4 zero=3", "tp=2", "dp=2 tp=2 pp=2 microbatches=2",
+                             "pp=4 microbatches=8 schedule=zb", "pp=2 vpp=2 microbatches=4", "tp=2 sp=1", "cp=2",
+                             "dp=2 ps=sync servers=1", "dp=2 zero=1"})
+        QTest::newRow(plan) << plan << "";
+    QTest::newRow("with links") << "pp=4 microbatches=8"
+                                << "dgx-a100";
+    QTest::newRow("three kinds with links") << "dp=2 tp=2 pp=2 microbatches=2"
+                                            << "dgx-a100";
+}
+
+void CliReplayTest::deviceClock()
+{
+    QFETCH(QString, plan);
+    QFETCH(QString, cluster);
+    const QString file =
+        record(QStringList{"--plan", plan} + (cluster.isEmpty() ? QStringList() : QStringList{"--cluster", cluster}));
+    QVERIFY(!file.isEmpty());
+    const Answer answer = run({"replay", file, "--json"});
+    QVERIFY2(answer.exitCode == 0, answer.err.constData());
+    const QJsonObject replayed = answer.json();
+    QCOMPARE(replayed["delays"].toString(), QString("class"));
+    QVERIFY(!replayed["steps"].toArray().isEmpty());
+    QVERIFY2(replayed["error_max_pct"].toDouble() <= 0.01,
+             qPrintable(QString::number(replayed["error_max_pct"].toDouble())));
+    QVERIFY2(replayed["error_no_delays_pct"].toDouble() <= 0.01,
+             qPrintable(QString::number(replayed["error_no_delays_pct"].toDouble())));
+    QCOMPARE(replayed["negative_delays"].toInt(), 0);
+    QVERIFY(!replayed.contains("changed_ms"));
+    // A step is what `metrics` prints.
+    QVERIFY(std::abs(replayed["recorded_ms"].toDouble() /
+                         run({"metrics", file, "--json"}).json()["step_time_ms"].toDouble() -
+                     1) < 0.02);
+}
+
+void CliReplayTest::aSlowRankIsTakenAway()
+{
+    const QString even = record({"--plan", "dp=2 overlap=0"}),
+                  slowed = record({"--plan", "dp=2 overlap=0", "--slow-rank", "1:2"});
+    QVERIFY(!even.isEmpty() && !slowed.isEmpty());
+    const QJsonObject fleet = run({"replay", slowed, "--change", "kernels:*0.5", "--json"}).json();
+    QVERIFY(std::abs(fleet["changed_ms"].toDouble() / (fleet["recorded_ms"].toDouble() / 2) - 1) < 0.01);
+    QCOMPARE(fleet["changes"].toArray().size(), 1);
+    QVERIFY(fleet["shares"].toObject()["scaled"].toDouble() > 0.99);
+    // The slow rank takes twice as long as the other one: as long as both in the mean, three quarters.
+    const QJsonObject mean = run({"replay", slowed, "--change", "stragglers=none", "--json"}).json();
+    QVERIFY(std::abs(mean["changed_ms"].toDouble() / (mean["recorded_ms"].toDouble() * 0.75) - 1) < 0.02);
+    QVERIFY(mean["low_ms"].toDouble() <= mean["changed_ms"].toDouble() &&
+            mean["changed_ms"].toDouble() <= mean["high_ms"].toDouble());
+}
+
+void CliReplayTest::passesInAnotherOrder()
+{
+    const QString file = record({"--plan", "pp=4 microbatches=8", "--cluster", "dgx-a100"});
+    QVERIFY(!file.isEmpty());
+    const auto after = [&](const char* change) { return run({"replay", file, "--change", change, "--json"}).json(); };
+    const QJsonObject same = after("schedule=1f1b");
+    const double replayed = same["replayed_ms"].toDouble();
+    QCOMPARE(same["changed_ms"].toDouble(), replayed); // what was recorded
+    QVERIFY(after("schedule=zb")["changed_ms"].toDouble() < replayed);
+    // One micro-batch after the other: about four times the passes of one stage.
+    QVERIFY(after("schedule=naive")["changed_ms"].toDouble() > 2 * replayed);
+    // Twice the micro-batches fill and drain the pipeline once: less than twice the time.
+    const double twice = after("microbatches=16")["changed_ms"].toDouble();
+    QVERIFY(twice > 1.5 * replayed && twice < 2 * replayed);
+    QCOMPARE(run({"replay", file, "--change", "schedule=sometimes"}).exitCode, 2);
+}
+
+void CliReplayTest::theChangedStepIsATrace()
+{
+    const QString file = record({"--plan", "pp=2 microbatches=4"}), changed = m_folder.filePath("changed.fourwalls");
+    QVERIFY(!file.isEmpty());
+    const QJsonObject answer = run({"replay", file, "--change", "kernels:*0.5", "-o", changed, "--json"}).json();
+    QVERIFY(run({"check", changed, "--json"}).json()["sound"].toBool());
+    const QJsonObject metrics = run({"metrics", changed, "--json"}).json(),
+                      before = run({"metrics", file, "--json"}).json();
+    QCOMPARE(metrics["source"].toString(), QString("predicted"));
+    QVERIFY(std::abs(metrics["step_time_ms"].toDouble() / answer["changed_ms"].toDouble() - 1) < 0.01);
+    // Everything is still there: the bubble is the same share of half the time, and memory is what it was.
+    const auto bubble = [](const QJsonObject& of) { return of["bubble_fraction"].toObject()["mean"].toDouble(); };
+    QVERIFY2(std::abs(bubble(metrics) - bubble(before)) < 0.01,
+             qPrintable(QString("%1 %2").arg(bubble(metrics)).arg(bubble(before))));
+    QCOMPARE(metrics["peak_bytes"].toArray()[0].toObject()["total"],
+             before["peak_bytes"].toArray()[0].toObject()["total"]);
+    // Unchanged it is the recording again.
+    const QString same = m_folder.filePath("same.fourwalls");
+    QCOMPARE(run({"replay", file, "-o", same}).exitCode, 0);
+    const QJsonObject again = run({"metrics", same, "--json"}).json();
+    QCOMPARE(again["step_time_ms"].toDouble(), before["step_time_ms"].toDouble());
+    QCOMPARE(again["waterfall"].toObject(), before["waterfall"].toObject());
+    QCOMPARE(run({"replay", same, "--json"}).json()["error_no_delays_pct"].toDouble(), 0.0);
+}
+
+void CliReplayTest::refuses_data()
+{
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<int>("exitCode");
+    QTest::addColumn<QString>("says");
+    QTest::newRow("no change") << QStringList{"--change", "faster=yes"} << 2 << "no change that a replay knows";
+    QTest::newRow("no factor") << QStringList{"--change", "kernels:gemm"} << 2 << "lacks a factor";
+    QTest::newRow("no stages") << QStringList{"--change", "stage:1=fleet"} << 1
+                               << "which rank is on which pipeline stage";
+    QTest::newRow("no such step") << QStringList{"--steps", "90-91"} << 1 << "no step from 90 to 91";
+}
+
+void CliReplayTest::refuses()
+{
+    QFETCH(QStringList, arguments);
+    QFETCH(int, exitCode);
+    QFETCH(QString, says);
+    static const QString file = record({"--plan", "dp=2"});
+    const Answer answer = run(QStringList{"replay", file} + arguments);
+    QCOMPARE(answer.exitCode, exitCode);
+    QVERIFY2(answer.err.contains(says.toUtf8()), answer.err.constData());
+    QVERIFY(answer.out.isEmpty());
+}
+
+FOURWALLS_TEST(CliReplayTest, QCoreApplication)
+
+} // namespace tst_cli_replay
+
+#include "tst_cli_replay.moc"
