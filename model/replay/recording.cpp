@@ -81,7 +81,7 @@ std::optional<std::uint32_t> stepAt(const std::vector<std::pair<TimeRange, std::
                                   [](Instant t, const auto& step) { return t < step.first.begin; });
     if (after == steps.begin()) return std::nullopt;
     --after;
-    if (at > after->first.end || (at == after->first.end && !after->first.empty())) return std::nullopt;
+    if (at > after->first.end) return std::nullopt; // a message may be sent as the step ends
     return after->second;
 }
 

@@ -4415,14 +4415,6 @@ the timeline shows it.</source>
         <translation>计算 %1，传输 %2，空隙 %3；其中 %4 在 rank %5 上，%6 次切换 rank</translation>
     </message>
     <message>
-        <source> · operators under %1 taken together</source>
-        <translation> · 短于 %1 的算子合并统计</translation>
-    </message>
-    <message>
-        <source> · not all of the step was read</source>
-        <translation> · 未读取整步</translation>
-    </message>
-    <message>
         <source>nothing ran in this step</source>
         <translation>此步中没有任何运行</translation>
     </message>
@@ -5454,6 +5446,61 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>Record the program with its steps: %1</source>
         <translation>请连同步一起录制程序：%1</translation>
+    </message>
+</context>
+<context>
+    <name>ReplayCard</name>
+    <message>
+        <source>without stragglers</source>
+        <translation>去掉掉队者</translation>
+    </message>
+    <message>
+        <source>launches as one graph</source>
+        <translation>启动合为一张图</translation>
+    </message>
+    <message>
+        <source>links of %1 twice as fast</source>
+        <translation>%1 的链路快一倍</translation>
+    </message>
+    <message>
+        <source>half the time: %1</source>
+        <translation>时间减半：%1</translation>
+    </message>
+    <message>
+        <source>schedule %1</source>
+        <translation>调度 %1</translation>
+    </message>
+    <message>
+        <source>from %1 to %2</source>
+        <translation>从 %1 到 %2</translation>
+    </message>
+    <message>
+        <source>%1 of the step measured, %2 scaled</source>
+        <translation>这一步的 %1 为实测，%2 为按比例缩放</translation>
+    </message>
+    <message>
+        <source>This step, run again</source>
+        <translation>重放这一步</translation>
+    </message>
+    <message>
+        <source>It cannot be: %1.</source>
+        <translation>无法重放：%1。</translation>
+    </message>
+    <message>
+        <source>Unchanged, this replay is %1 off.</source>
+        <translation>不作改动时，重放偏差 %1。</translation>
+    </message>
+    <message>
+        <source>None of the usual changes makes it shorter.</source>
+        <translation>常见的改动都不会使它更短。</translation>
+    </message>
+    <message>
+        <source>replayed</source>
+        <translation>重放</translation>
+    </message>
+    <message>
+        <source>changed</source>
+        <translation>改动后</translation>
     </message>
 </context>
 <context>

@@ -87,9 +87,6 @@ void PathPage::present(std::shared_ptr<const CriticalPath> path, const TraceInfo
                      share(m_path->time(PathPart::Gap)), share(ranks.front().second))
                 .arg(ranks.front().first.value)
                 .arg(m_path->jumps);
-        if (m_path->shortest.ns > 0)
-            m_finding += tr(" · operators under %1 taken together").arg(formatDuration(m_path->shortest, 2));
-        if (m_path->limited) m_finding += tr(" · not all of the step was read");
     } else if (m_path) {
         m_finding = tr("nothing ran in this step");
     }

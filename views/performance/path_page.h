@@ -2,7 +2,7 @@
 // The critical path of the step over all ranks: as a strip, and as shares.
 #pragma once
 
-#include "model/trace/critical_path.h"
+#include "model/replay/critical_path.h"
 
 #include <QWidget>
 

@@ -2,7 +2,7 @@
 // The critical path as a strip: a row per rank, the path's pieces where they ran, and the jumps between ranks.
 #pragma once
 
-#include "model/trace/critical_path.h"
+#include "model/replay/critical_path.h"
 
 #include <QWidget>
 

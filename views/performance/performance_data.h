@@ -2,7 +2,7 @@
 // What the performance view asks of a trace.
 #pragma once
 
-#include "model/trace/critical_path.h"
+#include "model/replay/critical_path.h"
 #include "model/trace/launch_gaps.h"
 #include "model/trace/metrics.h"
 #include "model/trace/operator_roofline.h"

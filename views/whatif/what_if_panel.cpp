@@ -9,6 +9,7 @@
 #include "views/whatif/cost_words.h"
 #include "views/whatif/knob_row.h"
 #include "views/whatif/prediction_card.h"
+#include "views/whatif/replay_card.h"
 #include "views/whatif/what_if.h"
 #include "views/words/words.h"
 
@@ -77,6 +78,7 @@ void WhatIfPanel::setDocument(TraceSession* session, WhatIf* whatIf)
     m_whatIf = whatIf;
     m_gestureBase.reset();
     m_card->setWhatIf(whatIf);
+    m_replay->setSession(session);
     if (whatIf) {
         connect(whatIf, &WhatIf::specChanged, this, &WhatIfPanel::refresh);
         connect(whatIf, &WhatIf::recordedChanged, this, &WhatIfPanel::refresh);

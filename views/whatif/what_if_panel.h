@@ -25,6 +25,7 @@ namespace fourwalls::views {
 
 class KnobRow;
 class PredictionCard;
+class ReplayCard;
 class TraceSession;
 class WhatIf;
 
@@ -43,6 +44,7 @@ public:
     const KnobLocks& locks() const { return m_locks; }
     void setLocks(const KnobLocks& locks);
     const PredictionCard& card() const { return *m_card; }
+    const ReplayCard& replayCard() const { return *m_replay; }
     /// Back to what was recorded, as one entry of the history.
     void resetToRecorded();
     /// The first row, for the title bar of the dock.
@@ -130,6 +132,7 @@ private:
     QScrollArea* m_scroll = nullptr;
     QWidget* m_sliders = nullptr; ///< hidden while there is no spec
     PredictionCard* m_card = nullptr;
+    ReplayCard* m_replay = nullptr;
 };
 
 } // namespace fourwalls::views

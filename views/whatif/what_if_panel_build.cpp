@@ -7,6 +7,7 @@
 #include "views/whatif/cost_words.h"
 #include "views/whatif/knob_row.h"
 #include "views/whatif/prediction_card.h"
+#include "views/whatif/replay_card.h"
 #include "views/whatif/what_if.h"
 #include "views/whatif/what_if_panel.h"
 #include "views/words/plan_words.h"
@@ -76,6 +77,8 @@ void WhatIfPanel::build()
     auto* column = new QVBoxLayout(inside);
     column->setContentsMargins(0, 0, 8, 0);
     column->setSpacing(5);
+    m_replay = new ReplayCard(inside);
+    column->addWidget(m_replay);
     buildPresets(*column);
     m_start = new QPushButton(inside);
     m_start->setProperty("primary", true);

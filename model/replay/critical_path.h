@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What determined when a step ended: the chain of work, transfers and gaps, from rank to rank, from the step's end back
-// to its begin. Making anything else faster does not make the step shorter.
+// to its begin. Making anything else faster does not make the step shorter. It is the longest way through the step's graph
+// (replay_graph.h).
 #pragma once
 
 #include "model/trace/step_window.h"
@@ -41,8 +42,6 @@ struct CriticalPath {
     StepWindow window;
     std::vector<PathSegment> segments; ///< by time; disjoint, and together they cover the step
     std::int64_t jumps = 0;            ///< changes of rank
-    Duration shortest;                 ///< see BoundedSlices: operators shorter than this are taken together
-    bool limited = false;              ///< more operations than were read, or ranks
 
     Duration time(PathPart part) const;
     /// Time on the path by rank, most first.
@@ -51,11 +50,9 @@ struct CriticalPath {
     std::vector<PathShare> shares() const;
 };
 
-/// The path of the step that stepWindow chooses. Walks back from the end of the last rank: what a rank did last before
-/// an instant is what it depended on; a collective leads to the member that arrived last, a receive to its sender, and
-/// time in which a rank did nothing is a gap on it. Where a collective and an operator ended at about the same time
-/// (within `adjacent`), the operator counts: work queued on a stream does not wait for what runs beside it.
-/// Cost: bounded by kMostSlicesAnalysed and kMostOperationsAnalysed. Errors: those of the queries; Cancelled.
+/// The path of the step that stepWindow chooses, or of the whole trace where it has no steps. Of a node's predecessors the
+/// one that ended last leads back; what lies between that and the node's start is a gap, as is the time of the program
+/// between two launches. Errors: those of replay::Replay::of, which refuses records that contradict each other; Cancelled.
 Result<CriticalPath> criticalPath(TraceQuery& trace, std::optional<StepIndex> wanted, std::stop_token stop = {});
 
 } // namespace fourwalls

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The card of the What-if dock that runs the open step again: what it offers, and where it keeps quiet.
+#include <QTest> // first: moc stumbles over <compare> otherwise
+
+#include "tests/model/trace/step_builder.h"
+#include "tests/support/test_program.h"
+#include "tests/views/fail_on_warning.h"
+#include "views/session/trace_session.h"
+#include "views/whatif/replay_card.h"
+
+#include <QApplication>
+
+namespace tst_replay_card {
+
+using namespace fourwalls;
+using namespace fourwalls::test;
+using namespace fourwalls::views;
+
+TraceOpener openerOf(TraceSource source)
+{
+    return [source](const QString&) -> Result<std::unique_ptr<TraceQuery>> {
+        // Rank 1 computes for 6 ms, rank 0 for 4 and waits; 2 ms of transfer; both update for 2 ms.
+        Builder b(2, headerOf(2, source));
+        for (const int rank : {0, 1}) {
+            b.step(rank, 0, 0, 10 * kMs);
+            b.work(rank, "forward", Phase::Forward, 0, (rank == 0 ? 4 : 6) * kMs);
+            b.collective(rank, (rank == 0 ? 4 : 6) * kMs, 6 * kMs, 8 * kMs);
+            b.work(rank, "adam", Phase::Optimizer, 8 * kMs, 10 * kMs);
+        }
+        return std::unique_ptr<TraceQuery>(std::make_unique<InMemoryTraceQuery>(b.finish()));
+    };
+}
+
+class ReplayCardTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void init() { m_warnings.emplace(); }
+    void cleanup()
+    {
+        QCOMPARE(tests::FailOnWarning::take(), QString());
+        m_warnings.reset();
+    }
+    void offersWhatTheTraceCanAnswer();
+    void asksOnlyWhenSeen();
+    void aPredictionHasNoCard();
+
+private:
+    std::optional<tests::FailOnWarning> m_warnings;
+};
+
+void ReplayCardTest::offersWhatTheTraceCanAnswer()
+{
+    TraceSession session(openerOf(TraceSource::Recorded), QStringLiteral("a.fourwalls"));
+    ReplayCard card;
+    card.setSession(&session);
+    card.show();
+    QTRY_VERIFY(card.sentence().contains(QLatin1String("this replay is 0")));
+    QStringList names, changed;
+    for (const FigureTable::Row& row : card.table().rows()) {
+        names << row.name;
+        changed << row.predicted;
+        QVERIFY(row.explanation.contains(QLatin1String("--change")));
+    }
+    // Half of rank 1's 6 ms: rank 0's 4 ms halved count no more, 7 ms. Without stragglers both compute 5 ms: 9 ms. Links
+    // twice as fast: 9 ms. The update halved: 9 ms.
+    QCOMPARE(names.first(), QStringLiteral("half the time: forward"));
+    QVERIFY(changed.first().startsWith(QLatin1String("7")));
+    QVERIFY(names.contains(QStringLiteral("without stragglers")));
+    QVERIFY(names.contains(QStringLiteral("links of dp twice as fast")));
+    QVERIFY(!names.contains(QStringLiteral("launches as one graph"))); // no calls are recorded
+}
+
+void ReplayCardTest::asksOnlyWhenSeen()
+{
+    TraceSession session(openerOf(TraceSource::Imported), QStringLiteral("a.fourwalls"));
+    ReplayCard card;
+    card.setSession(&session);
+    QCOMPARE(session.pending(), 0);
+    card.show();
+    QCOMPARE(session.pending(), 1);
+    card.setSession(nullptr);
+    QVERIFY(card.table().rows().empty() || !card.table().isVisible());
+}
+
+void ReplayCardTest::aPredictionHasNoCard()
+{
+    TraceSession session(openerOf(TraceSource::Predicted), QStringLiteral("a.fourwalls"));
+    ReplayCard card;
+    card.setSession(&session);
+    card.show();
+    QTRY_COMPARE(session.pending(), 0);
+    QVERIFY(card.sentence().isEmpty());
+    QVERIFY(!card.table().isVisible());
+}
+
+FOURWALLS_TEST(ReplayCardTest, QApplication)
+
+} // namespace tst_replay_card
+
+#include "tst_replay_card.moc"
