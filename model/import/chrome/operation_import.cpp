@@ -152,7 +152,7 @@ public:
         };
         audit("operations_unread", AuditSeverity::Skipped, m_list.unread,
               "events without readable times, rank, stage or step");
-        audit("messages_not_sent", AuditSeverity::Skipped, m_list.notSent,
+        audit("messages_not_sent", AuditSeverity::Info, m_list.notSent,
               "written down outside of the computations of their direction, or beyond the ends of the model");
         audit("messages_unmatched", AuditSeverity::Info, m_list.unmatched,
               "no partner found on the neighbouring stage");
