@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -66,9 +67,11 @@ Result<std::vector<OutOfMemory>> outOfMemoryMoments(TraceQuery& trace)
     std::vector<OutOfMemory> moments;
     const TraceInfo& info = trace.info();
     if (info.header.source == TraceSource::Predicted) return moments;
-    FOURWALLS_TRY_ASSIGN(
-        const std::vector<EventRecord> events,
-        trace.events({info.range.begin, info.range.end + Duration{1}}, kMostMoments, EventKind::OutOfMemory));
+    // The failure may stand behind the last slice.
+    constexpr TimeRange kAlways{Instant{std::numeric_limits<std::int64_t>::min()},
+                                Instant{std::numeric_limits<std::int64_t>::max()}};
+    FOURWALLS_TRY_ASSIGN(const std::vector<EventRecord> events,
+                         trace.events(kAlways, kMostMoments, EventKind::OutOfMemory));
     for (const EventRecord& event : events) moments.push_back(outOfMemoryOf(event));
     return moments;
 }

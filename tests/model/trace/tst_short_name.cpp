@@ -113,7 +113,7 @@ void ShortNameTest::rowsNeverReadTheSame()
                                          "void k<2, " + same + ", c>(int)"};
     const std::vector<std::string> told = shortNames(three);
     QCOMPARE((std::set<std::string>{told.begin(), told.end()}).size(), three.size());
-    for (const std::string& each : told) QVERIFY2(each.size() < 50, each.c_str());
+    for (std::size_t i = 0; i < told.size(); ++i) QVERIFY2(told[i].size() <= three[i].size(), told[i].c_str());
 }
 
 FOURWALLS_TEST(ShortNameTest, QCoreApplication)
