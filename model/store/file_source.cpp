@@ -356,7 +356,8 @@ Result<std::unique_ptr<RecordSource>> openFileSource(sqlite::Database& finished,
                          finished.integer("SELECT value FROM meta WHERE key='overlapping_slices'"));
     const auto takeBack = [&](const char* name, AuditSeverity severity, std::int64_t count) {
         for (AuditRecord& record : definitions.audit)
-            if (record.name == name && record.severity == severity) record.count = wrappingSub(record.count, count);
+            if (record.name == name && record.severity == severity)
+                record.count = std::max<std::int64_t>(0, wrappingSub(record.count, count));
     };
     takeBack("overlapping_slices", AuditSeverity::Info, overlapping.value_or(0));
     if (!definitions.closed) takeBack("recording_interrupted", AuditSeverity::Repaired, 1);

@@ -66,7 +66,8 @@ void putAudits(FinishContext& context)
 {
     std::map<std::pair<std::string, AuditSeverity>, AuditRecord> audits;
     const auto add = [&](const AuditRecord& record) {
-        if (record.count <= 0) return;
+        // A fact may be negative, as the distance of two clocks; a count of losses may not.
+        if (record.count == 0 || (record.count < 0 && record.severity != AuditSeverity::Info)) return;
         const auto [found, isNew] = audits.try_emplace({record.name, record.severity}, record);
         if (!isNew) found->second.count += record.count;
     };

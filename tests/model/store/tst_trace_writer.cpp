@@ -351,6 +351,7 @@ private slots:
                     const OpId op = (*writer)->defineOp(namedOp("op " + std::to_string(i % 17)));
                     producer->slice({track, op, Instant{i * 100}, Duration{50 + t}, std::nullopt, std::nullopt});
                     if (i % 100 == 0) (*writer)->audit({"round", AuditSeverity::Info, 1, ""});
+                    if (i % 100 == 0) (*writer)->audit({"distance_ns", AuditSeverity::Info, -5, ""});
                     if (i % 500 == 0) static_cast<void>((*writer)->statistics());
                     if (i % 1000 == 999) producer = (*writer)->openProducer();
                     if (i % 50 == 0)
@@ -366,6 +367,7 @@ private slots:
         QCOMPARE((*trace)->info().counts.slices, kThreads * kEach);
         QCOMPARE((*trace)->info().counts.ops, 17);
         QCOMPARE(auditOf(**trace, "round"), kThreads * kEach / 100);
+        QCOMPARE(auditOf(**trace, "distance_ns"), -5 * (kThreads * kEach / 100));
         auto report = store::checkTrace(path);
         QVERIFY(report.ok() && report->sound);
     }
