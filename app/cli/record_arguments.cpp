@@ -142,6 +142,8 @@ Arguments RecordArguments::all()
         {"--eval-steps", &evaluateBatches, "with --eval-every: global batches of one evaluation (default: 1)"},
         {"--save-weights", &saveWeights, "folder for the trained weights (safetensors)"},
         {"--load-weights", &loadWeights, "folder with the weights to begin with (safetensors)"},
+        {"--kernel-times", &kernelTimes,
+         "table of kernel times for the device clock: taken from there and completed, so that recordings share one"},
         {"--slow-rank", &slowRanks, "R:FACTOR, makes one rank's operators slower (may be repeated)"},
         {"--link-fault", &linkFaults,
          "A-B:bandwidth=FACTOR,latency_us=T,loss=SHARE, spoils the link of two ranks on the device clock"},
@@ -239,6 +241,9 @@ Result<engine::RunOptions> RecordArguments::runOptions(const RunSpec& spec) cons
 {
     engine::RunOptions options;
     options.clock = clock == "device" ? ClockKind::Device : ClockKind::Wall;
+    if (!kernelTimes.empty() && options.clock != ClockKind::Device)
+        return wrongArgument("--kernel-times", "is of the device clock", "--clock device");
+    options.kernelTimesFile = kernelTimes;
     options.separateProcesses = transport == "gloo";
     options.nccl = transport == "nccl";
     options.saveWeightsDirectory = saveWeights;

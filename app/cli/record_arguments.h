@@ -30,7 +30,7 @@ struct RecordArguments {
     std::optional<double> rankTimeout; ///< [s], of the transport gloo; absent: kRankTimeout
     std::uint64_t seed = 1;
     std::optional<std::int64_t> evaluateEvery, evaluateBatches;
-    std::string data, saveWeights, loadWeights;
+    std::string data, saveWeights, loadWeights, kernelTimes;
     std::vector<std::string> slowRanks, linkFaults;
     bool noTrace = false;
     bool memorySnapshot = false; ///< of PyTorch, with a command

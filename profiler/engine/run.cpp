@@ -13,6 +13,7 @@
 #include "profiler/engine/gpu/gpu_run.h"
 #include "profiler/engine/nn/resnet.h"
 #include "profiler/engine/plan_check.h"
+#include "profiler/engine/train/kernel_table.h"
 #include "profiler/engine/train/parameter_server.h"
 #include "profiler/engine/train/rank_world.h"
 #include "profiler/engine/train/served_worker.h"
@@ -163,6 +164,11 @@ public:
                 .event(EventKind::Fault, probed.error().what);
             return probed.error();
         }
+        const bool sharesTable = m_options.clock == ClockKind::Device && !m_options.kernelTimesFile.empty();
+        if (sharesTable) {
+            FOURWALLS_TRY_ASSIGN(KernelMedians::Table table, readKernelTable(m_options.kernelTimesFile));
+            m_medians.reuse(std::move(table));
+        }
         WorldOptions world;
         world.plan = worldOf(m_spec.plan);
         world.format = format;
@@ -181,6 +187,8 @@ public:
         world.processes = m_options.processes;
         const Status status = runRanks(world, [this](RankSlot& slot) { return runRank(slot); });
         if (!status.ok()) return status.error();
+        if (sharesTable && (!m_options.processes || m_options.processes->rank().value == 0))
+            FOURWALLS_TRY(writeKernelTable(m_options.kernelTimesFile, m_medians.table()));
         summarize();
         if (m_options.processes) FOURWALLS_TRY(exchangeReports());
         return std::move(m_report);

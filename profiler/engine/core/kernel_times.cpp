@@ -24,10 +24,19 @@ void KernelMedians::contribute(const std::map<Key, std::vector<std::int64_t>>& s
 
 std::int64_t KernelMedians::median(const Key& key) const
 {
+    if (const auto given = m_given.find(key); given != m_given.end()) return given->second;
     const auto found = m_samples.find(key);
     if (found == m_samples.end() || found->second.empty()) return 0;
     // The first execution of a kernel also makes it; of two samples the later one is meant.
     return found->second[(found->second.size() - 1) / 2];
+}
+
+KernelMedians::Table KernelMedians::table() const
+{
+    Table table = m_given;
+    for (const auto& [key, samples] : m_samples)
+        if (!samples.empty()) table.try_emplace(key, median(key));
+    return table;
 }
 
 std::size_t KernelTimes::Hash::operator()(const KernelShape& shape) const noexcept
@@ -50,6 +59,7 @@ void KernelTimes::freeze(KernelMedians& medians)
     }
     medians.contribute(samples);
     m_frozen = true;
+    m_medians = &medians;
     for (auto& [shape, entry] : m_entries) {
         entry.m_frozen = true;
         entry.m_fixed = Duration{medians.median(KernelMedians::keyOf(shape))};

@@ -39,8 +39,16 @@ public:
 
     /// Adds one rank's samples; returns when all ranks have, or one has failed. Every rank calls this once.
     void contribute(const std::map<Key, std::vector<std::int64_t>>& samples);
-    /// The lower median of the samples [ns]; 0 if there are none. After contribute().
+    /// The time given for a kernel, or else the lower median of the samples [ns]; 0 if there are none. After contribute().
     std::int64_t median(const Key& key) const;
+
+    /// Kernels and what they take [ns].
+    using Table = std::map<Key, std::int64_t>;
+    /// Times of an earlier recording, which count in place of samples: so several recordings share one table. Before
+    /// the ranks start.
+    void reuse(Table table) { m_given = std::move(table); }
+    /// Those given, and the medians of all others. After contribute().
+    Table table() const;
 
 private:
     std::mutex m_mutex;
@@ -48,6 +56,7 @@ private:
     int m_missing;
     std::function<bool()> m_failed;
     std::map<Key, std::vector<std::int64_t>> m_samples;
+    Table m_given;
 };
 
 /// One rank's kernels.
@@ -76,7 +85,10 @@ public:
     Entry& entry(const KernelShape& shape)
     {
         const auto [found, isNew] = m_entries.try_emplace(shape);
-        if (isNew) found->second.m_frozen = m_frozen;
+        if (isNew) {
+            found->second.m_frozen = m_frozen;
+            if (m_medians) found->second.m_fixed = Duration{m_medians->median(KernelMedians::keyOf(shape))};
+        }
         return found->second;
     }
     /// Forgets what was measured so far: in a first step every buffer's pages are new.
@@ -93,6 +105,7 @@ private:
     };
     std::unordered_map<KernelShape, Entry, Hash> m_entries;
     bool m_frozen = false;
+    const KernelMedians* m_medians = nullptr; ///< since the warm-up's end
 };
 
 } // namespace fourwalls::engine

@@ -58,6 +58,7 @@ struct RunOptions {
     std::string loadWeightsDirectory;  ///< empty: random weights. Else model.safetensors is read from there
     bool measurePeak = true;           ///< the 100 ms matrix-product sweep before the first step
     ClockKind clock = ClockKind::Wall; ///< Wall, or Device: needs at least 3 steps, of which 2 measure the operators
+    std::string kernelTimesFile; ///< of the device clock: times are taken from there, and new ones added. Empty: none
     std::vector<SlowRank> slowRanks;
     std::vector<LinkFault> linkFaults; ///< of the device clock
     std::int64_t evaluateEvery = 0;    ///< steps between evaluations; 0: none

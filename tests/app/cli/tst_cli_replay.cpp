@@ -4,6 +4,7 @@
 #include "tests/app/cli/program.h"
 #include "tests/support/test_program.h"
 
+#include <QFile>
 #include <QJsonArray>
 #include <QTemporaryDir>
 #include <QTest>
@@ -18,6 +19,7 @@ class CliReplayTest : public QObject {
 private slots:
     void deviceClock_data();
     void deviceClock();
+    void recordingsShareKernelTimes();
     void aSlowRankIsTakenAway();
     void passesInAnotherOrder();
     void theChangedStepIsATrace();
@@ -74,6 +76,32 @@ void CliReplayTest::deviceClock()
     QVERIFY(std::abs(replayed["recorded_ms"].toDouble() /
                          run({"metrics", file, "--json"}).json()["step_time_ms"].toDouble() -
                      1) < 0.02);
+}
+
+void CliReplayTest::recordingsShareKernelTimes()
+{
+    const QString table = m_folder.filePath("kernels.json");
+    const auto stepOf = [&](const char* plan) {
+        const QString file = record({"--plan", plan, "--kernel-times", table});
+        return run({"metrics", file, "--json"}).json()["step_time_ms"].toDouble();
+    };
+    const double first = stepOf("pp=2 microbatches=4");
+    QVERIFY(first > 0 && QFile::exists(table));
+    QCOMPARE(stepOf("pp=2 microbatches=4"), first); // not a nanosecond apart
+    // Another plan adds its kernels, and leaves those that are there.
+    QVERIFY(stepOf("dp=2") > 0);
+    QCOMPARE(stepOf("pp=2 microbatches=4"), first);
+    QFile broken(m_folder.filePath("broken.json"));
+    QVERIFY(broken.open(QIODevice::WriteOnly) && broken.write("{}") == 2);
+    broken.close();
+    const Answer refused = run(QStringList{"record", "-o", m_folder.filePath("x.fourwalls"), "--clock", "device",
+                                           "--kernel-times", broken.fileName()} +
+                               quickRun());
+    QCOMPARE(refused.exitCode, 1);
+    QVERIFY2(refused.err.contains("no table of kernel times"), refused.err.constData());
+    QCOMPARE(run(QStringList{"record", "-o", m_folder.filePath("x.fourwalls"), "--kernel-times", table} + quickRun())
+                 .exitCode,
+             2);
 }
 
 void CliReplayTest::aSlowRankIsTakenAway()
