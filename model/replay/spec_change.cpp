@@ -2,11 +2,50 @@
 // See spec_change.h.
 #include "model/replay/spec_change.h"
 
+#include "model/cost/cost_model.h"
 #include "model/cost/predicted_step.h"
 
 #include <charconv>
 
 namespace fourwalls::replay {
+
+namespace {
+
+/// Rates that do not depend on the size of an operator. The published ones are of GPUs, where small operators do not fill the
+/// device; on a processor's core they would count twice what the recording's own times already have.
+Calibration rateOfACore()
+{
+    Calibration rates;
+    FamilyCalibration family;
+    for (const Precision precision : {Precision::F32, Precision::Tf32, Precision::F16, Precision::Bf16, Precision::Fp8})
+        family.gemmCeiling[precision] = 0.8;
+    family.rampSeconds = 0;
+    rates.families[""] = family;
+    rates.kernelSeconds = rates.synchronousLaunchSeconds = 0;
+    return rates;
+}
+
+/// The engine computes on cores whatever machines the device clock takes the links of.
+bool ranOnCores(const RunSpec& spec)
+{
+    return spec.training.device == DeviceKind::Cpu;
+}
+
+Result<cost::PredictedStep> predicted(const RunSpec& given, const TraceClosing& measured)
+{
+    if (!ranOnCores(given)) return cost::predictStep(given);
+    RunSpec spec = given;
+    spec.cluster.device.family = "cpu";
+    spec.cluster.device.multiprocessors = 0; // no waves of tiles
+    if (measured.peakFlopsPerDevice)
+        spec.cluster.device.peakFlops[spec.training.precision] = *measured.peakFlopsPerDevice;
+    if (measured.memoryBytesPerSecond) spec.cluster.device.memoryBytesPerSecond = *measured.memoryBytesPerSecond;
+    FOURWALLS_TRY_ASSIGN(const FrameworkPreset framework, loadFramework(spec.framework));
+    FOURWALLS_TRY_ASSIGN(cost::CostModel model, cost::CostModel::create(spec, framework, rateOfACore()));
+    return cost::predictStep(model, spec);
+}
+
+} // namespace
 
 Result<SpecRatio> ratioOfSpecs(const Recording& recording, std::span<const ReplayChange> changes)
 {
@@ -29,8 +68,8 @@ Result<SpecRatio> ratioOfSpecs(const Recording& recording, std::span<const Repla
             changed.training.batch = batch;
         }
     }
-    FOURWALLS_TRY_ASSIGN(const cost::PredictedStep before, cost::predictStep(recorded));
-    FOURWALLS_TRY_ASSIGN(const cost::PredictedStep after, cost::predictStep(changed));
+    FOURWALLS_TRY_ASSIGN(const cost::PredictedStep before, predicted(recorded, recording.info.closing));
+    FOURWALLS_TRY_ASSIGN(const cost::PredictedStep after, predicted(changed, recording.info.closing));
     SpecRatio ratio;
     if (before.seconds <= 0 || before.peakBytes <= 0)
         return Error{ErrorCode::Unsupported, "the cost model has no time for the recorded plan", "--change",

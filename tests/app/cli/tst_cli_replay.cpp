@@ -20,6 +20,7 @@ private slots:
     void deviceClock_data();
     void deviceClock();
     void recordingsShareKernelTimes();
+    void theNextPlan();
     void aSlowRankIsTakenAway();
     void passesInAnotherOrder();
     void theChangedStepIsATrace();
@@ -102,6 +103,26 @@ void CliReplayTest::recordingsShareKernelTimes()
     QCOMPARE(run(QStringList{"record", "-o", m_folder.filePath("x.fourwalls"), "--kernel-times", table} + quickRun())
                  .exitCode,
              2);
+}
+
+void CliReplayTest::theNextPlan()
+{
+    // Both recordings have the same kernel times: what the second one takes is what the first one should have said.
+    const QString table = m_folder.filePath("next.json");
+    const QStringList cluster{"--cluster", "dgx-a100", "--kernel-times", table};
+    const QString two = record(QStringList{"--plan", "dp=2"} + cluster),
+                  four = record(QStringList{"--plan", "dp=4"} + cluster);
+    QVERIFY(!two.isEmpty() && !four.isEmpty());
+    const QJsonObject said = run({"replay", two, "--change", "plan=dp=4", "--json"}).json();
+    const QJsonObject took = run({"metrics", four, "--json"}).json();
+    const double ratio = said["changed_ms"].toDouble() / took["step_time_ms"].toDouble();
+    QVERIFY2(std::abs(ratio - 1) < 0.3, qPrintable(QString::number(ratio)));
+    QCOMPARE(said["shares"].toObject()["scaled"].toDouble(), 1.0);
+    double peak = 0;
+    for (const QJsonValue& rank : took["peak_bytes"].toArray())
+        peak = std::max(peak, rank.toObject()["total"].toDouble());
+    QVERIFY(std::abs(said["peak_bytes"].toDouble() / peak - 1) < 0.01);
+    QVERIFY(!said["assumed"].toArray().isEmpty());
 }
 
 void CliReplayTest::aSlowRankIsTakenAway()
