@@ -351,8 +351,7 @@ std::vector<std::string> shortNames(std::span<const std::string> names)
         const auto found = tails.find(result[i]);
         if (found == tails.end()) continue;
         const std::string& tail = found->second.at(names[i]);
-        result[i] += std::string(kDot) + tail;
-        if (tail.empty() || result[i].size() >= names[i].size()) result[i] = names[i];
+        result[i] = tail.empty() ? names[i] : result[i] + std::string(kDot) + tail;
     }
     return result;
 }

@@ -273,7 +273,8 @@ void InMemoryTraceTest::ranksThatRanOutOfMemory()
         s.producer->event({EventKind::OutOfMemory, std::nullopt, Instant{40}, "somewhere"});
         s.producer->event({EventKind::Fault, RankId{0}, Instant{20}, "link"});
         InMemoryTraceQuery query = s.query();
-        for (const OutOfMemory& moment : *outOfMemoryMoments(query)) found.push_back(moment.rank);
+        const auto moments = outOfMemoryMoments(query);
+        for (const OutOfMemory& moment : *moments) found.push_back(moment.rank);
         return found;
     };
     using Ranks = std::vector<std::optional<RankId>>;

@@ -116,9 +116,11 @@ void DeviceClockTest::slowRank()
     // Forward and backward: the norm of the gradient is taken on one rank only. Within each rank's own marks: the job's
     // step, over which summaries share time out, begins where the slow rank ended the one before.
     std::map<int, std::vector<TimeRange>> measured;
-    for (const int rank : {0, 1})
-        for (const StepView& step : *run.query->steps(RankId{rank}))
+    for (const int rank : {0, 1}) {
+        const auto steps = run.query->steps(RankId{rank});
+        for (const StepView& step : *steps)
             if (step.record.measured()) measured[rank].push_back(step.record.range);
+    }
     std::map<int, double> compute;
     QVERIFY(run.query
                 ->scanSlices([&](const SliceView& slice) {

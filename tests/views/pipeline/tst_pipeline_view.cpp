@@ -371,7 +371,8 @@ private slots:
         const StepIndex other{1 - median.step.value};
         QCOMPARE(*probe.view->shownStep(), median.step);
         QCOMPARE(own(), mean);
-        for (const JobStep& step : *InMemoryTraceQuery(data).jobSteps())
+        const auto steps = InMemoryTraceQuery(data).jobSteps();
+        for (const JobStep& step : *steps)
             if (step.step == other) probe.selection.setRange(step.range); // the timeline went there
         QTRY_COMPARE(*probe.view->shownStep(), other);
         QVERIFY(probe.ready());
