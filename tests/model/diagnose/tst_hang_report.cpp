@@ -157,7 +157,7 @@ private slots:
 
     void oneFaultIsNeverMissed()
     {
-        const Verdict verdict = simulate(kSeed, 300, 64, 1);
+        const Verdict verdict = simulate(kSeed, 120, 64, 1);
         for (int kind = 0; kind < 8; ++kind)
             qInfo("%-16s %3d: named %3d, in a set %3d, missed %d", kKinds[kind], verdict.of[kind].faults,
                   verdict.of[kind].named, verdict.of[kind].inSet, verdict.of[kind].missed);
@@ -169,7 +169,7 @@ private slots:
 
     void severalFaults()
     {
-        const Verdict verdict = simulate(kSeed + 1, 200, 128, 3);
+        const Verdict verdict = simulate(kSeed + 1, 60, 64, 3);
         qInfo("%d faults: named %d, in a set %d, missed %d, false names %d", verdict.all.faults, verdict.all.named,
               verdict.all.inSet, verdict.all.missed, verdict.falseNames);
         for (const QString& each : verdict.wrong.mid(0, 12)) qInfo("%s", qPrintable(each));
