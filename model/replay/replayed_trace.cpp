@@ -232,6 +232,11 @@ TraceHeader replayedHeader(const TraceInfo& recorded)
 Status writeReplayedTrace(TraceQuery& trace, const Replay& replay, DelayRule rule,
                           std::span<const ReplayChange> changes, TraceSink& sink, std::stop_token stop)
 {
+    for (const ReplayChange& change : changes)
+        if (!changesTimes(change.kind))
+            return Error{ErrorCode::Unsupported,
+                         "the steps after \"" + change.text + "\" have another order, which is not written as a trace",
+                         "-o", "leave -o out: the changed step's time and memory are in the answer"};
     FOURWALLS_TRY_ASSIGN(const ChangedTimes changed, replay.timesAfter(rule, changes));
     const ReplayGraph& graph = replay.graph(rule);
     std::vector<std::int64_t> end;

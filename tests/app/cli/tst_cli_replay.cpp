@@ -181,6 +181,12 @@ void CliReplayTest::theChangedStepIsATrace()
     QCOMPARE(again["step_time_ms"].toDouble(), before["step_time_ms"].toDouble());
     QCOMPARE(again["waterfall"].toObject(), before["waterfall"].toObject());
     QCOMPARE(run({"replay", same, "--json"}).json()["error_no_delays_pct"].toDouble(), 0.0);
+    // Passes in another order are not in the recording's times: no file rather than one of the unchanged step.
+    const QString other = m_folder.filePath("other.fourwalls");
+    const Answer refused = run({"replay", file, "--change", "microbatches=8", "-o", other});
+    QCOMPARE(refused.exitCode, 1);
+    QVERIFY2(refused.err.contains("microbatches=8"), refused.err.constData());
+    QVERIFY(!QFile::exists(other));
 }
 
 void CliReplayTest::refuses_data()
