@@ -152,7 +152,10 @@ void ElidedText::paintEvent(QPaintEvent*)
     QPainter painter(this);
     painter.setFont(textFont());
     painter.setPen(m_tone == Tone::Alarm ? t.wallEdge : m_tone == Tone::Quiet ? t.secondaryText : t.text);
-    painter.drawText(rect(), static_cast<int>(m_alignment) | Qt::AlignVCenter, shownLines().join(u'\n'));
+    // A row that is not as high as asked for shows one whole line rather than halves of two.
+    const bool fits = height() >= m_lines * painter.fontMetrics().height();
+    const QString shown = fits ? shownLines().join(u'\n') : cut(m_text);
+    painter.drawText(rect(), static_cast<int>(m_alignment) | Qt::AlignVCenter, shown);
 }
 
 PlotCard::PlotCard(QWidget* parent)
