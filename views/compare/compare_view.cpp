@@ -68,6 +68,7 @@ void CompareView::setPartner(TraceSession* partner, const QString& name)
         watch(partner);
         connect(partner, &QObject::destroyed, this, [this] { setPartner(nullptr, {}); });
     }
+    if (session() && session()->error()) fail(*session()->error());
     start();
 }
 
@@ -91,6 +92,7 @@ void CompareView::traceChanged()
     m_failed = false;
     m_problem.clear();
     if (session()) watch(session());
+    if (m_partner && m_partner->error()) fail(*m_partner->error()); // it may have failed before this one opened
     if (selection()) {
         connect(selection(), &Selection::rangeChanged, this, [this](TimeRange range) {
             if (!m_inRange && m_aligned) m_axis.setRange(range);

@@ -171,6 +171,20 @@ private slots:
         QVERIFY(shown(probe));
     }
 
+    void anotherThatFailedBeforeThisOneOpenedSaysSo()
+    {
+        TraceSession other(
+            [](const QString&) -> Result<std::unique_ptr<TraceQuery>> {
+                return Error{ErrorCode::Format, "is no trace", "x.fourwalls", "another file"};
+            },
+            QStringLiteral("x"));
+        QTRY_VERIFY(other.error());
+        ViewProbe<CompareView> probe(shaped(Duration{1'000'000})); // opens with the next event
+        probe.view->setPartner(&other, QStringLiteral("x"));
+        QVERIFY(shown(probe));
+        QVERIFY(probe.view->emptyReason().contains(QStringLiteral("is no trace")));
+    }
+
     void theOtherTraceMayGo()
     {
         ViewProbe<CompareView> probe(shaped(Duration{1'000'000}));
