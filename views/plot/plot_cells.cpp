@@ -144,8 +144,21 @@ void CellTable::makeRoom()
         fixed += std::max(all[i].width, headingWidth(*this, static_cast<int>(i)));
     }
     const bool tight = stretches && fixed + least > viewport()->width();
-    for (std::size_t i = 0; i < all.size(); ++i)
+    int shown = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
         if (all[i].spare) setColumnHidden(static_cast<int>(i), tight);
+        if (all[i].width > 0 && !(all[i].spare && tight))
+            shown += std::max(all[i].width, headingWidth(*this, static_cast<int>(i)));
+    }
+    // Where even the others leave no room for names, the table scrolls.
+    const int names = std::min(least, viewport()->width() / 2);
+    const bool scrolls = tight && shown + names > viewport()->width();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all[i].width > 0) continue;
+        const auto column = static_cast<int>(i);
+        horizontalHeader()->setSectionResizeMode(column, scrolls ? QHeaderView::Interactive : QHeaderView::Stretch);
+        if (scrolls) setColumnWidth(column, names);
+    }
 }
 
 void CellTable::showRow(int row)
