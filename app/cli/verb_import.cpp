@@ -21,29 +21,40 @@ public:
     const char* examples() const override
     {
         return "  fourwalls-cli import rank0.pt.trace.json.gz -o run.fourwalls\n"
-               "  fourwalls-cli import job/rank*.json.gz -o job.fourwalls\n"
+               "  fourwalls-cli import job/ -o job.fourwalls\n"
+               "  fourwalls-cli import job.tar.zst --list\n"
+               "  ssh node7 cat trace.json.gz | fourwalls-cli import - -o run.fourwalls\n"
                "Several files of one run become one trace: ranks are told from the files or their names, and clocks\n"
-               "are aligned on the collectives that ranks have in common.";
+               "are aligned on the collectives that ranks have in common. Folders are searched with what is below\n"
+               "them; zip and tar archives and what gzip, zstd, xz or bzip2 packed are unpacked.";
     }
     Arguments arguments() override
     {
-        return {Argument("FILES", &m_files, "profiles of one run").required(),
+        return {Argument("FILES", &m_files, "profiles of one run: files, folders, archives, or - for standard input")
+                    .required(),
                 {"--steps-by", &m_stepsBy,
                  "what a step is: marks, \"range NAME\", \"kernel NAME\", \"period MS\" or whole (default: found by "
                  "rules)"},
-                Argument("-o,--output", &m_output, "the trace to write").required()};
+                {"--list", &m_list, "say which file is which rank, and write nothing"},
+                {"-o,--output", &m_output, "the trace to write"}};
     }
 
     int run(Console& console) override
     {
         const auto steps = importers::readStepChoice(m_stepsBy);
         if (!steps) return console.wrongUsage(steps.error());
+        if (m_list == !m_output.empty())
+            return console.wrongUsage(wrongArgument("import", "either -o or --list is needed", "-o OUT.fourwalls"));
         const StopSignals signals;
         Progress progress("importing");
         importers::ImportOptions options;
         options.steps = *steps;
         options.progress = [&progress](double fraction) { progress(kWritingShare * fraction); };
         options.stop = signals.token();
+        if (m_list) {
+            const auto listing = importers::listImport(m_files, options);
+            return listing ? list(console, *listing) : console.fail(listing.error());
+        }
         options.scratchFolder = std::filesystem::absolute(m_output).parent_path().string();
         const auto import = importers::openImport(m_files, options);
         if (!import) return console.fail(import.error());
@@ -79,6 +90,29 @@ private:
         return trace->info();
     }
 
+    static int list(Console& console, const importers::ImportListing& listing)
+    {
+        if (console.json()) {
+            nlohmann::json object{{"files", nlohmann::json::array()},
+                                  {"left_alone", listing.leftAlone},
+                                  {"left_alone_count", listing.leftAloneCount}};
+            for (const auto& file : listing.files)
+                object["files"].push_back({{"file", file.name},
+                                           {"format", file.format},
+                                           {"rank", file.rank ? nlohmann::json(*file.rank) : nlohmann::json(nullptr)},
+                                           {"bytes", file.bytes}});
+            return console.answerJson(object);
+        }
+        std::string text;
+        for (const auto& file : listing.files)
+            text += (file.rank ? "rank " + std::to_string(*file.rank) : std::string("rank told by the import")) + "  " +
+                    file.format + "  " + formatBytes(file.bytes) + "  " + file.name + "\n";
+        text += formatCount(static_cast<std::int64_t>(listing.files.size())) + " files";
+        if (listing.leftAloneCount > 0)
+            text += "; " + formatCount(listing.leftAloneCount) + " others are no profiles and left alone";
+        return console.answerText(text);
+    }
+
     int report(Console& console, const importers::TraceImport& import, const TraceInfo& info) const
     {
         if (console.json()) {
@@ -110,6 +144,7 @@ private:
 
     std::vector<std::string> m_files;
     std::string m_output, m_stepsBy;
+    bool m_list = false;
 };
 
 } // namespace

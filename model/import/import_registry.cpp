@@ -2,17 +2,24 @@
 // The list of formats, and the choice by a file's first bytes.
 #include "model/import/import_registry.h"
 
+#include "model/import/common/archive_reader.h"
 #include "model/import/common/byte_source.h"
+#include "model/import/common/file_rank.h"
 #include "model/import/common/import_format.h"
+#include "model/import/common/input_files.h"
 #include "model/import/common/one_run.h"
-#include "model/import/common/tar_archive.h"
+#include "model/import/common/scratch_folder.h"
 #include "model/import/joined_import.h"
+#include "model/import/nsight/nsight_report.h"
 #include "model/import/spool/spool_beside.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
+#include <optional>
 
 namespace fourwalls::importers {
 
@@ -57,23 +64,13 @@ bool isPickle(std::string_view beginning)
     return beginning[0] == '\x80' && beginning[1] >= 2 && beginning[1] <= 5;
 }
 
-Result<std::string> beginningOf(ByteSource& source)
-{
-    std::string bytes(kBeginning, '\0');
-    std::size_t size = 0;
-    while (size < bytes.size()) {
-        FOURWALLS_TRY_ASSIGN(const std::size_t got, source.read(bytes.data() + size, bytes.size() - size));
-        if (got == 0) break;
-        size += got;
-    }
-    bytes.resize(size);
-    return bytes;
-}
-
 Result<std::string> beginningOf(const std::string& path)
 {
     FOURWALLS_TRY_ASSIGN(const auto source, openByteSource(path));
-    return beginningOf(*source);
+    FOURWALLS_TRY_ASSIGN(std::string beginning, firstBytes(*source, kBeginning));
+    if (beginning.empty() && !source->damage().empty())
+        return Error{ErrorCode::Format, source->damage(), path, "record or copy it again"};
+    return beginning;
 }
 
 /// Protocol buffers whose first field is a message, as those of Perfetto and XLA: no text, though it begins with a line
@@ -97,8 +94,9 @@ Error unknownFormat(const std::string& path, std::string_view beginning)
         error = {ErrorCode::Format, "the file is empty", path, "record or copy it again"};
     } else if (begins("version https://git-lfs")) {
         error = {ErrorCode::Unsupported, "a Git LFS pointer, not the file itself", path, "fetch it with: git lfs pull"};
-    } else if (begins("QDSTRM") || begins("NVPROF") || path.ends_with(".nsys-rep") || path.ends_with(".qdrep")) {
-        error = {ErrorCode::Unsupported, "an Nsight Systems report", path, "export it with: nsys export --type sqlite"};
+    } else if (begins("QDSTRM") || begins("NVPROF")) {
+        error = {ErrorCode::Unsupported, "a recording of Nsight Systems or nvprof that was not finished", path,
+                 "make a report of it with QdstrmImporter, or record again with nsys profile"};
     } else if (path.ends_with(".xplane.pb")) {
         error = {ErrorCode::Unsupported, "an XSpace profile (of JAX, TensorFlow or XLA)", path,
                  "give the .trace.json.gz beside it, or export one: in XProf or TensorBoard's Profile tab, Trace "
@@ -108,12 +106,9 @@ Error unknownFormat(const std::string& path, std::string_view beginning)
                  "give the trace that it was made of; of Ascend's profiler, the trace_view.json beside it"};
     } else if (path.ends_with(".pftrace") || path.ends_with(".perfetto-trace") || looksLikeProtobuf(beginning)) {
         error = {ErrorCode::Unsupported, "a protobuf trace (as of Perfetto or XLA)", path, "export it as Chrome JSON"};
-    } else if (begins("PK\x03\x04") ||
-               begins("\xfd"
-                      "7zXZ") ||
-               begins("BZh") || begins("\x28\xb5\x2f\xfd") || begins("7z\xbc\xaf")) {
-        error = {ErrorCode::Unsupported, "packed in a way that is not read here (only gzip and tar are)", path,
-                 "unpack it first"};
+    } else if (begins("7z\xbc\xaf") || begins("Rar!")) {
+        error = {ErrorCode::Unsupported, "an archive that is not read here (zip and tar are, also packed)", path,
+                 "unpack it and give the folder"};
     } else if (begins("\x1f\x8b")) {
         error = {ErrorCode::Unsupported, "packed more than twice", path, "unpack it first"};
     } else if (begins("\xff\xfe") || begins("\xfe\xff") || begins("{\0"sv) || begins("\0{"sv) || begins("[\0"sv) ||
@@ -151,33 +146,112 @@ Error oneLine(Error error)
     return error;
 }
 
-/// Archives give way to the profiles in them; other files of an archive (notes, logs) are none of the run.
-/// Errors: Unsupported for an archive without profiles, or with databases, which must lie on disk to be read.
-Result<std::vector<std::string>> withoutArchives(const std::vector<std::string>& paths)
+/// Of a folder, JSON is a profile only if it has a word of one: a folder may hold any settings.
+bool hasTraceWords(std::string_view beginning)
 {
-    std::vector<std::string> files;
-    for (const std::string& path : paths) {
-        FOURWALLS_TRY_ASSIGN(const std::string beginning, beginningOf(path));
-        if (!isTar(beginning)) {
-            files.push_back(path);
+    constexpr std::array<std::string_view, 7> kWords{"\"traceEvents\"",         "\"ph\"",
+                                                     "\"deviceProperties\"",    "\"displayTimeUnit\"",
+                                                     "\"baseTimeNanoseconds\"", "\"distributedInfo\"",
+                                                     "\"fourwalls_export\""};
+    return std::any_of(kWords.begin(), kWords.end(),
+                       [&](std::string_view word) { return beginning.find(word) != std::string_view::npos; });
+}
+
+InputKind kindOf(const std::string& name, std::string_view beginning)
+{
+    if (isNsightReport(name)) return InputKind::Report;
+    if (name.ends_with(".fourwalls")) return InputKind::Other; // made of a run before
+    const ImportFormat* format = formatOf(beginning.substr(0, kBeginning));
+    if (!format || (format->recognises == isJson && !hasTraceWords(beginning))) return InputKind::Other;
+    return InputKind::Profile;
+}
+
+/// The files of a run with their formats.
+struct RunInputs {
+    InputFiles inputs;
+    std::vector<const ImportFormat*> formats; ///< of each file
+
+    bool needsWrapping() const { return inputs.scratch || !inputs.notes.empty() || inputs.leftAloneCount > 0; }
+};
+
+/// One profiler's folder may hold a run in several formats: the most particular one is taken.
+void chooseFormat(RunInputs& run)
+{
+    const ImportFormat* chosen = nullptr;
+    const auto isSnapshot = [](const ImportFormat* format) { return format->open == openSnapshots; };
+    for (std::size_t i = 0; i < run.formats.size(); ++i)
+        if (!isSnapshot(run.formats[i]) && (!chosen || run.formats[i] < chosen)) chosen = run.formats[i];
+    std::vector<InputFile> files;
+    std::vector<const ImportFormat*> formats;
+    AuditRecord left{"files_of_another_format", AuditSeverity::Info, 0, ""};
+    for (std::size_t i = 0; i < run.formats.size(); ++i) {
+        InputFile& file = run.inputs.files[i];
+        if (file.found && run.formats[i] != chosen && !isSnapshot(run.formats[i])) {
+            if (left.count++ == 0)
+                left.detail = "left alone beside files of the format " + std::string(chosen->name) + ": " + file.name;
+            run.inputs.leaveAlone(file.name);
             continue;
         }
-        FOURWALLS_TRY_ASSIGN(std::vector<TarMember> members, tarMembers(path, kBeginning));
-        const std::size_t before = files.size();
-        for (TarMember& member : members) {
-            const auto source = memorySource(std::move(member.beginning), kBeginning);
-            FOURWALLS_TRY_ASSIGN(const std::string first, beginningOf(*source));
-            if (isSqlite(first))
-                return Error{ErrorCode::Unsupported, "a database in an archive", member.path,
-                             "unpack the archive and import the files"};
-            if (formatOf(first)) files.push_back(member.path);
-        }
-        if (files.size() == before)
-            return Error{ErrorCode::Unsupported, "an archive without profiles that can be imported", path,
-                         "unpack it and look inside"};
+        files.push_back(std::move(file));
+        formats.push_back(run.formats[i]);
     }
-    return files;
+    run.inputs.files = std::move(files);
+    run.formats = std::move(formats);
+    if (left.count > 0) run.inputs.notes.push_back(std::move(left));
 }
+
+/// Reports are converted, archives unpacked, and every file has a format. Errors: those of inputFiles and of
+/// exportNsightReport; Unsupported naming what a file is.
+Result<RunInputs> runInputs(const std::vector<std::string>& given, const ImportOptions& options)
+{
+    RunInputs run;
+    FOURWALLS_TRY_ASSIGN(run.inputs, inputFiles(given, kindOf, options));
+    for (InputFile& file : run.inputs.files) {
+        if (isNsightReport(file.path)) {
+            FOURWALLS_TRY_ASSIGN(ScratchFolder * scratch, run.inputs.scratchFolder(options.scratchFolder));
+            FOURWALLS_TRY_ASSIGN(const std::string output,
+                                 scratch->place(std::filesystem::path(file.path).filename().string() + ".sqlite"));
+            FOURWALLS_TRY(exportNsightReport(file.path, output, options.stop));
+            file.path = output;
+        }
+        FOURWALLS_TRY_ASSIGN(const std::string beginning, beginningOf(file.path));
+        run.formats.push_back(formatOf(beginning));
+        if (!run.formats.back()) return run.inputs.named(unknownFormat(file.path, beginning));
+    }
+    chooseFormat(run);
+    if (run.inputs.leftAloneCount > 0) {
+        std::string names;
+        constexpr std::size_t kNamesShown = 5;
+        for (std::size_t i = 0; i < run.inputs.leftAlone.size() && i < kNamesShown; ++i)
+            names += (i ? ", " : "") + run.inputs.leftAlone[i];
+        run.inputs.notes.push_back(
+            {"files_left_alone", AuditSeverity::Info, run.inputs.leftAloneCount, "no profiles: " + names});
+    }
+    return run;
+}
+
+/// An import of files that were found or unpacked: keeps them, says what was left out, and calls them by the names that
+/// the person knows.
+class InputImport final : public TraceImport {
+public:
+    InputImport(InputFiles inputs, std::unique_ptr<TraceImport> import)
+        : m_inputs(std::move(inputs))
+        , m_import(std::move(import))
+    {}
+    const TraceHeader& header() const override { return m_import->header(); }
+    TraceClosing closing() const override { return m_import->closing(); }
+    Status write(TraceSink& sink, const ImportOptions& options) override
+    {
+        const Status written = m_import->write(sink, options);
+        if (!written.ok()) return m_inputs.named(written.error());
+        for (const AuditRecord& note : m_inputs.notes) sink.audit(note);
+        return {};
+    }
+
+private:
+    InputFiles m_inputs;
+    std::unique_ptr<TraceImport> m_import;
+};
 
 } // namespace
 
@@ -189,26 +263,25 @@ const std::vector<ImportFormat>& importFormats()
         {"PyTorch memory snapshot", isPickle, openSnapshots, factsOfSnapshot},
         {"Fourwalls export", isExport, openExports, chromeFacts},
         {"recorded operations of a pipelined job", isOperationTrace, openOperationTraces, chromeFacts},
-        {"PyTorch or Chrome trace", isJson, openChromeTraces, chromeFacts},
+        {"PyTorch or Chrome trace", isJson, openChromeTraces, chromeFacts, chromeRankInBeginning},
     };
     return kFormats;
 }
 
-Result<std::unique_ptr<TraceImport>> openImport(const std::vector<std::string>& given, const ImportOptions& options)
+namespace {
+
+Result<std::unique_ptr<TraceImport>> openFiles(const RunInputs& run, const ImportOptions& options)
 {
-    if (given.empty()) return Error{ErrorCode::InvalidArgument, "no file to import", "import", "name at least one"};
-    FOURWALLS_TRY_ASSIGN(const std::vector<std::string> paths, withoutArchives(given));
     // By format, in the order given: memory snapshots may come beside files of one other format.
     std::map<const ImportFormat*, std::vector<std::string>> byFormat;
     const ImportFormat* kernels = nullptr;
-    for (const std::string& path : paths) {
-        FOURWALLS_TRY_ASSIGN(const std::string beginning, beginningOf(path));
-        const ImportFormat* format = formatOf(beginning);
-        if (!format) return unknownFormat(path, beginning);
-        byFormat[format].push_back(path);
+    const std::vector<std::string> paths = run.inputs.paths();
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        const ImportFormat* format = run.formats[i];
+        byFormat[format].push_back(paths[i]);
         if (format->open == openSnapshots) continue;
         if (kernels && kernels != format)
-            return Error{ErrorCode::InvalidArgument, "files of different formats cannot become one trace", path,
+            return Error{ErrorCode::InvalidArgument, "files of different formats cannot become one trace", paths[i],
                          "import them one by one; only memory snapshots can be joined with another format"};
         kernels = format;
     }
@@ -238,24 +311,64 @@ Result<std::unique_ptr<TraceImport>> openImport(const std::vector<std::string>& 
     return opened ? std::move(opened) : std::move(buffers);
 }
 
+/// Which rank a file is, as far as its name or its beginning tells.
+std::optional<int> rankOf(const InputFile& file, const ImportFormat& format)
+{
+    if (format.rankInBeginning) {
+        const auto source = openByteSource(file.path);
+        const auto beginning =
+            source.ok() ? firstBytes(**source, kInputBeginning) : Result<std::string>(source.error());
+        if (beginning.ok())
+            if (const auto rank = format.rankInBeginning(*beginning)) return rank;
+    }
+    return rankFromFileName(file.path);
+}
+
+} // namespace
+
+Result<std::unique_ptr<TraceImport>> openImport(const std::vector<std::string>& given, const ImportOptions& options)
+{
+    if (given.empty()) return Error{ErrorCode::InvalidArgument, "no file to import", "import", "name at least one"};
+    auto run = runInputs(given, options);
+    if (!run.ok()) return oneLine(run.error());
+    auto opened = openFiles(*run, options);
+    if (!opened.ok()) return oneLine(run->inputs.named(opened.error()));
+    if (!run->needsWrapping()) return opened;
+    return std::unique_ptr<TraceImport>(std::make_unique<InputImport>(std::move(run->inputs), std::move(*opened)));
+}
+
+Result<ImportListing> listImport(const std::vector<std::string>& given, const ImportOptions& options)
+{
+    if (given.empty()) return Error{ErrorCode::InvalidArgument, "no file to import", "import", "name at least one"};
+    const auto run = runInputs(given, options);
+    if (!run.ok()) return oneLine(run.error());
+    ImportListing listing;
+    for (std::size_t i = 0; i < run->formats.size(); ++i) {
+        const InputFile& file = run->inputs.files[i];
+        listing.files.push_back(
+            {file.name, std::string(run->formats[i]->name), rankOf(file, *run->formats[i]), fileBytes(file.path)});
+    }
+    listing.leftAlone = run->inputs.leftAlone;
+    listing.leftAloneCount = run->inputs.leftAloneCount;
+    return listing;
+}
+
 Result<TraceFacts> factsOfFile(const std::string& path, const ImportOptions& options)
 {
-    FOURWALLS_TRY_ASSIGN(const std::vector<std::string> files, withoutArchives({path}));
-    if (files.size() != 1)
-        return Error{ErrorCode::InvalidArgument, "an archive with several profiles", path,
-                     "facts are those of one file"};
-    FOURWALLS_TRY_ASSIGN(const std::string beginning, beginningOf(files[0]));
-    const ImportFormat* format = formatOf(beginning);
-    if (!format) return unknownFormat(path, beginning);
-    auto facts = format->facts(files[0], options);
-    if (!facts.ok()) return oneLine(facts.error());
+    const auto run = runInputs({path}, options);
+    if (!run.ok()) return oneLine(run.error());
+    if (run->formats.size() != 1)
+        return Error{ErrorCode::InvalidArgument, "several profiles", path, "facts are those of one file"};
+    auto facts = run->formats.front()->facts(run->inputs.files.front().path, options);
+    if (!facts.ok()) return oneLine(run->inputs.named(facts.error()));
     return facts;
 }
 
 bool looksImportable(const std::string& path)
 {
+    if (isNsightReport(path)) return true;
     const auto beginning = beginningOf(path);
-    return beginning.ok() && (isTar(*beginning) || formatOf(*beginning) != nullptr);
+    return beginning.ok() && (isArchive(*beginning) || formatOf(*beginning) != nullptr);
 }
 
 } // namespace fourwalls::importers

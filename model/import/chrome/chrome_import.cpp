@@ -9,6 +9,7 @@
 #include "model/import/common/parallel_groups.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -338,6 +339,20 @@ Result<TraceFacts> chromeFacts(const std::string& path, const ImportOptions& opt
         if (!survey.ok()) return survey.error();
     }
     return visitor.finish(report);
+}
+
+std::optional<int> chromeRankInBeginning(std::string_view beginning)
+{
+    const std::size_t info = beginning.find("\"distributedInfo\"");
+    if (info == std::string_view::npos) return std::nullopt;
+    constexpr std::string_view kKey = "\"rank\"";
+    std::size_t at = beginning.find(kKey, info);
+    if (at == std::string_view::npos || beginning.find('}', info) < at) return std::nullopt;
+    at = beginning.find_first_not_of(" \t\r\n:", at + kKey.size());
+    int rank = -1;
+    if (at == std::string_view::npos) return std::nullopt;
+    std::from_chars(beginning.data() + at, beginning.data() + beginning.size(), rank);
+    return rank >= 0 ? std::optional(rank) : std::nullopt;
 }
 
 } // namespace fourwalls::importers

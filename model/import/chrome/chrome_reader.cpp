@@ -33,6 +33,9 @@ public:
         } else {
             return false;
         }
+        // What stands behind the trace is none of it, but a packed stream tells at its end whether it was whole.
+        while (!m_stop.stop_requested() && m_window.more(m_window.end())) {
+        }
         m_report.unpackedBytes = m_window.offsetOf(m_window.end());
         m_report.damage = m_window.damage();
         m_report.unpackedBehind = m_window.bytesBehind();

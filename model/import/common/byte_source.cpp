@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain files and gzip.
+// Plain files, and what unpacks them.
 #include "model/import/common/byte_source.h"
 
 #include "model/import/common/gzip_member.h"
-#include "model/import/common/tar_archive.h"
+#include "model/import/common/packed_stream.h"
 #include "model/sqlite/stranger.h"
 
 #include <algorithm>
@@ -136,7 +136,7 @@ private:
     std::atomic<std::size_t> m_at{0};
 };
 
-/// Two bytes that were looked at, and the rest.
+/// The bytes that were looked at, and the rest.
 class PeekedSource final : public ByteSource {
 public:
     PeekedSource(std::string first, std::unique_ptr<ByteSource> rest)
@@ -169,39 +169,25 @@ bool isGzip(std::string_view first)
 Result<std::unique_ptr<ByteSource>> unpacked(std::unique_ptr<ByteSource> source)
 {
     constexpr int kMostLayers = 2;
+    constexpr std::size_t kMagicBytes = 6;
     for (int layer = 0; layer <= kMostLayers; ++layer) {
-        std::string first(2, '\0');
-        std::size_t size = 0;
-        while (size < first.size()) {
-            FOURWALLS_TRY_ASSIGN(const std::size_t got, source->read(first.data() + size, first.size() - size));
-            if (got == 0) break;
-            size += got;
-        }
-        first.resize(size);
-        const bool packed = isGzip(first) && layer < kMostLayers;
+        FOURWALLS_TRY_ASSIGN(std::string first, firstBytes(*source, kMagicBytes));
+        const bool gzip = isGzip(first), packed = (gzip || isPackedStream(first)) && layer < kMostLayers;
         source = std::make_unique<PeekedSource>(std::move(first), std::move(source));
         if (!packed) break;
-        source = std::make_unique<GzipSource>(std::move(source));
+        if (gzip)
+            source = std::make_unique<GzipSource>(std::move(source));
+        else
+            source = unpackStream(std::move(source));
     }
     return source;
 }
 
-/// A file in an archive, which may be packed itself.
-Result<std::unique_ptr<ByteSource>> openMember(const std::string& archive, const std::string& member,
-                                               const std::string& path)
-{
-    FOURWALLS_TRY_ASSIGN(auto bytes, openByteSource(archive));
-    FOURWALLS_TRY_ASSIGN(auto source, openTarMember(std::move(bytes), member, path));
-    return unpacked(std::move(source));
-}
-
 } // namespace
 
-Result<std::unique_ptr<ByteSource>> openByteSource(const std::string& path)
+Result<std::unique_ptr<ByteSource>> openByteSource(const std::string& path, Unpacking unpacking)
 {
     const int file = sqlite::openForReading(path); // a pipe in the file's place is refused below
-    if (file < 0 && errno == ENOTDIR)
-        if (const auto parts = splitMemberPath(path)) return openMember(parts->first, parts->second, path);
     if (file < 0) {
         const bool missing = errno == ENOENT || errno == ENOTDIR;
         return Error{missing ? ErrorCode::NotFound : ErrorCode::Io,
@@ -213,7 +199,22 @@ Result<std::unique_ptr<ByteSource>> openByteSource(const std::string& path)
         ::close(file);
         return Error{ErrorCode::Io, "not a regular file", path, "give the profile's own file"};
     }
-    return unpacked(std::make_unique<PlainSource>(file, path));
+    auto plain = std::make_unique<PlainSource>(file, path);
+    if (unpacking == Unpacking::None) return std::unique_ptr<ByteSource>(std::move(plain));
+    return unpacked(std::move(plain));
+}
+
+Result<std::string> firstBytes(ByteSource& source, std::size_t size)
+{
+    std::string bytes(size, '\0');
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+        FOURWALLS_TRY_ASSIGN(const std::size_t got, source.read(bytes.data() + done, bytes.size() - done));
+        if (got == 0) break;
+        done += got;
+    }
+    bytes.resize(done);
+    return bytes;
 }
 
 std::unique_ptr<ByteSource> memorySource(std::string bytes, std::size_t piece)
@@ -225,9 +226,7 @@ std::unique_ptr<ByteSource> memorySource(std::string bytes, std::size_t piece)
 std::int64_t fileBytes(const std::string& path)
 {
     struct stat status {};
-    if (::stat(path.c_str(), &status) == 0) return static_cast<std::int64_t>(status.st_size);
-    const auto parts = splitMemberPath(path);
-    return parts && ::stat(parts->first.c_str(), &status) == 0 ? static_cast<std::int64_t>(status.st_size) : 0;
+    return ::stat(path.c_str(), &status) == 0 ? static_cast<std::int64_t>(status.st_size) : 0;
 }
 
 } // namespace fourwalls::importers

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of a file to import, unpacked on the way if the file is gzip (told by its first bytes, not by its name).
+// Bytes of a file to import, unpacked on the way if the file is packed with gzip, zstd, xz or bzip2 (told by its first
+// bytes, not by its name).
 #pragma once
 
 #include "model/base/result.h"
@@ -25,13 +26,18 @@ public:
     virtual std::int64_t bytesBehind() const { return 0; }
 };
 
-/// Opens a regular file, or a file in a tar archive (see tar_archive.h). Errors: NotFound, Io (directory, device, no permission).
-Result<std::unique_ptr<ByteSource>> openByteSource(const std::string& path);
+enum class Unpacking { All, None };
 
-/// The same from bytes in memory, at most `piece` per read.
+/// Opens a regular file. Errors: NotFound, Io (directory, device, no permission).
+Result<std::unique_ptr<ByteSource>> openByteSource(const std::string& path, Unpacking unpacking = Unpacking::All);
+
+/// The next bytes, up to `size`; fewer only at the end.
+Result<std::string> firstBytes(ByteSource& source, std::size_t size);
+
+/// A source of bytes in memory, at most `piece` per read.
 std::unique_ptr<ByteSource> memorySource(std::string bytes, std::size_t piece);
 
-/// Size of a file (of the archive, for a file in one) [bytes]; 0 if it cannot be read.
+/// Size of a file [bytes]; 0 if it cannot be read.
 std::int64_t fileBytes(const std::string& path);
 
 } // namespace fourwalls::importers

@@ -6,6 +6,7 @@
 #include "model/import/common/trace_import.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,8 @@ struct ImportFormat {
     bool (*recognises)(std::string_view beginning);
     Result<std::unique_ptr<TraceImport>> (*open)(const std::vector<std::string>& paths, const ImportOptions& options);
     Result<TraceFacts> (*facts)(const std::string& path, const ImportOptions& options);
+    /// The rank that a file's beginning (up to kInputBeginning, unpacked) tells, for lists before an import; may be null.
+    std::optional<int> (*rankInBeginning)(std::string_view beginning) = nullptr;
 };
 
 /// All formats, the most particular first.
@@ -26,6 +29,7 @@ const std::vector<ImportFormat>& importFormats();
 Result<std::unique_ptr<TraceImport>> openChromeTraces(const std::vector<std::string>& paths,
                                                       const ImportOptions& options);
 Result<TraceFacts> chromeFacts(const std::string& path, const ImportOptions& options);
+std::optional<int> chromeRankInBeginning(std::string_view beginning);
 
 /// Chrome JSON that Fourwalls exported; its facts are those of Chrome traces.
 Result<std::unique_ptr<TraceImport>> openExports(const std::vector<std::string>& paths, const ImportOptions& options);

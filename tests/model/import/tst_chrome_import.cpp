@@ -329,7 +329,7 @@ private slots:
         QTest::newRow("zip") << "PK\x03\x04 trace.json"
                              << "unpack";
         QTest::newRow("bzip2") << "BZh91AY"
-                               << "unpack";
+                               << "packed stream is cut or damaged";
         QTest::newRow("web page") << "\n<!DOCTYPE html><html></html>"
                                   << "web page";
         QTest::newRow("protobuf") << "\n\x16\n\x0c\x08\x01 of Perfetto"

@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Folders, archives, packed streams and standard input become the same trace as the plain files; hostile archives are
+refused, or give what is sound in them, and write nothing outside.
+
+Usage: archives.py FOURWALLS-CLI
+"""
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+import zipfile
+from pathlib import Path
+
+CLI = str(Path(sys.argv.pop(1)).resolve()) if len(sys.argv) > 1 else ""
+
+
+def profile(rank):
+    events = [
+        {"ph": "X", "cat": "cpu_op", "name": f"op{i}", "pid": 1, "tid": 1, "ts": 1700000000000000 + 10 * i, "dur": 5}
+        for i in range(200)
+    ]
+    return json.dumps({"distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": events}).encode()
+
+
+class Archives(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.folder = Path(self._folder.name)
+        self.inside = self.folder / "inside"
+        self.inside.mkdir()
+        self.files = {f"job/rank{rank}.json": profile(rank) for rank in (0, 1)}
+        self.files["job/notes.txt"] = b"notes"
+        self.files["job/communication.json"] = b"{}"
+
+    def tearDown(self):
+        # Nothing is left beside the output, and nothing was written outside of it.
+        self.assertEqual([p.name for p in self.inside.iterdir() if "fourwalls-unpacked" in p.name], [])
+        self._folder.cleanup()
+
+    def run_cli(self, *paths, stdin=None, output=True, path=None):
+        out = ["-o", str(self.inside / "run.fourwalls")] if output else []
+        run = subprocess.run(
+            [CLI, "import", *map(str, paths), *out, "--json"],
+            capture_output=True,
+            input=stdin,
+            check=False,
+            env={**os.environ, **({"PATH": path} if path else {})},
+        )
+        return run.returncode, run.stdout.decode(), run.stderr.decode()
+
+    def expect(self, *paths, ranks=2, stdin=None):
+        code, out, said = self.run_cli(*paths, stdin=stdin)
+        self.assertEqual(code, 0, said)
+        answer = json.loads(out)
+        self.assertEqual((answer["ranks"], answer["slices"]), (ranks, 200 * ranks))
+
+    def tar(self, name, mode):
+        path = self.folder / name
+        with tarfile.open(path, mode) as archive:
+            for member, data in self.files.items():
+                info = tarfile.TarInfo(member)
+                info.size = len(data)
+                archive.addfile(info, io.BytesIO(data))
+        return path
+
+    def test_tars(self):
+        for name, mode in (("a.tar", "w"), ("a.tar.gz", "w:gz"), ("a.tar.xz", "w:xz"), ("a.tar.bz2", "w:bz2")):
+            with self.subTest(name):
+                self.expect(self.tar(name, mode))
+
+    def test_zip(self):
+        path = self.folder / "a.zip"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for member, data in self.files.items():
+                archive.writestr(member, data)
+        self.expect(path)
+
+    def test_streams(self):
+        for name, pack in (("rank0.json.xz", lzma.compress), ("rank0.json.bz2", bz2.compress)):
+            with self.subTest(name):
+                path = self.folder / name
+                path.write_bytes(pack(profile(0)))
+                self.expect(path, ranks=1)
+
+    def test_zstd(self):
+        # A frame of blocks that are stored: what packs zstd is in no library of this Python.
+        data, frame = profile(0), b"\x28\xb5\x2f\xfd\x00\x58"
+        pieces = [data[i : i + 10000] for i in range(0, len(data), 10000)]
+        for i, piece in enumerate(pieces):
+            frame += ((len(piece) << 3) | (i == len(pieces) - 1)).to_bytes(3, "little") + piece
+        path = self.folder / "rank0.json.zst"
+        path.write_bytes(frame)
+        self.expect(path, ranks=1)
+
+    def test_folder(self):
+        for member, data in self.files.items():
+            path = self.folder / "deep" / "er" / member
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        (self.folder / "deep" / ".hidden.json").write_bytes(profile(1))
+        os.symlink("/", self.folder / "deep" / "root")
+        self.expect(self.folder / "deep")
+
+    def test_standard_input(self):
+        self.expect("-", ranks=1, stdin=profile(0))
+        self.expect("-", stdin=self.tar("b.tar.gz", "w:gz").read_bytes())
+
+    def test_a_folder_without_profiles(self):
+        (self.folder / "empty").mkdir()
+        code, _, said = self.run_cli(self.folder / "empty")
+        self.assertEqual(code, 1)
+        self.assertIn("a folder without profiles", said)
+
+    def test_checksum_behind_the_end(self):
+        # The JSON has ended before the last bytes, which are the checksum: it is looked at.
+        packed = bytearray(gzip.compress(profile(0) + b" " * 3000))
+        packed[-8] ^= 1
+        path = self.folder / "rank0.json.gz"
+        path.write_bytes(packed)
+        code, out, said = self.run_cli(path)
+        self.assertEqual(code, 0, said)
+        names = [each["name"] for each in json.loads(out)["audit"] if each["severity"] == "dropped"]
+        self.assertTrue(any(name.startswith("packed_stream") for name in names), names)
+
+    def test_a_cut_stream(self):
+        path = self.folder / "rank0.json.xz"
+        packed = lzma.compress(profile(0) * 50)
+        path.write_bytes(packed[: len(packed) // 2])
+        code, out, said = self.run_cli(path)
+        dropped = [each for each in json.loads(out)["audit"] if each["severity"] == "dropped"] if code == 0 else []
+        self.assertTrue(code == 1 or dropped, said)
+
+    def test_traversal_and_links(self):
+        path = self.folder / "evil.tar"
+        with tarfile.open(path, "w") as archive:
+            for name in ("../../outside.json", "/abs/rank1.json", "sub/../../rank0.json"):
+                data = profile(len(name) % 2)
+                info = tarfile.TarInfo(name)
+                info.size = len(data)
+                archive.addfile(info, io.BytesIO(data))
+            link = tarfile.TarInfo("rank9.json")
+            link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+            archive.addfile(link)
+            hard = tarfile.TarInfo("rank8.json")
+            hard.type, hard.linkname = tarfile.LNKTYPE, "../../outside.json"
+            archive.addfile(hard)
+        before = sorted(p.name for p in self.folder.iterdir())
+        self.run_cli(path)
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), before)
+        self.assertFalse((self.folder.parent / "outside.json").exists())
+
+    def test_a_bomb(self):
+        path = self.folder / "bomb.zip"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+            with archive.open("rank0.json", "w", force_zip64=True) as member:
+                member.write(b'{"traceEvents": [')
+                for _ in range(400):
+                    member.write(b" " * (1 << 20))
+        code, _, said = self.run_cli(path)
+        self.assertEqual(code, 1)
+        self.assertIn("unpacks to more than", said)
+
+    def test_many_members(self):
+        path = self.folder / "many.tar.gz"
+        block = tarfile.TarInfo("x").tobuf() * 1000
+        with gzip.open(path, "wb", compresslevel=1) as out:
+            for _ in range(201):
+                out.write(block)
+        code, _, said = self.run_cli(path)
+        self.assertEqual(code, 1)
+        self.assertIn("more than 200000 files", said)
+
+    def test_a_zip_that_does_not_fit_its_checksum(self):
+        path = self.folder / "bad.zip"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr("rank0.json", profile(0) + b" " * 100)
+        data = bytearray(path.read_bytes())
+        data[data.index(b" " * 100) + 50] = ord("\n")
+        path.write_bytes(data)
+        code, out, said = self.run_cli(path)
+        self.assertEqual(code, 0, said)
+        self.assertIn("archive_damaged", [each["name"] for each in json.loads(out)["audit"]])
+
+    def test_an_archive_that_is_cut_between_members(self):
+        path = self.tar("a.tar.gz", "w:gz")
+        unpacked = gzip.decompress(path.read_bytes())
+        packed = gzip.compress(unpacked)
+        path.write_bytes(packed[:-9])
+        code, out, said = self.run_cli(path)
+        self.assertEqual(code, 0, said)
+        dropped = [each["name"] for each in json.loads(out)["audit"] if each["severity"] == "dropped"]
+        self.assertEqual(dropped, ["archive_damaged"])
+
+    def test_names_that_are_no_ascii(self):
+        path = self.folder / "names.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("\u8bad\u7ec3/rank1.json", profile(1))
+            archive.writestr("\u8bad\u7ec3/rank0.json", profile(0))
+        self.expect(path)
+        code, out, said = self.run_cli(path, "--list", output=False)
+        self.assertEqual(code, 0, said)
+        self.assertIn("\u8bad\u7ec3/rank1.json", json.loads(out)["files"][0]["file"])
+
+    def test_the_list(self):
+        for member, data in self.files.items():
+            path = self.folder / "run" / member
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        (self.folder / "run" / "no_rank.json").write_bytes(profile(0).replace(b"distributedInfo", b"other"))
+        (self.folder / "run" / "settings.json").write_bytes(b'{"name": "model"}')
+        code, out, said = self.run_cli(self.folder / "run", "--list", output=False)
+        self.assertEqual(code, 0, said)
+        answer = json.loads(out)
+        self.assertEqual([(Path(f["file"]).name, f["rank"]) for f in answer["files"]],
+                         [("rank0.json", 0), ("rank1.json", 1), ("no_rank.json", None)])
+        self.assertEqual(answer["left_alone_count"], 3)
+        self.assertEqual(sorted(Path(name).name for name in answer["left_alone"]),
+                         ["communication.json", "notes.txt", "settings.json"])
+
+    def test_a_run_that_was_imported_before_lies_beside_it(self):
+        (self.inside / "rank0.json").write_bytes(profile(0))
+        self.expect(self.inside, ranks=1)
+        self.expect(self.inside, ranks=1)
+
+    def test_addresses(self):
+        for address, hint in (("https://example.org/rank0.json.gz", "curl -LO"), ("s3://bucket/rank0.json", "download")):
+            code, _, said = self.run_cli(address)
+            self.assertEqual(code, 1)
+            self.assertIn("an address on the network", said)
+            self.assertIn(hint, said)
+
+    def test_a_report_of_nsight_systems(self):
+        report = self.folder / "run" / "job.nsys-rep"
+        report.parent.mkdir()
+        report.write_bytes(b"a report")
+        tools = self.folder / "tools"
+        tools.mkdir()
+        code, _, said = self.run_cli(report, path=str(tools))
+        self.assertEqual(code, 1)
+        self.assertIn("nsys export --type sqlite 'job.nsys-rep'", said)
+        # What stands in for nsys notes how it was called and writes a small export.
+        export = self.folder / "export.sqlite"
+        with sqlite3.connect(export) as database:
+            database.executescript(
+                """CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);
+                INSERT INTO StringIds VALUES(1, 'gemm');
+                CREATE TABLE META_DATA_EXPORT(name TEXT, value TEXT);
+                INSERT INTO META_DATA_EXPORT VALUES('EXPORT_SCHEMA_VERSION', '3.25.0');
+                CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER,
+                    streamId INTEGER, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER, shortName INTEGER);
+                INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(1000, 5000, 0, 1, 7, 1, 281477409406976, 1, 1);"""
+            )
+        nsys = tools / "nsys"
+        nsys.write_text(f'#!/bin/sh\necho "$@" >{self.folder}/called\nwhile [ "$1" != --output ]; do shift; done\n'
+                        f'/bin/cp {export} "$2"\n')
+        nsys.chmod(0o755)
+        for given in (report, report.parent):
+            code, out, said = self.run_cli(given, path=str(tools))
+            self.assertEqual(code, 0, said)
+            self.assertEqual(json.loads(out)["slices"], 1)
+            self.assertTrue((self.folder / "called").read_text().startswith("export --type sqlite"))
+        nsys.write_text("#!/bin/sh\necho this report is of a newer version\nexit 1\n")
+        code, _, said = self.run_cli(report, path=str(tools))
+        self.assertEqual(code, 1)
+        self.assertIn("this report is of a newer version", said)
+
+    def test_what_a_killed_import_left_is_removed(self):
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        left = self.inside / f".fourwalls-unpacked-{socket.gethostname()}-{gone.pid}-abcdef"
+        left.mkdir()
+        (left / "rank0.json").write_bytes(b"{}")
+        running = self.inside / f".fourwalls-unpacked-{socket.gethostname()}-{os.getpid()}-abcdef"
+        running.mkdir()
+        elsewhere = self.inside / f".fourwalls-unpacked-another-machine-{gone.pid}-abcdef"
+        elsewhere.mkdir()
+        self.expect(self.tar("a.tar", "w"))
+        self.assertEqual((left.exists(), running.exists(), elsewhere.exists()), (False, True, True))
+        running.rmdir()
+        elsewhere.rmdir()
+
+
+if __name__ == "__main__":
+    unittest.main()
