@@ -9,6 +9,7 @@
 #include <QCryptographicHash>
 #include <QDateTime>
 #include <QDir>
+#include <QDirIterator>
 #include <QEventLoop>
 #include <QFile>
 #include <QFileInfo>
@@ -30,11 +31,19 @@ QString fingerprint(const QStringList& files)
     constexpr int kImportRevision = 2;
     hash.addData(QByteArray(FOURWALLS_VERSION) + QByteArray::number(store::kFormatVersion) + '.' +
                  QByteArray::number(kImportRevision));
-    for (const QString& file : files) {
-        const QFileInfo info(file);
+    const auto add = [&hash](const QFileInfo& info) {
         hash.addData(info.absoluteFilePath().toUtf8());
         hash.addData(QByteArray::number(info.size()) + '/' +
                      QByteArray::number(info.lastModified().toMSecsSinceEpoch()));
+    };
+    for (const QString& file : files) {
+        add(QFileInfo(file));
+        if (!QFileInfo(file).isDir()) continue;
+        QStringList inside;
+        for (QDirIterator it(file, QDir::Files | QDir::NoSymLinks, QDirIterator::Subdirectories); it.hasNext();)
+            inside << it.next();
+        inside.sort();
+        for (const QString& each : inside) add(QFileInfo(each));
     }
     return QString::fromLatin1(hash.result().toHex().left(24));
 }
@@ -42,7 +51,7 @@ QString fingerprint(const QStringList& files)
 /// What the trace is called on its tab.
 QString nameFor(const QStringList& files)
 {
-    QString name = QFileInfo(files.constFirst()).fileName();
+    QString name = QDir(files.constFirst()).dirName();
     if (files.size() > 1) name += QStringLiteral("+%1").arg(files.size() - 1);
     return name + kSuffix;
 }
@@ -50,7 +59,7 @@ QString nameFor(const QStringList& files)
 /// A trace beside its source, if that is where it may lie; empty otherwise.
 QString besideOf(const QStringList& files)
 {
-    const QFileInfo source(files.constFirst());
+    const QFileInfo source(QDir::cleanPath(files.constFirst()));
     const QFileInfo target(source.dir().filePath(nameFor(files)));
     if (target.exists()) {
         const bool isFresh = std::all_of(files.begin(), files.end(), [&](const QString& file) {
@@ -78,6 +87,7 @@ void forgetOldest(const QString& cacheFolder, qint64 most, const QString& except
 bool isOwnTrace(const QString& path)
 {
     QFile file(path);
+    if (QFileInfo(path).isDir()) return false;
     if (!QFileInfo(path).isFile() || !file.open(QIODevice::ReadOnly)) return true;
     const QByteArray head = file.read(72);
     if (head.isEmpty() && path.endsWith(kSuffix)) return true;
@@ -97,6 +107,8 @@ OpenPlan planOpening(const QStringList& files, bool besideSource, const QString&
 {
     OpenPlan plan;
     for (const QString& file : files) (isOwnTrace(file) ? plan.traces : plan.foreign).append(file);
+    plan.hasFolder = std::any_of(plan.foreign.begin(), plan.foreign.end(),
+                                 [](const QString& file) { return QFileInfo(file).isDir(); });
     if (plan.foreign.isEmpty()) return plan;
     plan.foreign.sort(); // the same run is the same import, however its files were picked
     if (besideSource) plan.target = besideOf(plan.foreign);

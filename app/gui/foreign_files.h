@@ -14,13 +14,15 @@
 namespace fourwalls::gui {
 
 struct OpenPlan {
-    QStringList traces;    ///< to be opened as they are
-    QStringList foreign;   ///< to become one trace: the files of one run
-    QString target;        ///< that trace; empty without foreign files
-    bool imported = false; ///< it was made before and none of the files has changed since
+    QStringList traces;     ///< to be opened as they are
+    QStringList foreign;    ///< to become one trace: the files of one run
+    QString target;         ///< that trace; empty without foreign files
+    bool hasFolder = false; ///< among the foreign ones: what it holds is shown before the import
+    bool imported = false;  ///< it was made before and none of the files has changed since
 };
 
-/// Whether the file is ours by its first bytes; what cannot be read counts as ours, so that opening it says why.
+/// Whether the file is ours by its first bytes; what cannot be read counts as ours, so that opening it says why. A folder
+/// is none of ours.
 /// Reads the file: not for the GUI thread.
 bool isOwnTrace(const QString& path);
 

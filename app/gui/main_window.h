@@ -95,8 +95,10 @@ private:
     void applyShortcuts(const QList<QAction*>& actions);
 
     void chooseFile();
+    void chooseFolder();
     void addSnapshot();
     void openPlanned(const OpenPlan& plan);
+    void importPlanned(const OpenPlan& plan);
     void openImported(const OpenPlan& plan);
     void showAudit();
     void chooseSteps();

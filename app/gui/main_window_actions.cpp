@@ -9,6 +9,7 @@
 #include "app/gui/job_dialog.h"
 #include "app/gui/main_window.h"
 #include "app/gui/record_dialog.h"
+#include "app/gui/run_files_dialog.h"
 #include "app/gui/samples.h"
 #include "app/gui/shortcut_editor.h"
 #include "app/gui/steps_dialog.h"
@@ -23,6 +24,7 @@
 #include "views/whatif/what_if.h"
 
 #include <QClipboard>
+#include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QGuiApplication>
@@ -52,6 +54,7 @@ void MainWindow::buildActions()
         return addWindowAction(QString::fromLatin1(name), keys, run);
     };
     add("file.open", QKeySequence::Open, [this] { chooseFile(); });
+    add("file.open_folder", {}, [this] { chooseFolder(); });
     add("file.record", QKeySequence(Qt::CTRL | Qt::Key_R), [this] { openRecordDialog(); });
     add("file.close", QKeySequence(Qt::CTRL | Qt::Key_W), [this] { closeDocument(m_header->tabs()->current()); });
     add("file.next", QKeySequence(Qt::CTRL | Qt::Key_Tab), [this] { switchDocument(1); });
@@ -124,6 +127,7 @@ void MainWindow::buildMenu()
 {
     const std::map<QString, QString> texts{
         {QStringLiteral("file.open"), tr("&Open a trace…")},
+        {QStringLiteral("file.open_folder"), tr("Open a &folder of profiles…")},
         {QStringLiteral("file.record"), tr("&Record a training…")},
         {QStringLiteral("file.close"), tr("&Close this trace")},
         {QStringLiteral("file.next"), tr("Next trace")},
@@ -183,9 +187,8 @@ void MainWindow::buildMenu()
             }
         }
     };
-    put(m_menu, {"file.open", "file.record"});
-    m_recent = m_menu->addMenu(tr("Recent files"));
-    m_recent->setObjectName(QStringLiteral("recent"));
+    put(m_menu, {"file.open", "file.open_folder", "file.record"});
+    (m_recent = m_menu->addMenu(tr("Recent files")))->setObjectName(QStringLiteral("recent"));
     put(m_menu, {"file.audit", "file.steps", "file.add_snapshot", "file.close", "-", "whatif.show"});
     QMenu* view = m_menu->addMenu(tr("View"));
     put(view, {"view.welcome"});
@@ -238,7 +241,8 @@ void MainWindow::chooseFile()
 {
     auto* dialog = new QFileDialog(
         this, tr("Open a trace"), m_settings.lastFolder(),
-        tr("Traces and profiles (*.fourwalls *.fwspool *.json *.gz *.pickle *.pkl *.sqlite *.db *.tar *.tgz);;"
+        tr("Traces and profiles (*.fourwalls *.fwspool *.json *.gz *.pickle *.pkl *.sqlite *.db *.nsys-rep "
+           "*.tar *.tgz *.zip *.zst *.xz *.bz2);;"
            "Fourwalls traces (*.fourwalls);;All files (*)"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFiles);
@@ -247,6 +251,17 @@ void MainWindow::chooseFile()
         m_settings.setLastFolder(dialog->directory().absolutePath());
         openFiles(files);
     });
+    dialog->open();
+}
+
+void MainWindow::chooseFolder()
+{
+    auto* dialog = new QFileDialog(this, tr("Open a folder of profiles"), m_settings.lastFolder());
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setObjectName(QStringLiteral("folder"));
+    dialog->setFileMode(QFileDialog::Directory);
+    dialog->resize(860, 520);
+    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& folder) { openFiles({folder}); });
     dialog->open();
 }
 
@@ -289,7 +304,16 @@ void MainWindow::openPlanned(const OpenPlan& plan)
     for (const QString& file : plan.traces) openFile(file);
     if (plan.foreign.isEmpty()) return;
     if (plan.imported) return openImported(plan);
-    const QString first = QFileInfo(plan.foreign.constFirst()).fileName();
+    if (!plan.hasFolder) return importPlanned(plan);
+    auto* dialog = new RunFilesDialog(plan.foreign, this);
+    dialog->setObjectName(QStringLiteral("runFiles"));
+    connect(dialog, &QDialog::accepted, this, [this, plan] { importPlanned(plan); });
+    dialog->open();
+}
+
+void MainWindow::importPlanned(const OpenPlan& plan)
+{
+    const QString first = QDir(plan.foreign.constFirst()).dirName();
     const QString title = plan.foreign.size() == 1 ? tr("Importing %1").arg(first)
                                                    : tr("Importing %1 and %n more file(s) as one run", nullptr,
                                                         static_cast<int>(plan.foreign.size()) - 1)

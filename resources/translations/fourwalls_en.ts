@@ -29,6 +29,23 @@
     </message>
 </context>
 <context>
+    <name>RunFilesDialog</name>
+    <message numerus="yes">
+        <source>%n file(s) become one run.</source>
+        <translation>
+            <numerusform>%n file becomes one run.</numerusform>
+            <numerusform>%n files become one run.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n other(s) are no profiles and are left alone.</source>
+        <translation>
+            <numerusform>%n other is no profile and is left alone.</numerusform>
+            <numerusform>%n others are no profiles and are left alone.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>StatusStrip</name>
     <message numerus="yes">
         <source>%n rank(s)</source>

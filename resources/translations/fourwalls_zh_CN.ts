@@ -2462,10 +2462,6 @@ a message between two, or more members than can be drawn.</source>
         <translation>将导入的轨迹保存在源文件旁</translation>
     </message>
     <message>
-        <source>Traces and profiles (*.fourwalls *.fwspool *.json *.gz *.pickle *.pkl *.sqlite *.db *.tar *.tgz);;Fourwalls traces (*.fourwalls);;All files (*)</source>
-        <translation>轨迹与性能剖析文件 (*.fourwalls *.fwspool *.json *.gz *.pickle *.pkl *.sqlite *.db *.tar *.tgz);;Fourwalls 轨迹 (*.fourwalls);;所有文件 (*)</translation>
-    </message>
-    <message>
         <source>Importing %1</source>
         <translation>正在导入 %1</translation>
     </message>
@@ -2618,6 +2614,18 @@ a message between two, or more members than can be drawn.</source>
     <message>
         <source>Memory snapshots (*.pickle *.pkl);;All files (*)</source>
         <translation>内存快照 (*.pickle *.pkl);;所有文件 (*)</translation>
+    </message>
+    <message>
+        <source>Open a &amp;folder of profiles…</source>
+        <translation>打开性能剖析文件夹(&amp;F)…</translation>
+    </message>
+    <message>
+        <source>Traces and profiles (*.fourwalls *.fwspool *.json *.gz *.pickle *.pkl *.sqlite *.db *.nsys-rep *.tar *.tgz *.zip *.zst *.xz *.bz2);;Fourwalls traces (*.fourwalls);;All files (*)</source>
+        <translation>轨迹与性能剖析文件 (*.fourwalls *.fwspool *.json *.gz *.pickle *.pkl *.sqlite *.db *.nsys-rep *.tar *.tgz *.zip *.zst *.xz *.bz2);;Fourwalls 轨迹 (*.fourwalls);;所有文件 (*)</translation>
+    </message>
+    <message>
+        <source>Open a folder of profiles</source>
+        <translation>打开性能剖析文件夹</translation>
     </message>
 </context>
 <context>
@@ -5636,6 +5644,61 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>some operators run above the peak: it is not theirs, and no roof of them</source>
         <translation>有算子超过峰值：该峰值不是它们的，不能作为屋顶</translation>
+    </message>
+</context>
+<context>
+    <name>RunFilesDialog</name>
+    <message>
+        <source>Looking at the files…</source>
+        <translation>正在查看文件…</translation>
+    </message>
+    <message>
+        <source>Import</source>
+        <translation>导入</translation>
+    </message>
+    <message>
+        <source>Files of %1</source>
+        <translation>%1 中的文件</translation>
+    </message>
+    <message>
+        <source>Files that become one run</source>
+        <translation>合为一次运行的文件</translation>
+    </message>
+    <message>
+        <source>Rank</source>
+        <translation>Rank</translation>
+    </message>
+    <message>
+        <source>File</source>
+        <translation>文件</translation>
+    </message>
+    <message>
+        <source>Format</source>
+        <translation>格式</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>大小</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n file(s) become one run.</source>
+        <translation>
+            <numerusform>%n 个文件合为一次运行。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n other(s) are no profiles and are left alone.</source>
+        <translation>
+            <numerusform>另外 %n 个文件不是性能剖析文件，不予读取。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>told by the import</source>
+        <translation>由导入得知</translation>
     </message>
 </context>
 <context>

@@ -15,8 +15,6 @@ namespace fourwalls::importers {
 
 namespace {
 
-using namespace std::string_view_literals;
-
 constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
 
 /// The header of a tar archive: its magic, and a checksum that is right.
@@ -37,10 +35,10 @@ bool isTarHeader(std::string_view block)
 bool isZip(std::string_view beginning)
 {
     const std::string_view four = beginning.substr(0, 4);
-    return four == "PK\x03\x04"sv || four == "PK\x05\x06"sv;
+    return four == std::string_view("PK\x03\x04") || four == std::string_view("PK\x05\x06");
 }
 
-std::string nameOf(archive_entry* entry)
+std::string entryName(archive_entry* entry)
 {
     const char* const name = archive_entry_pathname(entry);
     return name && *name ? name : "without a name";
@@ -152,7 +150,7 @@ std::optional<std::string> ArchiveReader::next()
         else if (archive_entry_is_encrypted(entry) != 0)
             ++m_encrypted;
         else if (archive_entry_filetype(entry) == AE_IFREG)
-            return nameOf(entry);
+            return entryName(entry);
     }
 }
 

@@ -23,6 +23,7 @@
 #include <QPushButton>
 #include <QTableWidget>
 #include <QTemporaryDir>
+#include <QTreeWidget>
 #include <QUrl>
 #include <QtTest/QtTest>
 
@@ -75,7 +76,7 @@ private slots:
         // These are not traces, but ours to refuse.
         QVERIFY(isOwnTrace(made(QStringLiteral("text.fourwalls"), "not a trace")));
         QVERIFY(isOwnTrace(in(QStringLiteral("missing.json"))));
-        QVERIFY(isOwnTrace(m_folder->path()));
+        QVERIFY(!isOwnTrace(m_folder->path())); // it may hold a run
     }
 
     void oneRunIsOneImport()
@@ -213,6 +214,41 @@ private slots:
         QVERIFY(std::any_of(info.audit.begin(), info.audit.end(), [](const AuditRecord& record) {
             return record.name == "collectives_matched" && record.count == 13;
         }));
+    }
+
+    /// A folder is one run; which file is which rank is shown first.
+    void aFolderIsShownBeforeItsImport()
+    {
+        if (!QFile::exists(commandLineProgram())) QSKIP("fourwalls-cli is not part of this build");
+        const QString folder = in(QStringLiteral("job"));
+        QVERIFY(QDir().mkpath(folder + QStringLiteral("/node0")));
+        for (int rank = 0; rank < 2; ++rank)
+            made(
+                QStringLiteral("job/node0/trace%1.json").arg(rank),
+                R"({"distributedInfo":{"rank":)" + QByteArray::number(rank) +
+                    R"(,"world_size":2},"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1700000000000000,"dur":9}]})");
+        made(QStringLiteral("job/notes.txt"), "notes");
+        Settings settings(Settings::Kind::Forgetful);
+        MainWindow window(opener(), settings);
+        window.show();
+        window.openFiles({folder});
+        QTRY_VERIFY_WITH_TIMEOUT(window.findChild<QDialog*>(QStringLiteral("runFiles")), 20'000);
+        auto* dialog = window.findChild<QDialog*>(QStringLiteral("runFiles"));
+        const auto* list = dialog->findChild<QTreeWidget*>();
+        QTRY_COMPARE_WITH_TIMEOUT(list->topLevelItemCount(), 2, 60'000);
+        for (int row = 0; row < 2; ++row) {
+            QCOMPARE(list->topLevelItem(row)->text(0), QString::number(row));
+            QCOMPARE(list->topLevelItem(row)->text(1), QStringLiteral("trace%1.json").arg(row));
+        }
+        QVERIFY(window.documents().isEmpty());
+        dialog->findChild<QPushButton*>(QStringLiteral("importFiles"))->click();
+        QTRY_VERIFY_WITH_TIMEOUT(window.currentDocument() && window.currentDocument()->isOpen(), 60'000);
+        QCOMPARE(window.currentDocument()->session()->info().header.ranks.size(), std::size_t{2});
+        // Another file in it makes another run.
+        const QString before = planOpening({folder}, false, importFolder()).target;
+        QCOMPARE(before, window.currentDocument()->path());
+        made(QStringLiteral("job/node0/trace2.json"), "[]");
+        QVERIFY(planOpening({folder}, false, importFolder()).target != before);
     }
 
     /// What the collector wrote is offered by the dialog and opens when it is dropped; it is a recording.
