@@ -98,9 +98,8 @@ Error unknownFormat(const std::string& path, std::string_view beginning)
         error = {ErrorCode::Unsupported, "a recording of Nsight Systems or nvprof that was not finished", path,
                  "make a report of it with QdstrmImporter, or record again with nsys profile"};
     } else if (path.ends_with(".xplane.pb")) {
-        error = {ErrorCode::Unsupported, "an XSpace profile (of JAX, TensorFlow or XLA)", path,
-                 "give the .trace.json.gz beside it, or export one: in XProf or TensorBoard's Profile tab, Trace "
-                 "Viewer, or with jax.profiler.trace(…, create_perfetto_trace=True)"};
+        error = {ErrorCode::Format, "not an XSpace profile, though it is named as one: it does not begin with a plane",
+                 path, "copy it again, or record it again"};
     } else if (path.ends_with(".csv")) {
         error = {ErrorCode::Unsupported, "a table (CSV), not a trace", path,
                  "give the trace that it was made of; of Ascend's profiler, the trace_view.json beside it"};
@@ -120,10 +119,11 @@ Error unknownFormat(const std::string& path, std::string_view beginning)
     return error;
 }
 
-const ImportFormat* formatOf(std::string_view beginning)
+/// path: of the file, where it is at hand; empty: the first format that the beginning may be.
+const ImportFormat* formatOf(std::string_view beginning, const std::string& path)
 {
     for (const ImportFormat& format : importFormats())
-        if (format.recognises(beginning)) return &format;
+        if (format.recognises(beginning) && (path.empty() || !format.confirms || format.confirms(path))) return &format;
     return nullptr;
 }
 
@@ -161,7 +161,7 @@ InputKind kindOf(const std::string& name, std::string_view beginning)
 {
     if (isNsightReport(name)) return InputKind::Report;
     if (name.ends_with(".fourwalls")) return InputKind::Other; // made of a run before
-    const ImportFormat* format = formatOf(beginning.substr(0, kBeginning));
+    const ImportFormat* format = formatOf(beginning.substr(0, kBeginning), {});
     if (!format || (format->recognises == isJson && !hasTraceWords(beginning))) return InputKind::Other;
     return InputKind::Profile;
 }
@@ -215,7 +215,7 @@ Result<RunInputs> runInputs(const std::vector<std::string>& given, const ImportO
             file.path = output;
         }
         FOURWALLS_TRY_ASSIGN(const std::string beginning, beginningOf(file.path));
-        run.formats.push_back(formatOf(beginning));
+        run.formats.push_back(formatOf(beginning, file.path));
         if (!run.formats.back()) return run.inputs.named(unknownFormat(file.path, beginning));
     }
     chooseFormat(run);
@@ -259,7 +259,11 @@ const std::vector<ImportFormat>& importFormats()
 {
     static const std::vector<ImportFormat> kFormats{
         {"Fourwalls spool", isSpool, openSpools, spoolFacts},
+        {"Ascend database", isSqlite, openAscendDatabases, ascendFacts, nullptr, isAscendDatabase},
+        {"rocpd database", isSqlite, openRocpd, rocpdFacts, nullptr, isRocpd},
+        {"rocprofv3 table", isRocprofTable, openRocprofTables, rocprofTableFacts},
         {"Nsight Systems export", isSqlite, openNsightExports, nsightFacts},
+        {"XSpace profile", isXSpace, openXSpaces, xspaceFacts},
         {"PyTorch memory snapshot", isPickle, openSnapshots, factsOfSnapshot},
         {"Fourwalls export", isExport, openExports, chromeFacts},
         {"recorded operations of a pipelined job", isOperationTrace, openOperationTraces, chromeFacts},
@@ -368,7 +372,7 @@ bool looksImportable(const std::string& path)
 {
     if (isNsightReport(path)) return true;
     const auto beginning = beginningOf(path);
-    return beginning.ok() && (isArchive(*beginning) || formatOf(*beginning) != nullptr);
+    return beginning.ok() && (isArchive(*beginning) || formatOf(*beginning, path) != nullptr);
 }
 
 } // namespace fourwalls::importers

@@ -4,7 +4,6 @@
 
 #include "model/store/disk.h"
 #include "model/store/finisher.h"
-#include "model/store/row_checksum.h"
 #include "model/store/schema.h"
 
 #include <signal.h>
@@ -34,8 +33,7 @@ Status fill(sqlite::Database& recording, const std::string& output, const Finish
     FOURWALLS_TRY(database.exec("BEGIN"));
     ChunkStore chunks(folderOf(output), kChunkBudget);
     SqlOutput rows(database);
-    ChecksumOutput summed(rows);
-    FOURWALLS_TRY(finishRecords(*source, summed, chunks, options));
+    FOURWALLS_TRY(finishRecords(*source, rows, chunks, options));
     FOURWALLS_TRY(database.exec("COMMIT"));
     return database.close();
 }

@@ -21,6 +21,8 @@ struct ImportFormat {
     Result<TraceFacts> (*facts)(const std::string& path, const ImportOptions& options);
     /// The rank that a file's beginning (up to kInputBeginning, unpacked) tells, for lists before an import; may be null.
     std::optional<int> (*rankInBeginning)(std::string_view beginning) = nullptr;
+    /// Where several kinds begin alike (databases): whether this file is one. Absent: the beginning tells.
+    bool (*confirms)(const std::string& path) = nullptr;
 };
 
 /// All formats, the most particular first.
@@ -44,6 +46,26 @@ Result<TraceFacts> factsOfSnapshot(const std::string& path, const ImportOptions&
 Result<std::unique_ptr<TraceImport>> openNsightExports(const std::vector<std::string>& paths,
                                                        const ImportOptions& options);
 Result<TraceFacts> nsightFacts(const std::string& path, const ImportOptions& options);
+
+/// Databases of Ascend's profiler (torch_npu, MindSpore, msprof).
+bool isAscendDatabase(const std::string& path);
+Result<std::unique_ptr<TraceImport>> openAscendDatabases(const std::vector<std::string>& paths,
+                                                         const ImportOptions& options);
+Result<TraceFacts> ascendFacts(const std::string& path, const ImportOptions& options);
+
+/// XSpace profiles of JAX, TensorFlow and XLA.
+bool isXSpace(std::string_view beginning);
+Result<std::unique_ptr<TraceImport>> openXSpaces(const std::vector<std::string>& paths, const ImportOptions& options);
+Result<TraceFacts> xspaceFacts(const std::string& path, const ImportOptions& options);
+
+/// rocpd databases and tables (CSV) of rocprofv3, for AMD's devices.
+bool isRocpd(const std::string& path);
+Result<std::unique_ptr<TraceImport>> openRocpd(const std::vector<std::string>& paths, const ImportOptions& options);
+Result<TraceFacts> rocpdFacts(const std::string& path, const ImportOptions& options);
+bool isRocprofTable(std::string_view beginning);
+Result<std::unique_ptr<TraceImport>> openRocprofTables(const std::vector<std::string>& paths,
+                                                       const ImportOptions& options);
+Result<TraceFacts> rocprofTableFacts(const std::string& path, const ImportOptions& options);
 
 /// Spools of the collector (docs/collector.md), one per process of a run.
 Result<std::unique_ptr<TraceImport>> openSpools(const std::vector<std::string>& paths, const ImportOptions& options);

@@ -45,6 +45,17 @@ bool isCommunicationKernel(std::string_view name)
     return namesAnyPart(name, kParts);
 }
 
+bool CommunicationNames::has(std::string_view name)
+{
+    constexpr std::size_t kMostKnown = 100'000;
+    if (name == m_last) return m_lastIs;
+    m_last.assign(name);
+    if (m_known.size() >= kMostKnown) m_known.clear();
+    const auto [known, isNew] = m_known.try_emplace(m_last, false);
+    if (isNew) known->second = isCommunicationKernel(name);
+    return m_lastIs = known->second;
+}
+
 std::optional<CollectiveOp> collectiveOf(std::string_view name)
 {
     using Row = std::pair<std::string_view, CollectiveOp>;
@@ -124,7 +135,7 @@ Phase phaseOfOperator(std::string_view name)
 
 std::optional<std::int64_t> elementBytes(std::string_view dtype)
 {
-    static constexpr std::array<std::pair<std::string_view, std::int64_t>, 16> kTable{{{"bfloat16", 2},
+    static constexpr std::array<std::pair<std::string_view, std::int64_t>, 18> kTable{{{"bfloat16", 2},
                                                                                        {"float16", 2},
                                                                                        {"half", 2},
                                                                                        {"float8", 1},
@@ -139,6 +150,8 @@ std::optional<std::int64_t> elementBytes(std::string_view dtype)
                                                                                        {"byte", 1},
                                                                                        {"char", 1},
                                                                                        {"bool", 1},
+                                                                                       {"int8", 1},
+                                                                                       {"fp8", 1},
                                                                                        {"int", 4}}};
     for (const auto& [part, bytes] : kTable)
         if (namesPart(dtype, part)) return bytes;

@@ -7,12 +7,25 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace fourwalls::importers {
 
 /// Whether a kernel (or an operator of a communication library) moves data between devices.
 bool isCommunicationKernel(std::string_view name);
+
+/// The same for millions of rows, whose names are few.
+class CommunicationNames {
+public:
+    bool has(std::string_view name);
+
+private:
+    std::unordered_map<std::string, bool> m_known;
+    std::string m_last;
+    bool m_lastIs = false;
+};
 
 /// The collective that a kernel's name tells ("ncclKernel_AllReduce_RING_LL_Sum_float"), or a metadata value
 /// ("allreduce", "_allgather_base", "all_to_allv"); absent for generic names.

@@ -80,6 +80,7 @@ TrackKind LaneIndex::kindOf(const Lane& lane) const
                                              : TrackKind::CopyStream;
     }
     case LaneRole::Annotations:
+    case LaneRole::DeviceRanges:
     case LaneRole::Synchronisation: return TrackKind::Markers;
     case LaneRole::Thread:
     case LaneRole::PythonFrames: return TrackKind::CpuThread;
@@ -120,6 +121,7 @@ std::string LaneIndex::nameOf(const Lane& lane, bool severalDevices, bool severa
     case LaneRole::PythonFrames: return thread() + " frames";
     case LaneRole::Async: return "async " + (lane.tid.empty() ? "events" : lane.tid);
     case LaneRole::Profiler: return "profiler";
+    case LaneRole::DeviceRanges: return lane.tid;
     }
     return lane.tid;
 }
@@ -134,7 +136,8 @@ std::vector<TrackId> LaneIndex::defineTracks(TraceSink& sink, RankId rank) const
     // Streams on top, then threads, each by number where it is one.
     const auto rowOf = [](LaneRole role) {
         switch (role) {
-        case LaneRole::Annotations: return 0;
+        case LaneRole::Annotations:
+        case LaneRole::DeviceRanges: return 0;
         case LaneRole::Stream: return 1;
         case LaneRole::Thread: return 2;
         case LaneRole::PythonFrames: return 3;

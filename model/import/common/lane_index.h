@@ -18,7 +18,17 @@ namespace fourwalls::importers {
 inline constexpr char kAllStreams[] = "all streams";
 
 /// What shares a (pid, tid) in the file but is kept on rows of its own.
-enum class LaneRole : std::uint8_t { Stream, Annotations, Thread, PythonFrames, Synchronisation, Async, Profiler };
+/// DeviceRanges: what a device did as its profiler sums it up (modules, steps), under its own name.
+enum class LaneRole : std::uint8_t {
+    Stream,
+    Annotations,
+    Thread,
+    PythonFrames,
+    Synchronisation,
+    Async,
+    Profiler,
+    DeviceRanges
+};
 
 class LaneIndex {
 public:

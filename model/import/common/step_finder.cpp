@@ -220,7 +220,7 @@ std::optional<StepFinder::Judged> StepFinder::judged(const std::string& key, con
 
 std::optional<FoundSteps> StepFinder::fromProfiler() const
 {
-    FoundSteps found{FoundSteps::Source::Marks, {}, "ProfilerStep", true};
+    FoundSteps found{FoundSteps::Source::Marks, {}, m_marksName, true};
     const auto loop = m_loops.find("ProfilerStep");
     std::vector<MarkedStep> marks;
     std::optional<std::int64_t> earlier;

@@ -35,6 +35,12 @@ public:
     /// scratch: folder for what does not fit into memory; empty: the system's.
     explicit StepFinder(StepChoice choice = {}, const std::string& scratch = {});
 
+    /// What the profiler's marks are called: "ProfilerStep" if nothing else is said.
+    void nameMarks(std::string name)
+    {
+        if (!name.empty()) m_marksName = std::move(name);
+    }
+
     /// A range, annotation or function on the host by its name; call it for each. Cheap for names that are no steps if
     /// the caller remembers what interesting() said of them.
     bool interesting(std::string_view name) const;
@@ -87,6 +93,7 @@ private:
     bool isLaunched() const { return m_launchedWork > 0; }
 
     StepChoice m_choice;
+    std::string m_marksName = "ProfilerStep";
     std::unique_ptr<ChunkStore> m_chunks;
     PagedArray<Row> m_rows;
     PagedArray<std::int64_t> m_host;     ///< begins of slices, as long as there is no device work

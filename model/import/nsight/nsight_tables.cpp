@@ -3,7 +3,6 @@
 #include "model/import/nsight/nsight_tables.h"
 
 #include "model/base/time.h"
-#include "model/sqlite/stranger.h"
 
 #include <algorithm>
 #include <array>
@@ -13,46 +12,26 @@ namespace fourwalls::importers {
 
 namespace {
 
-constexpr std::size_t kMostStrings = 200'000; ///< kept in memory; beyond, strings are looked up again
-
-bool soundTimes(std::int64_t start, std::int64_t end)
-{
-    return start >= -kLargestTimeNs && end <= kLargestTimeNs && start <= end && end - start <= kLargestTimeNs;
-}
-
-std::int64_t columnOr(const sqlite::Statement& row, int column, std::int64_t fallback)
-{
-    return row.asInteger(column).value_or(fallback);
-}
+constexpr const char* kNsightAgain = "export the report again with: nsys export --type sqlite";
 
 } // namespace
 
 Result<NsightTables> NsightTables::open(const std::string& path)
 {
-    FOURWALLS_TRY_ASSIGN(const sqlite::FileHeader header, sqlite::readHeader(path, "SQLite database"));
-    if (header.walBeside || header.journalBeside)
-        return Error{ErrorCode::Unsupported, "the export is still being written", path,
-                     "wait until nsys export has ended"};
     NsightTables tables;
-    FOURWALLS_TRY_ASSIGN(tables.m_database, sqlite::Database::open(path, sqlite::OpenMode::Immutable));
-    FOURWALLS_TRY(sqlite::harden(tables.m_database, std::size_t{8} << 20, 1 << 24));
-    FOURWALLS_TRY(tables.readSchema());
+    FOURWALLS_TRY_ASSIGN(tables.m_tables, ForeignTables::open(path, "nsys export", kNsightAgain));
     if (tables.has("StringTable") || tables.has("CUPTI_ACTIVITY_KIND_MARKER"))
         return Error{ErrorCode::Unsupported, "an nvprof database", path, "record again with Nsight Systems"};
-    for (const auto& [table, columns] : tables.m_columns)
+    for (const auto& [table, columns] : tables.m_tables.tables())
         if (table.compare(0, 6, "rocpd_") == 0)
-            return Error{ErrorCode::Unsupported, "a rocprof database", path, "give a PyTorch or Chrome trace"};
+            return Error{ErrorCode::Unsupported, "a database of rpd_tracer, the older rocprof format", path,
+                         "record again with: rocprofv3 --sys-trace PROGRAM"};
     if (tables.has("slice") && tables.has("track"))
         return Error{ErrorCode::Unsupported, "a Fourwalls trace already", path, "open it as it is"};
     if (tables.has("device_traces") && tables.has("segments"))
         return Error{ErrorCode::Unsupported, "a memory snapshot in a database", path,
                      "give the file that torch.cuda.memory._dump_snapshot writes"};
-    if (tables.has("PYTORCH_API") || tables.has("CANN_API") || tables.has("COMMUNICATION_OP") ||
-        tables.has("RANK_DEVICE_MAP"))
-        return Error{ErrorCode::Unsupported, "a database of Ascend's profiler", path,
-                     "give the trace_view.json of the same profile; if there is none, export it: torch_npu.profiler "
-                     "with export_type=Text"};
-    FOURWALLS_TRY(tables.refuseView("StringIds"));
+    FOURWALLS_TRY(tables.m_tables.refuseView("StringIds"));
     if (!tables.has("StringIds"))
         return Error{
             ErrorCode::Unsupported, "an SQLite database, but no Nsight Systems export", path,
@@ -61,111 +40,46 @@ Result<NsightTables> NsightTables::open(const std::string& path)
     return tables;
 }
 
-Status NsightTables::readSchema()
-{
-    FOURWALLS_TRY_ASSIGN(
-        sqlite::Statement names,
-        m_database.prepare("SELECT name, type='view' FROM sqlite_master WHERE type IN ('table', 'view') LIMIT 10000"));
-    for (;;) {
-        FOURWALLS_TRY_ASSIGN(const sqlite::Row row, names.step());
-        if (row == sqlite::Row::Done) break;
-        const auto name = names.asText(0);
-        if (!name) continue;
-        if (names.asInteger(1) == 1)
-            m_views.insert(std::string(*name));
-        else
-            m_columns[std::string(*name)];
-    }
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement info, m_database.prepare("SELECT name FROM pragma_table_info(?1)"));
-    for (auto& [table, columns] : m_columns) {
-        info.reset();
-        info.bind(1, std::string_view(table));
-        while (info.stepCode() == SQLITE_ROW)
-            if (const auto column = info.asText(0)) columns.insert(std::string(*column));
-    }
-    return {};
-}
-
-Status NsightTables::refuseView(const char* table) const
-{
-    if (m_views.count(table) == 0) return {};
-    return Error{ErrorCode::Unsupported,
-                 std::string("in this export ") + table + " is a view, and only tables are read", m_database.path(),
-                 "export the report again with: nsys export --type sqlite"};
-}
-
-Result<sqlite::Statement> NsightTables::select(const char* table, const std::vector<const char*>& columns)
-{
-    const std::set<std::string>& present = m_columns.at(table);
-    std::string sql = "SELECT ";
-    for (const char* column : columns) {
-        if (sql.size() > 7) sql += ',';
-        sql += present.count(column) > 0 ? "\"" + std::string(column) + "\"" : std::string("NULL");
-    }
-    return m_database.prepare(sql + " FROM \"" + table + "\"");
-}
-
-Status NsightTables::eachRow(const char* table, const std::vector<const char*>& columns,
-                             const std::function<bool(const sqlite::Statement&)>& visit, std::stop_token stop)
-{
-    FOURWALLS_TRY(refuseView(table));
-    if (!has(table)) return {};
-    const sqlite::StopGuard guard(m_database, stop);
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement rows, select(table, columns));
-    for (;;) {
-        const int code = rows.stepCode();
-        if (code == SQLITE_ROW) {
-            ++m_rows;
-            if (!visit(rows)) ++m_badRows;
-            continue;
-        }
-        if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", m_database.path(), ""};
-        // A damaged page ends its table; what came before is kept and the end is counted.
-        if (code != SQLITE_DONE) ++m_badRows;
-        return {};
-    }
-}
-
 Status NsightTables::readDescription()
 {
     for (const char* table : {"META_DATA_EXPORT", "EXPORT_META_DATA"})
-        FOURWALLS_TRY(eachRow(table, {"name", "value"},
-                              [this](const sqlite::Statement& row) {
-                                  if (row.asText(0) == "EXPORT_PRODUCT_VERSION")
-                                      m_product = std::string(row.asText(1).value_or("")).substr(0, 100);
-                                  return true;
-                              },
-                              {}));
-    FOURWALLS_TRY(eachRow("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"},
-                          [this](const sqlite::Statement& row) {
-                              const std::int64_t epoch = columnOr(row, 0, 0);
-                              if (epoch > 0 && epoch <= kLargestTimeNs) m_epochNs = epoch;
-                              return true;
-                          },
-                          {}));
+        FOURWALLS_TRY(m_tables.eachRow(table, {"name", "value"},
+                                       [this](const sqlite::Statement& row) {
+                                           if (row.asText(0) == "EXPORT_PRODUCT_VERSION")
+                                               m_product = std::string(row.asText(1).value_or("")).substr(0, 100);
+                                           return true;
+                                       },
+                                       {}));
+    FOURWALLS_TRY(m_tables.eachRow("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"},
+                                   [this](const sqlite::Statement& row) {
+                                       const std::int64_t epoch = columnOr(row, 0, 0);
+                                       if (epoch > 0 && epoch <= kLargestTimeNs) m_epochNs = epoch;
+                                       return true;
+                                   },
+                                   {}));
     // The table also lists adapters that are no CUDA devices; those have no memory or another cuDevice.
-    FOURWALLS_TRY(eachRow("TARGET_INFO_GPU", {"cuDevice", "id", "name", "totalMemory"},
-                          [this](const sqlite::Statement& row) {
-                              NsightGpu gpu;
-                              gpu.id = columnOr(row, 1, 0);
-                              gpu.device = row.asInteger(0) ? *row.asInteger(0) : gpu.id;
-                              gpu.name = std::string(row.asText(2).value_or("")).substr(0, 200);
-                              gpu.memoryBytes = columnOr(row, 3, 0);
-                              const bool knownMemory = row.asInteger(3).has_value();
-                              if ((!knownMemory || gpu.memoryBytes > 0) && m_gpus.size() < 1024)
-                                  m_gpus.push_back(std::move(gpu));
-                              return true;
-                          },
-                          {}));
+    FOURWALLS_TRY(m_tables.eachRow("TARGET_INFO_GPU", {"cuDevice", "id", "name", "totalMemory"},
+                                   [this](const sqlite::Statement& row) {
+                                       NsightGpu gpu;
+                                       gpu.id = columnOr(row, 1, 0);
+                                       gpu.device = row.asInteger(0) ? *row.asInteger(0) : gpu.id;
+                                       gpu.name = std::string(row.asText(2).value_or("")).substr(0, 200);
+                                       gpu.memoryBytes = columnOr(row, 3, 0);
+                                       const bool knownMemory = row.asInteger(3).has_value();
+                                       if ((!knownMemory || gpu.memoryBytes > 0) && m_gpus.size() < 1024)
+                                           m_gpus.push_back(std::move(gpu));
+                                       return true;
+                                   },
+                                   {}));
     // Processes may see fewer devices, under other numbers.
-    FOURWALLS_TRY(eachRow("TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"},
-                          [this](const sqlite::Statement& row) {
-                              if (row.asInteger(0) && row.asInteger(1) && m_gpuOfDevice.size() < 10'000)
-                                  m_gpuOfDevice[{columnOr(row, 2, 0), *row.asInteger(1)}] = *row.asInteger(0);
-                              return true;
-                          },
-                          {}));
-    m_rows = m_badRows = 0;
+    FOURWALLS_TRY(m_tables.eachRow("TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"},
+                                   [this](const sqlite::Statement& row) {
+                                       if (row.asInteger(0) && row.asInteger(1) && m_gpuOfDevice.size() < 10'000)
+                                           m_gpuOfDevice[{columnOr(row, 2, 0), *row.asInteger(1)}] = *row.asInteger(0);
+                                       return true;
+                                   },
+                                   {}));
+    m_tables.restartCounts();
     return {};
 }
 
@@ -228,7 +142,7 @@ std::vector<NsightTables::Unread> NsightTables::unreadTables()
                                                               "CUPTI_ACTIVITY_KIND_OVERHEAD",
                                                               "DIAGNOSTIC_EVENT"};
     std::vector<Unread> unread;
-    for (const auto& [table, columns] : m_columns) {
+    for (const auto& [table, columns] : m_tables.tables()) {
         const bool timed =
             columns.count("start") > 0 || columns.count("timestamp") > 0 || columns.count("rawTimestamp") > 0;
         const bool about = table.compare(0, 12, "TARGET_INFO_") == 0 || table.compare(0, 9, "META_DATA") == 0 ||
@@ -239,9 +153,9 @@ std::vector<NsightTables::Unread> NsightTables::unreadTables()
         });
         if (!timed || about || !plain || std::find(kOthers.begin(), kOthers.end(), table) != kOthers.end()) continue;
         // An export numbers its rows from 1; counting them would read the whole table.
-        auto last = m_database.prepare("SELECT MAX(rowid) FROM \"" + table + "\"");
-        if (!last.ok() || last->stepCode() != SQLITE_ROW || last->asInteger(0).value_or(0) <= 0) continue;
-        Unread entry{table, {}, *last->asInteger(0)};
+        const std::int64_t rows = m_tables.lastRow(table);
+        if (rows <= 0) continue;
+        Unread entry{table, {}, rows};
         for (const auto& [known, words] : kWords)
             if (known == table) entry.what = words;
         if (unread.size() < 64) unread.push_back(std::move(entry));
@@ -263,14 +177,14 @@ Status NsightTables::refuseEmpty()
     for (const Unread& unread : unreadTables())
         only += (only.empty() ? "; it has only " : ", ") + (unread.what.empty() ? unread.table : unread.what) + " (" +
                 std::to_string(unread.rows) + " rows)";
-    return Error{ErrorCode::Unsupported, what + only, m_database.path(),
+    return Error{ErrorCode::Unsupported, what + only, m_tables.path(),
                  "record again with: nsys profile --trace=cuda,nvtx PROGRAM, then nsys export --type sqlite"};
 }
 
 Status NsightTables::workOf(const char* table, NsightWork::Kind kind, const char* code,
                             const std::function<void(const NsightWork&)>& visit, std::stop_token stop)
 {
-    return eachRow(
+    return m_tables.eachRow(
         table,
         {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "demangledName", "shortName", code,
          "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",
@@ -313,7 +227,7 @@ Status NsightTables::eachWork(const std::function<void(const NsightWork&)>& visi
 
 Status NsightTables::eachCall(const std::function<void(const NsightCall&)>& visit, std::stop_token stop)
 {
-    return eachRow(
+    return m_tables.eachRow(
         "CUPTI_ACTIVITY_KIND_RUNTIME", {"start", "end", "globalTid", "nameId", "correlationId"},
         [&](const sqlite::Statement& row) {
             const auto start = row.asInteger(0), end = row.asInteger(1);
@@ -327,7 +241,7 @@ Status NsightTables::eachCall(const std::function<void(const NsightCall&)>& visi
 
 Status NsightTables::eachRange(const std::function<void(const NsightRange&)>& visit, std::stop_token stop)
 {
-    return eachRow(
+    return m_tables.eachRow(
         "NVTX_EVENTS", {"start", "end", "eventType", "globalTid", "text", "textId"},
         [&](const sqlite::Statement& row) {
             const auto start = row.asInteger(0), type = row.asInteger(2);
@@ -351,33 +265,13 @@ Status NsightTables::eachRange(const std::function<void(const NsightRange&)>& vi
 
 Status NsightTables::eachThreadName(const std::function<void(std::int64_t, const std::string&)>& visit)
 {
-    return eachRow("ThreadNames", {"globalTid", "nameId"},
-                   [&](const sqlite::Statement& row) {
-                       if (!row.asInteger(0) || !row.asInteger(1)) return false;
-                       visit(*row.asInteger(0), string(*row.asInteger(1)));
-                       return true;
-                   },
-                   {});
-}
-
-const std::string& NsightTables::string(std::int64_t id)
-{
-    static const std::string kNone;
-    if (id < 0) return kNone;
-    if (const auto known = m_strings.find(id); known != m_strings.end()) return known->second;
-    if (m_strings.size() >= kMostStrings) m_strings.clear();
-    std::string text;
-    if (!m_stringById) {
-        auto statement = m_database.prepare("SELECT value FROM StringIds WHERE id=?1");
-        if (statement.ok()) m_stringById = std::move(*statement);
-    }
-    if (m_stringById) {
-        m_stringById.reset();
-        m_stringById.bind(1, id);
-        if (m_stringById.stepCode() == SQLITE_ROW) text = std::string(m_stringById.asText(0).value_or(""));
-        m_stringById.reset();
-    }
-    return m_strings.emplace(id, std::move(text)).first->second;
+    return m_tables.eachRow("ThreadNames", {"globalTid", "nameId"},
+                            [&](const sqlite::Statement& row) {
+                                if (!row.asInteger(0) || !row.asInteger(1)) return false;
+                                visit(*row.asInteger(0), string(*row.asInteger(1)));
+                                return true;
+                            },
+                            {});
 }
 
 } // namespace fourwalls::importers

@@ -5,17 +5,15 @@
 #pragma once
 
 #include "model/base/result.h"
-#include "model/sqlite/database.h"
+#include "model/import/common/foreign_tables.h"
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -78,7 +76,7 @@ public:
     /// where a table is wanted.
     static Result<NsightTables> open(const std::string& path);
 
-    bool has(std::string_view table) const { return m_columns.count(std::string(table)) > 0; }
+    bool has(std::string_view table) const { return m_tables.has(table); }
     const std::string& productVersion() const { return m_product; }
     std::int64_t epochNs() const { return m_epochNs; } ///< Unix time of the file's time 0; 0: not said
 
@@ -103,37 +101,31 @@ public:
     std::int64_t deviceMemory(std::int64_t device, std::int64_t process) const; ///< [bytes]; 0: not said
 
     /// Counts of one pass over the tables: call before it.
-    void restartCounts() { m_badRows = m_rows = m_timedRows = 0; }
-    std::int64_t badRows() const { return m_badRows; }
-    std::int64_t rows() const { return m_rows; }
+    void restartCounts()
+    {
+        m_tables.restartCounts();
+        m_timedRows = 0;
+    }
+    std::int64_t badRows() const { return m_tables.badRows(); }
+    std::int64_t rows() const { return m_tables.rows(); }
 
     /// A string that a row refers to; "" if there is none. Strings that nothing refers to are never read.
-    const std::string& string(std::int64_t id);
+    const std::string& string(std::int64_t id) { return m_strings.find(m_tables, id); }
 
 private:
-    Status readSchema();
     Status readDescription();
-    /// A view is a query of whoever made the file, which may never end: none is run.
-    Status refuseView(const char* table) const;
-    /// "SELECT a, b, NULL, … FROM table" for the columns that exist.
-    Result<sqlite::Statement> select(const char* table, const std::vector<const char*>& columns);
-    Status eachRow(const char* table, const std::vector<const char*>& columns,
-                   const std::function<bool(const sqlite::Statement&)>& visit, std::stop_token stop);
     Status workOf(const char* table, NsightWork::Kind kind, const char* code,
                   const std::function<void(const NsightWork&)>& visit, std::stop_token stop);
 
-    sqlite::Database m_database;
-    std::map<std::string, std::set<std::string>> m_columns; ///< by table
-    std::set<std::string, std::less<>> m_views;
+    ForeignTables m_tables;
     std::string m_product;
     const NsightGpu* gpuOf(std::int64_t device, std::int64_t process) const;
 
-    std::int64_t m_epochNs = 0, m_badRows = 0, m_rows = 0, m_timedRows = 0;
+    std::int64_t m_epochNs = 0, m_timedRows = 0;
     std::vector<NsightGpu> m_gpus;
     std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>
         m_gpuOfDevice; ///< NsightGpu::id by pid and CUDA device
-    sqlite::Statement m_stringById;
-    std::unordered_map<std::int64_t, std::string> m_strings;
+    ForeignStrings m_strings{"StringIds", "value"};
 };
 
 } // namespace fourwalls::importers

@@ -44,7 +44,8 @@ std::string differences(const TraceFacts& facts, const FactsRow& row)
 bool isKnownFormat(const FactsRow& row)
 {
     const std::string& format = row.columns.at("format");
-    return format == "kineto" || format == "chrome-trace" || format == "memory-snapshot" || format == "nsys-sqlite";
+    return format == "kineto" || format == "chrome-trace" || format == "memory-snapshot" || format == "nsys-sqlite" ||
+           format == "xspace";
 }
 
 void addRows(const std::string& folder, const char* prefix)

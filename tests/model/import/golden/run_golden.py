@@ -16,11 +16,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from xspace_text import xspace
+
 HERE = Path(__file__).resolve().parent
 
 
 def make_inputs(case, folder):
-    """Copies `input*` into the folder; SQL text becomes a database. Returns their names."""
+    """Copies `input*` into the folder; SQL text becomes a database, JSON of an XSpace its bytes. Returns their names."""
     names = []
     for path in sorted(case.glob("input*")):
         if path.suffix == ".sql":
@@ -28,6 +30,9 @@ def make_inputs(case, folder):
             with sqlite3.connect(target) as database:
                 database.executescript(path.read_text(encoding="utf-8"))
             database.close()
+        elif path.name.endswith(".xspace.json"):
+            target = folder / (path.name.removesuffix(".xspace.json") + ".xplane.pb")
+            target.write_bytes(xspace(path.read_text(encoding="utf-8")))
         else:
             target = folder / path.name
             target.write_bytes(path.read_bytes())

@@ -1,0 +1,724 @@
+// SPDX-License-Identifier: Apache-2.0
+// XSpace profiles (.xplane.pb) of JAX, TensorFlow and XLA as rows. Messages and field numbers: xplane.proto of tsl; names
+// of planes, lines and stats: tsl's xplane_schema (both in openxla/xla).
+#include "model/import/common/import_format.h"
+#include "model/import/common/profile_rows.h"
+#include "model/import/common/protobuf_reader.h"
+#include "model/import/xspace/hlo_text.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+namespace fourwalls::importers {
+
+namespace {
+
+constexpr std::size_t kLongestXName = 4096; ///< of an event; a TPU's are whole lines of HLO
+constexpr std::size_t kMostXNames = 1'000'000;
+constexpr std::size_t kMostXNameBytes = std::size_t{256} << 20;
+constexpr int kMostXDevices = 4096;
+
+/// Stats that are read, by name.
+enum class XStat : std::uint8_t {
+    Other,
+    Correlation,
+    StepNumber,
+    HloOp,
+    HloModule,
+    HloCategory,
+    KernelDetails,
+    MemcpyDetails,
+    DeviceVendor,
+    MemorySize,
+    StartTime
+};
+
+XStat statOf(std::string_view name)
+{
+    using Row = std::pair<std::string_view, XStat>;
+    static constexpr std::array<Row, 10> kTable{{{"correlation_id", XStat::Correlation},
+                                                 {"step_num", XStat::StepNumber},
+                                                 {"hlo_op", XStat::HloOp},
+                                                 {"hlo_module", XStat::HloModule},
+                                                 {"hlo_category", XStat::HloCategory},
+                                                 {"kernel_details", XStat::KernelDetails},
+                                                 {"memcpy_details", XStat::MemcpyDetails},
+                                                 {"device_vendor", XStat::DeviceVendor},
+                                                 {"memory_size", XStat::MemorySize},
+                                                 {"profile_start_time", XStat::StartTime}}};
+    for (const auto& [known, stat] : kTable)
+        if (known == name) return stat;
+    return XStat::Other;
+}
+
+struct StatName {
+    std::string name; ///< also what other stats refer to
+    XStat stat = XStat::Other;
+};
+
+/// By number: writers count from 0 or 1, but need not.
+template <class Value>
+class NumberedNames {
+public:
+    Value* find(std::int64_t id)
+    {
+        const auto index = static_cast<std::size_t>(id);
+        if (index < m_dense.size() && m_there[index]) return &m_dense[index];
+        const auto found = m_sparse.find(id);
+        return found == m_sparse.end() ? nullptr : &found->second;
+    }
+    const Value* find(std::int64_t id) const { return const_cast<NumberedNames*>(this)->find(id); }
+    void set(std::int64_t id, Value value)
+    {
+        if (Value* const known = find(id)) {
+            *known = std::move(value);
+            return;
+        }
+        // Gaps take no more than what is there.
+        if (id < 0 || static_cast<std::uint64_t>(id) > 2 * m_set + 64) {
+            m_sparse.insert_or_assign(id, std::move(value));
+            return;
+        }
+        const auto index = static_cast<std::size_t>(id);
+        ++m_set;
+        if (index >= m_dense.size()) {
+            m_dense.resize(index + 1);
+            m_there.resize(index + 1);
+        }
+        m_dense[index] = std::move(value);
+        m_there[index] = true;
+    }
+    std::size_t size() const { return m_dense.size() + m_sparse.size(); }
+    template <class Visit>
+    void each(Visit&& visit)
+    {
+        for (Value& value : m_dense) visit(value);
+        for (auto& [id, value] : m_sparse) visit(value);
+    }
+
+private:
+    std::vector<Value> m_dense;
+    std::vector<bool> m_there;
+    std::size_t m_set = 0;
+    std::unordered_map<std::int64_t, Value> m_sparse;
+};
+
+struct EventName {
+    std::string name;
+    std::string category; ///< XLA's own, of an operation of HLO
+    HloWork work = HloWork::Compute;
+    CollectiveDetail collective;
+};
+
+struct XLine {
+    std::int64_t id = 0, startNs = 0;
+    std::string name;
+};
+
+struct XPlane {
+    enum class Kind : std::uint8_t { Ignored, Host, Gpu, Tpu, OtherDevice } kind = Kind::Ignored;
+    std::string name, part; ///< part: what of its device the plane shows ("SparseCore 1"); empty: all of it
+    int rank = 0;
+    std::vector<XLine> lines;
+    NumberedNames<EventName> events;
+    NumberedNames<StatName> stats;
+
+    const StatName* stat(std::int64_t id) const { return stats.find(id); }
+};
+
+/// A stat's value, as far as anything asks for it.
+struct XValue {
+    XStat stat = XStat::Other;
+    std::int64_t number = 0;
+    std::string text;
+};
+
+bool xStarts(std::string_view text, std::string_view with)
+{
+    return text.substr(0, with.size()) == with;
+}
+
+/// The number of "/device:TPU:12 SparseCore 1", and what is behind it.
+std::optional<std::pair<int, std::string_view>> deviceNumber(std::string_view name, std::string_view prefix)
+{
+    if (!xStarts(name, prefix)) return std::nullopt;
+    int number = 0;
+    const char* const end = name.data() + name.size();
+    const auto [behind, code] = std::from_chars(name.data() + prefix.size(), end, number);
+    if (code != std::errc() || number < 0) return std::nullopt;
+    std::string_view rest(behind, static_cast<std::size_t>(end - behind));
+    while (!rest.empty() && rest[0] == ' ') rest.remove_prefix(1);
+    return std::pair(number, rest);
+}
+
+class XSpaceReader final : public ProfileReader {
+public:
+    static Result<std::unique_ptr<ProfileReader>> open(const std::string& path, const ImportOptions& options)
+    {
+        auto reader = std::make_unique<XSpaceReader>();
+        reader->m_description.path = path;
+        FOURWALLS_TRY(reader->readNames(options.stop));
+        reader->settleDevices();
+        return std::unique_ptr<ProfileReader>(std::move(reader));
+    }
+
+    const ProfileDescription& description() const override { return m_description; }
+    std::int64_t events() const override { return m_events; }
+    std::string whatToRecord() const override
+    {
+        return "record with jax.profiler.trace(…) around some steps that run on the devices";
+    }
+
+    Status read(ProfileVisitor& visitor, std::stop_token stop) override
+    {
+        m_events = m_aggregated = m_unnamed = m_ignored = m_unknownDevice = 0;
+        for (const XPlane& plane : m_planes) nameLanes(plane, visitor);
+        FOURWALLS_TRY_ASSIGN(std::unique_ptr<ByteSource> source, openByteSource(m_description.path));
+        ProtobufReader in(std::move(source), m_description.path);
+        std::size_t index = 0;
+        while (in.next()) {
+            if (in.field() != 1 || !in.isMessage()) continue;
+            if (index >= m_planes.size()) break; // the file has changed since it was opened
+            const XPlane& plane = m_planes[index++];
+            std::size_t line = 0;
+            in.enter();
+            while (in.next()) {
+                if (in.field() != 3 || !in.isMessage()) continue;
+                if (line < plane.lines.size()) FOURWALLS_TRY(readLine(in, plane, plane.lines[line], visitor, stop));
+                ++line;
+            }
+            in.leave();
+        }
+        if (in.damaged()) return in.error();
+        return {};
+    }
+
+    void audit(TraceSink& sink) const override
+    {
+        const auto add = [&](const char* name, AuditSeverity severity, std::int64_t count, const char* detail) {
+            if (count > 0) sink.audit({name, severity, count, detail});
+        };
+        add("aggregated_events", AuditSeverity::Skipped, m_aggregated,
+            "sums of several occurrences: they have no time");
+        add("unread_planes", AuditSeverity::Skipped, m_ignored, "events of planes that are no timeline of work");
+        add("unnamed_events", AuditSeverity::Skipped, m_unnamed, "events whose description is not in the file");
+        add("unknown_device", AuditSeverity::Info, m_unknownDevice,
+            "events of a kind of device that is not known: shown, and counted as no computing");
+        add("names_left_out", AuditSeverity::Skipped, m_namesLeftOut, "too many descriptions of events");
+        add("profiler_errors", AuditSeverity::Skipped, m_errors, "errors that the profiler wrote into the file");
+    }
+
+private:
+    // ---- The first pass: names --------------------------------------------------------------------------------------
+
+    Status readNames(std::stop_token stop)
+    {
+        FOURWALLS_TRY_ASSIGN(std::unique_ptr<ByteSource> source, openByteSource(m_description.path));
+        ProtobufReader in(std::move(source), m_description.path);
+        while (in.next()) {
+            if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", m_description.path, ""};
+            if (in.field() == 2) ++m_errors;
+            if (in.field() != 1 || !in.isMessage()) continue;
+            m_planes.emplace_back();
+            readPlane(in, m_planes.back());
+        }
+        if (in.damaged()) return in.error();
+        return {};
+    }
+
+    void readPlane(ProtobufReader& in, XPlane& plane)
+    {
+        m_pendingStats.clear();
+        in.enter();
+        while (in.next()) {
+            if (!in.isMessage()) continue;
+            switch (in.field()) {
+            case 2: in.text(plane.name, 200); break;
+            case 3: readLineHead(in, plane); break;
+            case 4: readEventName(in, plane); break;
+            case 5: readStatName(in, plane); break;
+            case 6: readStat(in, m_statsOfPlane[m_planes.size() - 1]); break;
+            default: break;
+            }
+        }
+        in.leave();
+        // Descriptions of stats may stand behind those of events.
+        for (const auto& [event, stat] : m_pendingStats) {
+            const StatName* const name = plane.stat(stat.id);
+            if (!name || name->stat != XStat::HloCategory) continue;
+            if (EventName* const found = plane.events.find(event)) found->category = textOf(plane, stat);
+        }
+        plane.events.each([](EventName& event) {
+            event.work = hloWork(event.name, event.category);
+            if (event.work == HloWork::Communication) event.collective = hloCollective(event.name);
+            // The text has done its work: what is shown is the operation's name.
+            if (xStarts(event.name, "%")) event.name = event.name.substr(1, event.name.find(" = ") - 1);
+        });
+    }
+
+    void readLineHead(ProtobufReader& in, XPlane& plane)
+    {
+        XLine line;
+        std::string display;
+        in.enter();
+        while (in.next()) {
+            switch (in.field()) {
+            case 1: line.id = in.integer(); break;
+            case 2: in.text(line.name, 200); break;
+            case 3: line.startNs = in.integer(); break;
+            case 11: in.text(display, 200); break;
+            default: break;
+            }
+        }
+        in.leave();
+        if (line.name.empty()) line.name = display;
+        plane.lines.push_back(std::move(line));
+    }
+
+    /// An entry of a map: a key and a message.
+    template <class Read>
+    static std::int64_t readEntry(ProtobufReader& in, Read&& read)
+    {
+        std::int64_t key = 0;
+        in.enter();
+        while (in.next()) {
+            if (in.field() == 1) key = in.integer();
+            if (in.field() != 2 || !in.isMessage()) continue;
+            in.enter();
+            while (in.next()) read();
+            in.leave();
+        }
+        in.leave();
+        return key;
+    }
+
+    bool roomForName(const XPlane& plane, std::size_t bytes)
+    {
+        m_nameBytes += bytes;
+        if (plane.events.size() + plane.stats.size() < kMostXNames && m_nameBytes < kMostXNameBytes) return true;
+        ++m_namesLeftOut;
+        return false;
+    }
+
+    void readEventName(ProtobufReader& in, XPlane& plane)
+    {
+        EventName event;
+        std::string display;
+        const std::size_t firstStat = m_pendingStats.size();
+        const std::int64_t id = readEntry(in, [&] {
+            if (in.field() == 2) in.text(event.name, kLongestXName);
+            if (in.field() == 4) in.text(display, kLongestXName);
+            if (in.field() != 5 || !in.isMessage()) return;
+            RawStat stat;
+            readRawStat(in, stat);
+            if (m_pendingStats.size() < kMostXNames && (stat.number != 0 || !stat.text.empty()))
+                m_pendingStats.emplace_back(0, std::move(stat));
+        });
+        for (std::size_t i = firstStat; i < m_pendingStats.size(); ++i) m_pendingStats[i].first = id;
+        // Of a kernel both are its name; of an operation of HLO the name is its text, which says more.
+        if (event.name.empty()) event.name = std::move(display);
+        if (roomForName(plane, event.name.size())) plane.events.set(id, std::move(event));
+    }
+
+    void readStatName(ProtobufReader& in, XPlane& plane)
+    {
+        StatName stat;
+        const std::int64_t id = readEntry(in, [&] {
+            if (in.field() == 2) in.text(stat.name, kLongestXName);
+        });
+        stat.stat = statOf(stat.name);
+        if (roomForName(plane, stat.name.size())) plane.stats.set(id, std::move(stat));
+    }
+
+    struct RawStat {
+        std::int64_t id = 0, number = 0;
+        bool reference = false;
+        std::string text;
+    };
+
+    static void readRawStat(ProtobufReader& in, RawStat& stat)
+    {
+        stat.id = stat.number = 0;
+        stat.reference = false;
+        stat.text.clear();
+        in.enter();
+        while (in.next()) {
+            switch (in.field()) {
+            case 1: stat.id = in.integer(); break;
+            case 2: stat.number = static_cast<std::int64_t>(std::clamp(in.real(), -9e18, 9e18)); break;
+            case 3:
+            case 4: stat.number = in.integer(); break;
+            case 5: in.text(stat.text, 1000); break;
+            case 7:
+                stat.number = in.integer();
+                stat.reference = true;
+                break;
+            default: break;
+            }
+        }
+        in.leave();
+    }
+
+    static void readStat(ProtobufReader& in, std::vector<RawStat>& stats)
+    {
+        RawStat stat;
+        readRawStat(in, stat);
+        if (stats.size() < 1000) stats.push_back(std::move(stat));
+    }
+
+    static std::string_view textOf(const XPlane& plane, const RawStat& stat)
+    {
+        if (!stat.reference) return stat.text;
+        const StatName* const name = plane.stat(stat.number);
+        return name ? std::string_view(name->name) : std::string_view();
+    }
+
+    // ---- Devices ----------------------------------------------------------------------------------------------------
+
+    void settleDevices()
+    {
+        std::map<std::pair<int, int>, int> ranks; // kind and number of a device
+        std::map<std::pair<int, int>, RowRank> devices;
+        const auto note = [&](std::size_t index, XPlane::Kind kind, int number, std::string_view part) {
+            XPlane& plane = m_planes[index];
+            plane.kind = kind;
+            plane.part = std::string(part);
+            RowRank& device = devices[{static_cast<int>(kind), number}];
+            if (device.device.empty()) device.device = kind == XPlane::Kind::Tpu ? "TPU" : deviceName(index);
+            if (const RawStat* memory = planeStat(index, XStat::MemorySize))
+                device.memoryBytes = std::clamp<std::int64_t>(memory->number, 0, std::int64_t{1} << 50);
+            ranks[{static_cast<int>(kind), number}] = 0;
+        };
+        for (std::size_t i = 0; i < m_planes.size(); ++i) {
+            XPlane& plane = m_planes[i];
+            if (const auto gpu = deviceNumber(plane.name, "/device:GPU:")) {
+                note(i, XPlane::Kind::Gpu, gpu->first, gpu->second);
+            } else if (const auto tpu = deviceNumber(plane.name, "/device:TPU:")) {
+                note(i, XPlane::Kind::Tpu, tpu->first, tpu->second);
+            } else if (xStarts(plane.name, "/device:")) {
+                plane.kind = XPlane::Kind::OtherDevice;
+                plane.part = plane.name.substr(8);
+            } else if (xStarts(plane.name, "/host:") && plane.name != "/host:metadata" &&
+                       plane.name != "/host:tfstreamz") {
+                plane.kind = XPlane::Kind::Host;
+            }
+            if (const RawStat* start = planeStat(i, XStat::StartTime); start && start->number > 0)
+                m_description.unixNs = std::min(start->number, kLargestTimeNs);
+            for (const XLine& line : plane.lines)
+                // Lines are stored with Unix times, or from the start of the recording.
+                if (line.startNs > 1'000'000'000'000'000'000) m_absolute = true;
+        }
+        if (m_absolute) m_description.unixNs = 0;
+        for (auto& [device, rank] : ranks) {
+            if (m_description.ranks.size() >= static_cast<std::size_t>(kMostXDevices)) break;
+            rank = static_cast<int>(m_description.ranks.size());
+            m_description.ranks.push_back(devices[device]);
+        }
+        for (XPlane& plane : m_planes) {
+            int number = 0;
+            if (plane.kind == XPlane::Kind::Gpu) number = deviceNumber(plane.name, "/device:GPU:")->first;
+            if (plane.kind == XPlane::Kind::Tpu) number = deviceNumber(plane.name, "/device:TPU:")->first;
+            const auto found = ranks.find({static_cast<int>(plane.kind), number});
+            if (found != ranks.end()) plane.rank = found->second;
+        }
+        m_description.cpuOnly = m_description.ranks.empty();
+        if (m_description.ranks.empty()) m_description.ranks.push_back({"CPU", 0, std::nullopt, 0});
+        m_description.producer = "XLA profiler (XSpace)";
+        m_description.marks = "XLA step";
+        m_statsOfPlane.clear();
+    }
+
+    const RawStat* planeStat(std::size_t index, XStat wanted) const
+    {
+        const auto stats = m_statsOfPlane.find(index);
+        if (stats == m_statsOfPlane.end()) return nullptr;
+        for (const RawStat& stat : stats->second) {
+            const StatName* const name = m_planes[index].stat(stat.id);
+            if (name && name->stat == wanted) return &stat;
+        }
+        return nullptr;
+    }
+
+    /// The file has no model, only whose it is.
+    std::string deviceName(std::size_t index) const
+    {
+        const RawStat* const vendor = planeStat(index, XStat::DeviceVendor);
+        const std::string_view text = vendor ? textOf(m_planes[index], *vendor) : std::string_view();
+        return text.empty() ? "GPU" : std::string(text) + " GPU";
+    }
+
+    // ---- Rows -------------------------------------------------------------------------------------------------------
+
+    static std::string laneOf(const XPlane& plane, const XLine& line)
+    {
+        // "Stream #17(Kernel)" is stream 17.
+        if (plane.kind == XPlane::Kind::Gpu && xStarts(line.name, "Stream #"))
+            return line.name.substr(8, line.name.find('(') == std::string::npos ? std::string::npos
+                                                                                : line.name.find('(') - 8);
+        return plane.part.empty() ? line.name : plane.part + " " + line.name;
+    }
+
+    void nameLanes(const XPlane& plane, ProfileVisitor& visitor) const
+    {
+        if (plane.kind == XPlane::Kind::Host)
+            for (const XLine& line : plane.lines)
+                visitor.nameThread(0, plane.name, std::to_string(line.id),
+                                   line.name.empty() ? "thread " + std::to_string(line.id) : line.name);
+        if (plane.kind == XPlane::Kind::Tpu) visitor.nameProcess(plane.rank, plane.name, "TPU");
+    }
+
+    Status readLine(ProtobufReader& in, const XPlane& plane, const XLine& line, ProfileVisitor& visitor,
+                    std::stop_token stop)
+    {
+        ProfileRow row;
+        row.rank = plane.rank;
+        row.process = plane.name;
+        const bool host = plane.kind == XPlane::Kind::Host;
+        m_stats = host || visitor.wantsDetails() || line.name == "Steps";
+        const std::string lane = host ? std::to_string(line.id) : laneOf(plane, line);
+        row.lane = lane;
+        in.enter();
+        while (in.next()) {
+            if (in.field() != 4 || !in.isMessage()) continue;
+            if ((++m_events & 0xfff) == 0 && stop.stop_requested())
+                return Error{ErrorCode::Cancelled, "cancelled", m_description.path, ""};
+            readEvent(in, plane, line, row, visitor);
+        }
+        in.leave();
+        return {};
+    }
+
+    void readEvent(ProtobufReader& in, const XPlane& plane, const XLine& line, ProfileRow& row, ProfileVisitor& visitor)
+    {
+        std::int64_t id = 0, offsetPs = 0, lengthPs = 0;
+        bool aggregated = false;
+        row.correlation.reset();
+        row.step.reset();
+        row.collective = nullptr;
+        m_hloOp = m_hloModule = m_details = {};
+        in.enter();
+        while (in.next()) {
+            switch (in.field()) {
+            case 1: id = in.integer(); break;
+            case 2: offsetPs = in.integer(); break;
+            case 3: lengthPs = in.integer(); break;
+            case 4:
+                if (m_stats && in.isMessage()) readEventStat(in, plane, row);
+                break;
+            case 5: aggregated = true; break;
+            default: break;
+            }
+        }
+        in.leave();
+        if (in.damaged()) return;
+        if (plane.kind == XPlane::Kind::Ignored || line.name == "_counters_") return void(++m_ignored);
+        if (aggregated) return void(++m_aggregated);
+        const EventName* const event = plane.events.find(id);
+        if (!event) return void(++m_unnamed);
+        if (lengthPs < 0) lengthPs = 0;
+        const std::int64_t endPs = offsetPs > INT64_MAX - lengthPs ? offsetPs : offsetPs + lengthPs;
+        row.start = timeAt(line, offsetPs);
+        row.end = timeAt(line, endPs);
+        classify(plane, line, *event, row);
+        visitor.row(row);
+    }
+
+    static FineTime timeAt(const XLine& line, std::int64_t offsetPs)
+    {
+        std::int64_t ns = offsetPs / 1000, ps = offsetPs % 1000;
+        if (ps < 0) {
+            ps += 1000;
+            --ns;
+        }
+        const std::int64_t base = std::clamp(line.startNs, -kLargestTimeNs, kLargestTimeNs);
+        return {base + ns, static_cast<int>(ps)};
+    }
+
+    void readEventStat(ProtobufReader& in, const XPlane& plane, ProfileRow& row)
+    {
+        readRawStat(in, m_stat);
+        const StatName* const name = plane.stat(m_stat.id);
+        if (!name) return;
+        switch (name->stat) {
+        case XStat::Correlation: row.correlation = m_stat.number; break;
+        case XStat::StepNumber:
+            if (m_stat.number >= 0 && m_stat.number < 1'000'000'000) row.step = static_cast<int>(m_stat.number);
+            break;
+        case XStat::HloOp: m_hloOp = keep(m_hloOpText, plane, m_stat); break;
+        case XStat::HloModule: m_hloModule = keep(m_hloModuleText, plane, m_stat); break;
+        case XStat::KernelDetails:
+        case XStat::MemcpyDetails: m_details = keep(m_detailsText, plane, m_stat); break;
+        default: break;
+        }
+    }
+
+    /// A stat's text that outlives it: what a reference names lives as long as the plane.
+    static std::string_view keep(std::string& own, const XPlane& plane, const RawStat& stat)
+    {
+        if (stat.reference) return textOf(plane, stat);
+        own = stat.text;
+        return own;
+    }
+
+    /// "hlo all-reduce.1 of jit_step; grid:16,1,1 block:512,1,1 …"
+    void describe(ProfileRow& row)
+    {
+        m_text.clear();
+        if (!m_hloOp.empty()) m_text.append("hlo ").append(m_hloOp);
+        if (!m_hloModule.empty()) m_text.append(m_text.empty() ? "module " : " of ").append(m_hloModule);
+        while (!m_details.empty() && m_details[0] == ' ') m_details.remove_prefix(1);
+        if (!m_details.empty()) m_text.append(m_text.empty() ? "" : "; ").append(m_details);
+        if (m_text.size() > 300) m_text.resize(300);
+        row.detail = m_text;
+    }
+
+    void classify(const XPlane& plane, const XLine& line, const EventName& event, ProfileRow& row)
+    {
+        row.name = event.name;
+        row.bytes.reset();
+        describe(row);
+        switch (plane.kind) {
+        case XPlane::Kind::Gpu: return classifyGpu(line, event, row);
+        case XPlane::Kind::Tpu: return classifyTpu(line, event, row);
+        case XPlane::Kind::Host: return classifyHost(event, row);
+        default: break;
+        }
+        // Of a device that nobody knows: shown, and no computing.
+        ++m_unknownDevice;
+        row.role = LaneRole::DeviceRanges;
+        row.category = Category::GpuUserAnnotation;
+    }
+
+    /// What the profiler sums up on a device: steps, modules, operators, scopes.
+    static void summary(const XLine& line, const EventName& event, ProfileRow& row)
+    {
+        row.role = LaneRole::DeviceRanges;
+        row.category = Category::GpuUserAnnotation;
+        row.correlation.reset();
+        if (line.name != "Steps" || row.step) return;
+        int number = 0;
+        const char* const end = event.name.data() + event.name.size();
+        if (std::from_chars(event.name.data(), end, number).ec == std::errc() && number >= 0) row.step = number;
+    }
+
+    void classifyGpu(const XLine& line, const EventName& event, ProfileRow& row)
+    {
+        if (!xStarts(line.name, "Stream #")) return summary(line, event, row);
+        row.role = LaneRole::Stream;
+        row.category = xStarts(event.name, "Memcpy")   ? Category::Memcpy
+                       : xStarts(event.name, "Memset") ? Category::Memset
+                                                       : Category::Kernel;
+        if (row.category == Category::Memcpy) row.bytes = sizeIn(m_details);
+        if (row.name.ends_with(".kd")) row.name.remove_suffix(3); // a kernel's descriptor, in code objects of ROCm
+    }
+
+    void classifyTpu(const XLine& line, const EventName& event, ProfileRow& row)
+    {
+        const bool async = line.name == "Async XLA Ops";
+        if ((line.name != "XLA Ops" && !async) || event.work == HloWork::Control) {
+            summary(line, event, row);
+            return;
+        }
+        row.role = LaneRole::Stream;
+        if (event.work == HloWork::Communication) {
+            row.category = Category::CollectiveWork;
+            row.collective = &event.collective;
+        } else {
+            // Beside the core runs what the DMA engines do.
+            row.category = async || event.work == HloWork::Copy ? Category::Memcpy : Category::Kernel;
+        }
+        if (m_text.empty() && !event.category.empty()) row.detail = event.category;
+    }
+
+    void classifyHost(const EventName& event, ProfileRow& row) const
+    {
+        row.role = LaneRole::Thread;
+        const std::string_view name = event.name;
+        const bool call = xStarts(name, "hip") || xStarts(name, "cuda") ||
+                          (xStarts(name, "cu") && name.size() > 2 && name[2] >= 'A' && name[2] <= 'Z');
+        row.category = Category::UserAnnotation;
+        if (xStarts(name, "$")) {
+            row.category = Category::PythonFunction;
+            row.name = name.substr(1);
+        } else if (call) {
+            row.category = Category::Runtime;
+        } else if (m_description.cpuOnly && !m_hloOp.empty()) {
+            // An operation of HLO that the processor itself carried out.
+            row.category = event.work == HloWork::Communication ? Category::CollectiveWork
+                           : event.work == HloWork::Control     ? Category::UserAnnotation
+                                                                : Category::CpuOp;
+            if (event.work == HloWork::Communication) row.collective = &event.collective;
+        }
+    }
+
+    /// 512 of "kind:Unknown size:512 dest:0 async:1".
+    static std::optional<std::int64_t> sizeIn(std::string_view details)
+    {
+        const std::size_t at = details.find("size:");
+        if (at == std::string_view::npos) return std::nullopt;
+        std::int64_t size = 0;
+        const auto parsed = std::from_chars(details.data() + at + 5, details.data() + details.size(), size);
+        return parsed.ec == std::errc() && size >= 0 ? std::optional(size) : std::nullopt;
+    }
+
+    ProfileDescription m_description;
+    std::vector<XPlane> m_planes; ///< in the file's order
+    bool m_absolute = false;
+    // Of the first pass.
+    std::vector<std::pair<std::int64_t, RawStat>> m_pendingStats; ///< of descriptions of events, by event
+    std::map<std::size_t, std::vector<RawStat>> m_statsOfPlane;
+    std::size_t m_nameBytes = 0;
+    std::int64_t m_namesLeftOut = 0, m_errors = 0;
+    // Of the event at hand.
+    RawStat m_stat;
+    std::string_view m_hloOp, m_hloModule, m_details;
+    std::string m_hloOpText, m_hloModuleText, m_detailsText, m_text;
+    // Of a pass.
+    bool m_stats = true; ///< stats of the line's events are looked at
+    std::int64_t m_events = 0, m_aggregated = 0, m_unnamed = 0, m_ignored = 0, m_unknownDevice = 0;
+};
+
+/// A varint; moves `at` behind it.
+std::uint64_t xVarint(std::string_view bytes, std::size_t& at)
+{
+    std::uint64_t value = 0;
+    for (int shift = 0; shift < 64 && at < bytes.size(); shift += 7) {
+        const auto byte = static_cast<unsigned char>(bytes[at++]);
+        value |= std::uint64_t{byte & 0x7fU} << shift;
+        if (byte < 0x80) break;
+    }
+    return value;
+}
+
+} // namespace
+
+bool isXSpace(std::string_view beginning)
+{
+    // A plane (field 1), which has a number (1) and a name (2).
+    if (beginning.empty() || beginning[0] != '\n') return false;
+    std::size_t at = 1;
+    xVarint(beginning, at);
+    if (at < beginning.size() && beginning[at] == '\x08') xVarint(beginning, ++at);
+    if (at >= beginning.size() || beginning[at] != '\x12') return false;
+    xVarint(beginning, ++at);
+    const std::string_view name = beginning.substr(std::min(at, beginning.size()));
+    for (const std::string_view known : {"/host:", "/device:", "Task Environment", "Host CPUs", "Syscalls"})
+        if (xStarts(name, known)) return true;
+    return false;
+}
+
+Result<std::unique_ptr<TraceImport>> openXSpaces(const std::vector<std::string>& paths, const ImportOptions& options)
+{
+    return importWith<XSpaceReader>(paths, options);
+}
+
+Result<TraceFacts> xspaceFacts(const std::string& path, const ImportOptions& options)
+{
+    return factsWith<XSpaceReader>(path, options);
+}
+
+} // namespace fourwalls::importers
