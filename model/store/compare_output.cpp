@@ -7,6 +7,14 @@
 
 namespace fourwalls::store {
 
+CompareOutput::CompareOutput(sqlite::Database& database, ProblemList& problems)
+    : m_database(database)
+    , m_problems(problems)
+{
+    auto sums = database.prepare("SELECT count, sum FROM checksum WHERE tbl=? AND block=?");
+    if (sums.ok()) m_sums = std::move(*sums);
+}
+
 CompareOutput::Cursor& CompareOutput::cursor(Table table)
 {
     auto& slot = m_cursors[static_cast<std::size_t>(table)];
@@ -30,15 +38,45 @@ CompareOutput::Cursor& CompareOutput::cursor(Table table)
 void CompareOutput::advance(Cursor& at)
 {
     const int rc = at.rows.stepCode();
-    if (rc == SQLITE_ROW) return;
+    if (rc == SQLITE_ROW) return addToSum(at);
     at.atEnd = true;
-    if (rc == SQLITE_DONE) return;
+    if (rc == SQLITE_DONE) return compareSum(at, "from row " + at.firstKey + " on");
     if ((rc & 0xff) == SQLITE_INTERRUPT) {
         m_status = m_database.error(rc);
         return;
     }
     at.unreadable = true;
     m_problems.add(at.name + "_unreadable", "rows cannot all be read: " + m_database.error(rc).what);
+}
+
+void CompareOutput::addToSum(Cursor& at)
+{
+    if (!m_sums) return;
+    if (at.sum.rows() == 0) at.firstKey = keyOf(at);
+    m_values.clear();
+    for (int i = 0; i < at.rows.columns(); ++i) {
+        switch (at.rows.type(i)) {
+        case SQLITE_INTEGER: m_values.emplace_back(at.rows.integer(i)); break;
+        case SQLITE_FLOAT: m_values.emplace_back(at.rows.real(i)); break;
+        case SQLITE_TEXT: m_values.emplace_back(at.rows.text(i)); break;
+        case SQLITE_BLOB: m_values.push_back(Value::blob(at.rows.blob(i))); break;
+        default: m_values.emplace_back(); break;
+        }
+    }
+    at.sum.add(m_values);
+    if (at.sum.isFull()) compareSum(at, "rows " + at.firstKey + " to " + keyOf(at));
+}
+
+void CompareOutput::compareSum(Cursor& at, const std::string& rows)
+{
+    if (!m_sums || at.sum.rows() == 0) return;
+    m_sums.reset();
+    m_sums.bind(1, std::string_view(at.name));
+    m_sums.bind(2, at.block++);
+    const bool fits =
+        m_sums.stepCode() == SQLITE_ROW && m_sums.asInteger(0) == at.sum.rows() && m_sums.asInteger(1) == at.sum.sum();
+    if (!fits) m_problems.add(at.name + "_checksum", rows + " were changed after the trace was written");
+    at.sum.restart();
 }
 
 bool CompareOutput::isEqual(const sqlite::Statement& row, int column, const Value& value)
@@ -107,6 +145,7 @@ void CompareOutput::row(Table table, std::span<const Value> values)
 Status CompareOutput::finish()
 {
     for (int i = 0; i < kTableCount && m_status.ok(); ++i) {
+        if (static_cast<Table>(i) == Table::Checksum) continue; // of the rows themselves
         Cursor& at = cursor(static_cast<Table>(i));
         while (!at.atEnd && m_status.ok()) {
             m_problems.add(at.name + "_differs", "row " + keyOf(at) + " should not be there");
@@ -114,6 +153,7 @@ Status CompareOutput::finish()
         }
     }
     for (auto& slot : m_cursors) slot.reset();
+    m_sums = {};
     return m_status;
 }
 

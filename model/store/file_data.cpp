@@ -39,10 +39,12 @@ Result<CheckedFile> openChecked(const std::string& path, std::size_t cacheBytes)
                          ", newer than this program's " + std::to_string(kFormatVersion),
                      path, "open it with a newer Fourwalls"};
     }
-    if (header.userVersion < static_cast<std::uint32_t>(kFormatVersion) && header.userVersion > 0 && !header.wal) {
+    if (header.userVersion < static_cast<std::uint32_t>(kOldestFormatVersion) && header.userVersion > 0 &&
+        !header.wal) {
         return Error{ErrorCode::Unsupported,
                      "the trace has format version " + std::to_string(header.userVersion) +
-                         ", from before the first release; this program reads " + std::to_string(kFormatVersion),
+                         ", from before the first release; this program reads " + std::to_string(kOldestFormatVersion) +
+                         " to " + std::to_string(kFormatVersion),
                      path, "record it again"};
     }
     if (header.userVersion == 0) return refused("the trace has no format version", path);
@@ -123,7 +125,8 @@ Result<std::shared_ptr<const FileData>> readFileData(sqlite::Database& database,
     data->strings = std::move(definitions.strings);
     data->activityClasses = definitions.activityClasses;
     info.complete = integerOf(meta, "complete", 0) == 1;
-    info.formatVersion = kFormatVersion;
+    FOURWALLS_TRY_ASSIGN(const auto version, database.integer("PRAGMA user_version"));
+    info.formatVersion = static_cast<int>(version.value_or(kFormatVersion));
     const auto count = [&](const char* key) {
         const std::int64_t value = integerOf(meta, key, -1);
         if (value < 0) ++damaged;

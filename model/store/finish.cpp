@@ -4,6 +4,7 @@
 
 #include "model/store/disk.h"
 #include "model/store/finisher.h"
+#include "model/store/row_checksum.h"
 #include "model/store/schema.h"
 
 #include <signal.h>
@@ -33,7 +34,8 @@ Status fill(sqlite::Database& recording, const std::string& output, const Finish
     FOURWALLS_TRY(database.exec("BEGIN"));
     ChunkStore chunks(folderOf(output), kChunkBudget);
     SqlOutput rows(database);
-    FOURWALLS_TRY(finishRecords(*source, rows, chunks, options));
+    ChecksumOutput summed(rows);
+    FOURWALLS_TRY(finishRecords(*source, summed, chunks, options));
     FOURWALLS_TRY(database.exec("COMMIT"));
     return database.close();
 }

@@ -132,6 +132,10 @@ constexpr std::array<TableSchema, kTableCount> kTables{{
      "CREATE INDEX flow_from ON flow(from_track, from_at); CREATE INDEX flow_to ON flow(to_track, to_at)", "id"},
     {"event", 5, "CREATE TABLE event(id INTEGER PRIMARY KEY, at INTEGER, kind INTEGER, rank INTEGER, text TEXT)",
      "CREATE INDEX event_at ON event(at)", "id"},
+    {"checksum", 4,
+     "CREATE TABLE checksum(tbl TEXT NOT NULL, block INTEGER NOT NULL, count INTEGER, sum INTEGER, "
+     "PRIMARY KEY(tbl, block)) WITHOUT ROWID",
+     "", "tbl, block"},
 }};
 
 constexpr const char* kRecordBatchSql =
@@ -197,11 +201,13 @@ Result<SchemaKind> compareSchema(sqlite::Database& database)
 {
     // Computed once: both are the same for every file.
     static const Result<std::vector<SchemaRow>> finished = expectedSchema(finishedSchemaSql());
+    static const Result<std::vector<SchemaRow>> before = expectedSchema(sqlOfTables(kTableCount - 1));
     static const Result<std::vector<SchemaRow>> recording = expectedSchema(recordingSchemaSql());
     if (!finished.ok()) return finished.error();
+    if (!before.ok()) return before.error();
     if (!recording.ok()) return recording.error();
     FOURWALLS_TRY_ASSIGN(const std::vector<SchemaRow> found, readSchema(database, finished.value().size()));
-    if (found == finished.value()) return SchemaKind::Finished;
+    if (found == finished.value() || found == before.value()) return SchemaKind::Finished;
     if (found == recording.value()) return SchemaKind::Recording;
     return SchemaKind::Unknown;
 }

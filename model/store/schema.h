@@ -13,7 +13,8 @@
 namespace fourwalls::store {
 
 inline constexpr std::uint32_t kApplicationId = 0x34574c53; ///< "4WLS"
-inline constexpr int kFormatVersion = 2;                    ///< user_version; a newer one is refused
+inline constexpr int kFormatVersion = 3;                    ///< user_version; a newer one is refused
+inline constexpr int kOldestFormatVersion = 2;              ///< that is read: it has no checksums
 inline constexpr int kPageSize = 16384;
 inline constexpr int kLongestValue = 8 << 20;          ///< largest string, blob or row that is read [bytes]
 inline constexpr int kLongestRecordedValue = 64 << 20; ///< the same in a recording, whose batches are larger
@@ -51,9 +52,10 @@ enum class Table : int {
     Collective,
     CollectiveSummary,
     Flow,
-    Event
+    Event,
+    Checksum ///< the last: version 2 has all before it
 };
-inline constexpr int kTableCount = 32;
+inline constexpr int kTableCount = 33;
 
 /// The eight tables that a recording has too: meta, definitions and audit.
 inline constexpr int kSharedTableCount = 8;
@@ -72,6 +74,7 @@ const TableSchema& schemaOf(Table table);
 std::string finishedSchemaSql();
 std::string recordingSchemaSql();
 
+/// Finished: of any version that is read.
 enum class SchemaKind { Finished, Recording, Unknown };
 
 /// Compares the schema of an open database, text by text, with the two that we write.

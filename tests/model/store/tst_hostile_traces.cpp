@@ -131,7 +131,7 @@ const std::vector<Damage>& damages()
          withFreshDatabase("PRAGMA page_size=16384; PRAGMA application_id=0x34574c53; PRAGMA user_version=2; CREATE "
                            "TABLE slice(id)")},
         {"no application id", Refused, "not a Fourwalls trace", withSql("PRAGMA application_id=0")},
-        {"newer version", Refused, "newer", withSql("PRAGMA user_version=3")},
+        {"newer version", Refused, "newer", withSql("PRAGMA user_version=4")},
         {"newest version", Refused, "newer", withSql("PRAGMA user_version=2147483647")},
         {"older version", Refused, "before the first release", withSql("PRAGMA user_version=1")},
         {"no version", Refused, "no format version", withSql("PRAGMA user_version=0")},
