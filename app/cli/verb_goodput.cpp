@@ -40,7 +40,7 @@ public:
     const char* examples() const override
     {
         return "  fourwalls-cli goodput --model llama3-405b --cluster dgx-h100 --plan \"tp=8 pp=16 dp=128 "
-               "microbatches=16 sp=1 zero=2 recompute=selective\" --batch 2048 --tokens 15.6e12\n"
+               "microbatches=16 sp=1 recompute=full\" --batch 2048 --tokens 15.6e12\n"
                "  fourwalls-cli goodput --model gpt3-175b --cluster dgx-a100 --plan \"tp=8 pp=8 dp=16 "
                "microbatches=96\" "
                "--batch 1536 --mtbf-hours 20000 --checkpoint-seconds 60 --restart-seconds 600";

@@ -5,6 +5,7 @@
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
 #include "model/cost/plan_search.h"
+#include "model/spec/names.h"
 
 #include <fmt/format.h>
 
@@ -38,16 +39,27 @@ public:
                       "shortest step, smallest peak, or fewest device-seconds (may use fewer devices)")
                  .oneOf({"time", "memory", "cost"}),
              {"--limit", &m_options.limit, "plans to print"},
-             {"--plan", &m_plan, "what all plans have in common: overlap, fuse, attention, collective, routing"}});
+             {"--plan", &m_plan, "what all plans have in common; the search chooses what is not named"}});
     }
 
     int run(Console& console) override
     {
         const auto inputs = m_arguments.load(m_plan);
         if (!inputs) return refuse(console, inputs.error());
-        if (const std::string chosen = whatIsSearched(inputs->spec.plan); !chosen.empty())
-            return console.wrongUsage({ErrorCode::InvalidArgument, "the search chooses " + chosen + " itself", "--plan",
-                                       "overlap, fuse, attention, collective or routing"});
+        if (inputs->spec.plan.parameterServer != ParameterServer::None)
+            return console.wrongUsage({ErrorCode::InvalidArgument, "the search has no parameter servers", "--plan",
+                                       "leave ps and servers out"});
+        const FrameworkPreset& framework = inputs->framework;
+        const cost::FixedParts fixed = cost::FixedParts::of(m_plan, inputs->spec.plan);
+        if (fixed.schedule && !framework.runs(fixed.plan.schedule))
+            return console.wrongUsage(
+                {ErrorCode::InvalidArgument,
+                 framework.name + " has no schedule " + std::string(fourwalls::name(fixed.plan.schedule)), "--plan",
+                 schedulesOf(framework)});
+        if (fixed.zero && fixed.plan.zero > framework.mostZero)
+            return console.wrongUsage({ErrorCode::InvalidArgument,
+                                       framework.name + " has no zero=" + std::to_string(fixed.plan.zero), "--plan",
+                                       "zero=" + std::to_string(framework.mostZero) + " or less"});
         constexpr std::int64_t kMostDevices = 1'000'000;
         if (m_devices < 1 || m_devices > kMostDevices)
             return console.wrongUsage({ErrorCode::InvalidArgument, "cannot be " + std::to_string(m_devices), "--gpus",
@@ -56,6 +68,7 @@ public:
         Progress progress("searching");
         cost::SearchOptions options = m_options;
         options.devices = static_cast<int>(m_devices);
+        options.fixed = fixed;
         options.objective = objectiveOf(m_objective);
         options.stop = signals.token();
         options.progress = [&progress](const cost::SearchCounts&) { progress(0.5); };
@@ -66,18 +79,12 @@ public:
     }
 
 private:
-    /// Of a plan, what is not common to all that the search looks at.
-    static std::string whatIsSearched(ParallelPlan plan)
+    static std::string schedulesOf(const FrameworkPreset& framework)
     {
-        const ParallelPlan usual;
-        plan.overlap = usual.overlap;
-        plan.fuse = usual.fuse;
-        plan.inPlace = usual.inPlace;
-        plan.fusedAttention = usual.fusedAttention;
-        plan.collective = usual.collective;
-        plan.routing = usual.routing;
-        plan.convolution = usual.convolution;
-        return formatPlan(plan);
+        std::string text = "one of";
+        for (const PipelineSchedule schedule : framework.schedules)
+            text += " schedule=" + std::string(fourwalls::name(schedule));
+        return text;
     }
 
     static int refuse(Console& console, const Error& error)

@@ -26,6 +26,9 @@ json rowJson(const ScoredRow& row)
                 {"published_mem_gb", orNull(row.publishedMemoryGb)},
                 {"predicted_mem_gb", orNull(row.predictedMemoryGb)},
                 {"assumed", row.assumed}};
+    object["widened_by"] = json::array();
+    for (const auto& [assumed, percent] : row.widened)
+        object["widened_by"].push_back({{"assumed", assumed}, {"pct", percent}});
     if (!row.skipped.empty()) object["skipped"] = row.skipped;
     if (row.outOfMemory) object["out_of_memory"] = true;
     if (row.feasible) object["feasible"] = *row.feasible;
@@ -51,6 +54,8 @@ json tableJson(const ScoredTable& table)
     object["time_bias_pct"] = orNull(table.timeBiasPercent);
     object["time_max_pct"] = orNull(table.timeMaxPercent);
     object["mem_mae_pct"] = orNull(table.memoryMaePercent);
+    object["band_coverage_pct"] = orNull(table.bandCoveragePercent);
+    object["band_half_width_pct"] = orNull(table.bandHalfWidthPercent);
     object["rank_agreement_pct"] = orNull(table.rankAgreementPercent);
     object["items"] = json::array();
     for (const ScoredRow& row : table.items) object["items"].push_back(rowJson(row));
@@ -73,11 +78,17 @@ std::string tableText(const ScoredTable& table, bool rows)
                                       number(row.publishedSeconds, 3), number(row.predictedSeconds, 3),
                                       number(row.errorPercent), row.dominant)
                         : fmt::format("  {:<40} skipped: {}\n", row.id, row.skipped);
-    text += fmt::format(
-        "{:<28} {:>4} of {:>4} rows, time: mean error {} %, bias {} %, largest {} %; memory: mean error "
-        "{} %; ranks agree {} %\n",
-        table.file, table.predicted, table.rows, number(table.timeMaePercent), number(table.timeBiasPercent),
-        number(table.timeMaxPercent), number(table.memoryMaePercent), number(table.rankAgreementPercent));
+    for (const ScoredRow& row : table.items)
+        for (const auto& [assumed, percent] : row.widened)
+            if (rows)
+                text += fmt::format("  {:<40} {} assumed; the other reading: {:+.1f} %\n", row.id, assumed, percent);
+    text += fmt::format("{:<28} {:>4} of {:>4} rows, time: mean error {} %, bias {} %, largest {} %; in the band {} % "
+                        "(half of it {} %); "
+                        "memory: mean error {} %; ranks agree {} %\n",
+                        table.file, table.predicted, table.rows, number(table.timeMaePercent),
+                        number(table.timeBiasPercent), number(table.timeMaxPercent),
+                        number(table.bandCoveragePercent, 0), number(table.bandHalfWidthPercent),
+                        number(table.memoryMaePercent), number(table.rankAgreementPercent));
     return text;
 }
 

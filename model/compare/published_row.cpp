@@ -2,155 +2,17 @@
 // See published_row.h.
 #include "model/compare/published_row.h"
 
+#include "model/compare/published_doubts.h"
+#include "model/compare/published_words.h"
 #include "model/spec/model_extents.h"
 #include "model/spec/names.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 namespace fourwalls::compare {
 
 namespace {
-
-std::string lower(std::string_view text)
-{
-    std::string result(text);
-    std::transform(result.begin(), result.end(), result.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return result;
-}
-
-bool has(const std::string& text, std::string_view word)
-{
-    return text.find(word) != std::string::npos;
-}
-
-std::string plain(double value)
-{
-    std::string text = std::to_string(value);
-    while (text.ends_with('0')) text.pop_back();
-    if (text.ends_with('.')) text.pop_back();
-    return text;
-}
-
-/// Cells of one row.
-struct Cells {
-    const CsvTable& table;
-    std::size_t row;
-
-    std::string text(std::string_view column) const { return lower(table.text(row, column)); }
-    std::optional<double> number(std::string_view column) const { return table.number(row, column); }
-    std::optional<std::int64_t> count(std::string_view column) const
-    {
-        constexpr double kMost = 1e15;
-        const auto value = number(column);
-        if (!value || *value < 1 || *value > kMost) return std::nullopt;
-        return static_cast<std::int64_t>(std::llround(*value));
-    }
-};
-
-/// The framework preset that a row's words mean; empty if they mean none that we know.
-std::string frameworkOf(const Cells& cells)
-{
-    const std::string framework = cells.text("framework"), notes = cells.text("notes"), kind = cells.text("precision");
-    if (has(framework, "titan")) {
-        const bool later = has(cells.text("source"), "2025"); // its loss is compiled since April 2025
-        if (has(notes, "async tp") || has(notes, "asynctp"))
-            return later ? "torchtitan-2025-async-tp" : "torchtitan-async-tp";
-        // fp8 is a pass of the compiler, and without a word on it the 2-D benchmarks are compiled (their notes).
-        const bool compiled = has(notes, "compile") || has(kind, "fp8") || has(notes, "vanilla tp");
-        if (!compiled) return "torchtitan";
-        return later ? "torchtitan-2025" : "torchtitan-compiled";
-    }
-    if (has(framework, "zero bubble") || has(framework, "zero-bubble")) return "zero-bubble";
-    if (has(framework, "foundry") || has(framework, "composer")) return "llm-foundry";
-    if (has(framework, "megatron-deepspeed") || has(framework, "neox"))
-        return has(kind, "bf16") ? "deepspeed-megatron-bf16" : "deepspeed-megatron"; // bf16 accumulates in float
-    if (has(framework, "deepspeed")) return "deepspeed";
-    if (has(framework, "2021")) return "megatron-2021";
-    if (has(framework, "2022")) return "megatron-2022";
-    if (has(framework, "megatron-bridge 26")) return "megatron-core-2026";
-    // Megatron-LM without a version: what there was when the device was the newest one.
-    const bool plain = has(framework, "megatron-lm") && !has(framework, "core");
-    const std::string gpu = cells.text("gpu");
-    if (plain && has(gpu, "v100")) return "megatron-2021";
-    if (has(framework, "2023") || (plain && (has(gpu, "a100") || has(gpu, "a800")))) return "megatron-2023";
-    if (has(framework, "megatron") || has(framework, "nemo") || has(framework, "megascale") || has(framework, "mcore"))
-        return "megatron-core";
-    if (has(framework, "fsdp") || has(framework, "nanotron") || has(framework, "pytorch")) return "fsdp";
-    return {};
-}
-
-/// The cluster preset of a device's name; empty if there is none.
-std::string clusterOf(const Cells& cells)
-{
-    const std::string gpu = cells.text("gpu"), network = cells.text("network");
-    const double memory = cells.number("gpu_mem_gb").value_or(0);
-    if (has(gpu, "gb300")) return "gb300-nvl72";
-    if (has(gpu, "gb200")) return "gb200-nvl72";
-    if (has(gpu, "b200") || has(gpu, "b300")) return "dgx-b200";
-    if (has(gpu, "h200")) return "hgx-h200";
-    if (has(gpu, "h100") || has(gpu, "h800") || has(gpu, "gh200"))
-        return has(gpu, "500w") || has(gpu, "500 w") || memory == 96 ? "h100-96gb" : "dgx-h100";
-    if (has(gpu, "a100") || has(gpu, "a800")) {
-        if (has(network, "omni-path") || has(network, "jean zay")) return "jean-zay-a100";
-        return has(gpu, "40gb") || memory == 40 ? "dgx-a100-40gb" : "dgx-a100";
-    }
-    if (has(gpu, "v100")) return has(gpu, "pcie") ? "v100-pcie" : "dgx-1-v100";
-    if (has(gpu, "4090")) return "rtx4090";
-    if (has(gpu, "910b")) return "atlas-800t-a2";
-    if (has(gpu, "910")) return "atlas-900";
-    return {};
-}
-
-/// A rate in words, such as "8x200Gb/s" per node, "1600 Gb/s" per node or "400 Gb/s per GPU".
-void readNetwork(const std::string& text, ClusterSpec& cluster)
-{
-    for (std::size_t unit = text.find("gb"); unit != std::string::npos; unit = text.find("gb", unit + 2)) {
-        if (text.compare(unit, 4, "gb/s") != 0 && text.compare(unit, 4, "gbps") != 0) continue;
-        std::size_t end = unit;
-        while (end > 0 && text[end - 1] == ' ') --end;
-        std::size_t begin = end;
-        while (begin > 0 && (std::isdigit(static_cast<unsigned char>(text[begin - 1])) || text[begin - 1] == '.'))
-            --begin;
-        if (begin == end) continue;
-        const double rate = std::atof(text.substr(begin, end - begin).c_str()) / 8 * 1e9;
-        if (!(rate > 0)) continue;
-        double adapters = 0;
-        if (begin > 1 && text[begin - 1] == 'x') {
-            std::size_t first = begin - 1;
-            while (first > 0 && std::isdigit(static_cast<unsigned char>(text[first - 1]))) --first;
-            adapters = std::atof(text.substr(first, begin - 1 - first).c_str());
-        }
-        const bool perDevice = text.find("per gpu", unit) != std::string::npos;
-        cluster.nicLink.bytesPerSecond = rate;
-        cluster.nicsPerNode = adapters >= 1 && adapters <= 1000 ? static_cast<int>(adapters)
-                              : perDevice                       ? cluster.devicesPerNode
-                                                                : 1;
-        return;
-    }
-}
-
-Precision precisionOf(const std::string& text)
-{
-    if (has(text, "fp8") || has(text, "mxfp8") || has(text, "nvfp4")) return Precision::Fp8;
-    if (has(text, "bf16")) return Precision::Bf16;
-    if (has(text, "fp16") || has(text, "f16")) return Precision::F16;
-    if (has(text, "tf32")) return Precision::Tf32;
-    if (has(text, "fp32") || has(text, "f32")) return Precision::F32;
-    return Precision::Bf16;
-}
-
-PipelineSchedule scheduleOf(const std::string& text, int vpp)
-{
-    if (has(text, "zb-2p") || has(text, "zb2p")) return PipelineSchedule::ZeroBubble2p;
-    if (has(text, "zb-v") || has(text, "zbv")) return PipelineSchedule::ZeroBubbleV;
-    if (has(text, "zb")) return PipelineSchedule::ZeroBubbleH1;
-    if (has(text, "gpipe")) return PipelineSchedule::GPipe;
-    if (has(text, "interleaved") || vpp > 1) return PipelineSchedule::Interleaved;
-    return PipelineSchedule::OneFOneB;
-}
 
 /// Heads of about 128 that divide the hidden width and split over the tensor group.
 std::int64_t usualHeads(std::int64_t hidden, int tp)
@@ -167,23 +29,6 @@ std::int64_t usualHeads(std::int64_t hidden, int tp)
     }
     return best;
 }
-
-/// Fills in what a row leaves blank and remembers that.
-class Assumptions {
-public:
-    explicit Assumptions(std::vector<std::string>& list) : m_list(list) {}
-    template <class T>
-    T take(const std::optional<T>& given, const char* field, T otherwise)
-    {
-        if (given) return *given;
-        m_list.push_back(std::string(field) + "=" + plain(static_cast<double>(otherwise)));
-        return otherwise;
-    }
-    void note(std::string text) { m_list.push_back(std::move(text)); }
-
-private:
-    std::vector<std::string>& m_list;
-};
 
 ModelSpec modelOf(const Cells& cells, const FrameworkPreset& framework, int tp, Assumptions& assume)
 {
@@ -304,6 +149,51 @@ std::string readBatch(const Cells& cells, PublishedRow& row, Assumptions& assume
     return {};
 }
 
+/// Where the experts are. More groups than replicas can only mean that the tensor group holds different experts.
+void readExperts(const Cells& cells, ParallelPlan& plan, Assumptions& assume)
+{
+    const std::string notes = cells.text("notes");
+    const auto natural = [&] { return affirms(notes, "natural routing") || affirms(notes, "natural (unbalanced)"); };
+    if (natural()) plan.routing = MoeRouting::Natural;
+    if (const auto given = numberAfter(notes, "etp"); given && *given <= plan.tp && plan.tp % *given == 0)
+        plan.expertTensor = *given;
+    if (plan.ep <= 1 || plan.expertReplicas() % plan.ep == 0) return;
+    const int whole = plan.expertTensor;
+    plan.expertTensor = 1;
+    if (plan.expertReplicas() % plan.ep == 0) return assume.note("etp=1");
+    plan.expertTensor = whole;
+    const int said = plan.ep;
+    plan.ep = plan.expertReplicas();
+    assume.note("ep=" + std::to_string(plan.ep), std::to_string(said));
+}
+
+/// Which states are cut over the replicas. FSDP cuts all of them, unless told; the others say what they do.
+void readSharding(const Cells& cells, PublishedRow& row, Assumptions& assume)
+{
+    ParallelPlan& plan = row.spec.plan;
+    const std::string words = cells.text("framework") + "; " + cells.text("notes");
+    if (const auto zero = cells.number("zero_stage")) {
+        plan.zero = static_cast<int>(std::clamp(*zero, 0.0, 3.0));
+    } else if (plan.replicas() > 1) {
+        const bool shards = row.framework.shardsParameters && !has(words, "nanotron") && !has(words, "ddp");
+        plan.zero = shards ? 3 : 0;
+        if (!row.framework.shardOptimizer)
+            assume.note("zero_stage=" + std::to_string(plan.zero), cells.raw("zero_stage"));
+    }
+    // States cut over fewer than all: "zero1=8", "shard=8", or the devices of a node.
+    std::optional<int> group;
+    for (const char* word : {"zero1", "zero-1 group", "shard", "hybrid shard"})
+        if (!group) group = numberAfter(words, word);
+    const bool hybrid = affirms(words, "hsdp") || affirms(words, "hybrid shard") || affirms(words, "hybrid zero");
+    if (!group && hybrid) {
+        group = std::max(1, row.spec.cluster.devicesPerNode / plan.tp);
+        assume.note("shard=" + std::to_string(*group));
+    }
+    if (!group || *group >= plan.replicas() || plan.replicas() % *group != 0) return;
+    if (plan.zero == 0) plan.zero = 1;
+    plan.shard = *group;
+}
+
 /// The plan, once the model and the framework are known. The reason why not, if the row lacks something.
 std::string readPlan(const Cells& cells, PublishedRow& row, Assumptions& assume)
 {
@@ -329,29 +219,23 @@ std::string readPlan(const Cells& cells, PublishedRow& row, Assumptions& assume)
     const auto replicas = cells.count("dp");
     plan.dp = static_cast<int>(replicas ? *replicas : std::max<std::int64_t>(1, devices / model));
     if (!replicas) assume.note("dp=" + std::to_string(plan.dp));
-    if (plan.ep > 1 && (std::int64_t{plan.dp} * plan.cp) % plan.ep != 0) {
-        plan.ep = plan.dp * plan.cp;
-        assume.note("ep=" + std::to_string(plan.ep));
-    }
+    readExperts(cells, plan, assume);
     if (plan.vpp > 1 && plan.pp == 1) plan.vpp = 1;
-    if (const auto zero = cells.number("zero_stage")) plan.zero = static_cast<int>(std::clamp(*zero, 0.0, 3.0));
+    readSharding(cells, row, assume);
     plan.sequenceParallel = cells.number("seq_parallel").value_or(0) > 0 && plan.tp > 1;
     if (cells.text("seq_parallel").empty() && row.framework.asyncTensor && plan.tp > 1) {
         plan.sequenceParallel = true;
         assume.note("seq_parallel=1");
     }
-    const std::string recompute = cells.text("recompute");
-    if (recompute.empty()) assume.note("recompute=none");
-    plan.recompute = has(recompute, "full")    ? Recompute::Full
-                     : has(recompute, "selec") ? Recompute::Selective
-                                               : Recompute::None;
+    plan.recompute = recomputeOf(cells, assume);
+    // The model code of Hugging Face computes attention in steps unless told otherwise.
+    const std::string framework = cells.text("framework");
+    const bool eager = has(framework, "hugging") || has(framework, "transformers");
     const auto flash = cells.number("flash_attn");
-    plan.fusedAttention = flash ? *flash > 0 : row.framework.flashAttention;
+    plan.fusedAttention = flash ? *flash > 0 : row.framework.flashAttention && !eager;
+    if (!flash) assume.note(plan.fusedAttention ? "flash_attn=1" : "flash_attn=0");
     if (flash && *flash > 0) row.framework.flashAttention = true;
-    const std::string offload = cells.text("offload");
-    plan.offloadOptimizer = has(offload, "optim") || offload == "1";
-    plan.offloadActivations = has(offload, "activ");
-    plan.offloadParameters = has(offload, "param");
+    readOffload(cells, plan, assume);
     plan.schedule = plan.pp > 1 ? scheduleOf(cells.text("schedule"), plan.vpp) : PipelineSchedule::OneFOneB;
     if (plan.schedule == PipelineSchedule::Interleaved && plan.vpp == 1) {
         const std::int64_t layers = row.spec.model.transformer()->layers;
@@ -386,24 +270,20 @@ Result<PublishedRow> publishedRow(const CsvTable& table, std::size_t index)
         if (!count) row.skipped = std::string("no ") + column;
         if (count && static_cast<double>(*count) > most) row.skipped = std::string("no ") + column + " within reason";
     }
-    const std::string cluster = clusterOf(cells);
+    Assumptions assume(row.assumed);
+    const std::string cluster = clusterOf(cells, assume);
     if (cluster.empty() && row.skipped.empty()) row.skipped = "no device that a preset describes";
     if (!row.skipped.empty()) return row;
 
-    Assumptions assume(row.assumed);
-    std::string framework = frameworkOf(cells);
-    if (framework.empty()) {
-        framework = "megatron-core";
-        assume.note("framework=megatron-core");
-    }
+    const std::string framework = frameworkOf(cells, assume);
     FOURWALLS_TRY_ASSIGN(row.framework, loadFramework(framework));
     FOURWALLS_TRY_ASSIGN(row.spec.cluster, loadCluster(cluster));
     if (const auto perNode = cells.count("gpus_per_node");
         perNode && row.spec.cluster.fabric != NodeFabric::Shared && *perNode < row.spec.cluster.devicesPerNode)
         row.spec.cluster.devicesPerNode = static_cast<int>(*perNode);
-    readNetwork(cells.text("network"), row.spec.cluster);
+    readNetwork(cells, *cells.count("gpus") > row.spec.cluster.devicesPerNode, row.spec.cluster, assume);
     row.spec.framework = framework;
-    row.spec.training.precision = precisionOf(cells.text("precision"));
+    row.spec.training.precision = precisionOf(cells, assume);
     if (!row.spec.cluster.device.peak(row.spec.training.precision) && row.spec.training.precision == Precision::Bf16)
         row.spec.training.precision = Precision::F16;
     const std::int64_t tensor = std::min<std::int64_t>(cells.count("tp").value_or(1), 1'000'000);
@@ -418,11 +298,13 @@ Result<PublishedRow> publishedRow(const CsvTable& table, std::size_t index)
     }
     if (has(cells.text("notes"), "own pipeline layers") || has(cells.text("notes"), "transformer|embedding"))
         row.framework.stageSplit = StageSplit::EndsCount;
+    noteUnpriced(cells, assume);
     row.oneLayer = has(cells.text("notes"), "per-layer time");
     row.seconds = publishedSeconds(cells, row.spec, static_cast<double>(*cells.count("gpus")));
     readMemory(cells, row);
     row.sweep = cells.text("model") + "|" + cells.text("gpu") + "|" + cells.text("precision");
     if (!row.seconds && !row.outOfMemory) row.skipped = "no published time";
+    FOURWALLS_TRY(addDoubts(cells, row));
     return row;
 }
 

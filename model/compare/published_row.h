@@ -18,13 +18,21 @@ namespace fourwalls::compare {
 /// something that the model has no like of.
 enum class PublishedMemory { None, Allocator, Device, ActivationPercent, StatesAndActivations, Other };
 
+/// Another reading of what a row leaves unsaid, as likely as the one that was taken.
+struct Doubt {
+    std::string assumed; ///< the assumption in question, one of the row's
+    RunSpec spec;
+    FrameworkPreset framework;
+};
+
 struct PublishedRow {
     std::string id;
     RunSpec spec;
     FrameworkPreset framework;
     std::vector<std::string> assumed; ///< fields that the row leaves blank, as "field=value"
-    std::optional<double> seconds;    ///< of an iteration (or of one layer)
-    bool oneLayer = false;            ///< the row measures one transformer layer, not an iteration
+    std::vector<Doubt> doubts;
+    std::optional<double> seconds; ///< of an iteration (or of one layer)
+    bool oneLayer = false;         ///< the row measures one transformer layer, not an iteration
     /// The row is silent on its micro-batch and has no pipeline: the plan has one sample at a time; whoever knows the
     /// memory takes the largest that fits, as users do.
     bool largestMicrobatch = false;

@@ -66,14 +66,38 @@ Result<StepCost> planCost(const PublishedRow& row, const Calibration& calibratio
     return model.stepCost(row.spec.plan);
 }
 
+/// Other readings of what the row leaves unsaid: by how much the time would be another [in the logarithm], and the band
+/// with it. Recomputation that is not mentioned is in doubt only where memory is short.
+double widen(const PublishedRow& row, const Calibration& calibration, const cost::Prediction& taken, double usable,
+             ScoredRow& scored)
+{
+    constexpr double kCounts = 0.02, kShort = 0.95;
+    double squares = 0;
+    for (const Doubt& doubt : row.doubts) {
+        const bool silent = doubt.assumed == "recompute=none";
+        if (silent && usable > 0 && taken.peakBytes < kShort * usable) continue;
+        auto model = CostModel::create(doubt.spec, doubt.framework, calibration);
+        if (!model) continue;
+        const auto other = cost::closedForm(*model, doubt.spec.plan, doubt.spec.training.batch);
+        if (!other || !(other->seconds > 0)) continue; // it cannot have been that
+        const double moved = std::log(other->seconds / taken.seconds);
+        if (std::abs(moved) < kCounts) continue;
+        squares += moved * moved;
+        scored.widened.emplace_back(doubt.assumed, 100 * (std::exp(moved) - 1));
+    }
+    return squares;
+}
+
 Status scoreStep(const PublishedRow& row, const Calibration& calibration, ScoredRow& scored)
 {
     FOURWALLS_TRY_ASSIGN(const StepCost cost, planCost(row, calibration, scored));
     FOURWALLS_TRY_ASSIGN(const cost::SimulatedStep step, simulateSchedule(cost));
     const cost::Prediction closed = cost::closedForm(cost, calibration);
     scored.predictedSeconds = step.seconds;
-    scored.lowSeconds = step.seconds * closed.low / closed.seconds;
-    scored.highSeconds = step.seconds * closed.high / closed.seconds;
+    const double more = widen(row, calibration, closed, cost.usableMemoryBytes, scored);
+    const double low = std::log(closed.seconds / closed.low), high = std::log(closed.high / closed.seconds);
+    scored.lowSeconds = step.seconds / std::exp(std::sqrt(low * low + more));
+    scored.highSeconds = step.seconds * std::exp(std::sqrt(high * high + more));
     scored.parts = closed.parts;
     scored.dominant = std::string(cost::name(closed.dominant));
     scored.feasible = closed.feasible;
@@ -170,14 +194,19 @@ std::optional<double> rankAgreement(const std::vector<ScoredRow>& items)
 
 void summarize(ScoredTable& table)
 {
-    double absolute = 0, signedSum = 0, largest = 0, memory = 0;
-    std::size_t times = 0, memories = 0;
+    double absolute = 0, signedSum = 0, largest = 0, memory = 0, width = 0;
+    std::size_t times = 0, memories = 0, bands = 0, inside = 0;
     for (const ScoredRow& row : table.items) {
         if (row.errorPercent) {
             absolute += std::abs(*row.errorPercent);
             signedSum += *row.errorPercent;
             largest = std::max(largest, std::abs(*row.errorPercent));
             ++times;
+        }
+        if (row.errorPercent && row.lowSeconds && row.highSeconds) {
+            ++bands;
+            if (*row.publishedSeconds >= *row.lowSeconds && *row.publishedSeconds <= *row.highSeconds) ++inside;
+            width += 50 * (*row.highSeconds - *row.lowSeconds) / *row.predictedSeconds;
         }
         if (row.publishedMemoryGb && row.predictedMemoryGb && *row.publishedMemoryGb > 0) {
             memory += std::abs(*row.predictedMemoryGb / *row.publishedMemoryGb - 1) * 100;
@@ -189,6 +218,10 @@ void summarize(ScoredTable& table)
         table.timeMaePercent = absolute / static_cast<double>(times);
         table.timeBiasPercent = signedSum / static_cast<double>(times);
         table.timeMaxPercent = largest;
+    }
+    if (bands > 0) {
+        table.bandCoveragePercent = 100.0 * static_cast<double>(inside) / static_cast<double>(bands);
+        table.bandHalfWidthPercent = width / static_cast<double>(bands);
     }
     if (memories > 0) table.memoryMaePercent = memory / static_cast<double>(memories);
     table.rankAgreementPercent = rankAgreement(table.items);

@@ -20,6 +20,8 @@ struct ScoredRow {
     bool outOfMemory = false;                                   ///< as published
     std::optional<bool> feasible;                               ///< as predicted
     std::vector<std::string> assumed;
+    /// Assumptions that move the time by over 2 % and widened the band, with that much [%].
+    std::vector<std::pair<std::string, double>> widened;
     std::string skipped;
     std::string dominant;    ///< part of the step that takes most of it
     cost::PartSeconds parts; ///< of the slowest stage, for one step
@@ -31,6 +33,7 @@ struct ScoredTable {
     std::string file;
     std::size_t rows = 0, predicted = 0;
     std::optional<double> timeMaePercent, timeBiasPercent, timeMaxPercent, memoryMaePercent, rankAgreementPercent;
+    std::optional<double> bandCoveragePercent, bandHalfWidthPercent; ///< published times inside; half of high - low
     std::vector<ScoredRow> items;
     std::string notScored; ///< why a table of another kind is left out
 };

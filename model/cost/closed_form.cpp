@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 namespace fourwalls::cost {
@@ -155,8 +156,9 @@ Prediction closedForm(const StepCost& cost, const Calibration& calibration)
         }
     }
     const double work = std::max(parts.total(), 1e-300);
-    result.low = result.seconds * low / work; // the bubble scales with the work that it waits for
-    result.high = result.seconds * high / work;
+    const double width = std::exp(cost.bandWidth);
+    result.low = cost.bandWidth > 0 ? result.seconds / width : result.seconds * low / work; // bubbles scale with work
+    result.high = cost.bandWidth > 0 ? result.seconds * width : result.seconds * high / work;
     result.bubbleDominates = result.bubbleSeconds > largest;
     result.tokensPerSecond = result.seconds > 0 ? cost.tokensPerStep / result.seconds : 0;
     if (cost.peakFlops > 0 && result.seconds > 0)

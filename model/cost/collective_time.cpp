@@ -137,11 +137,15 @@ double CollectiveTimes::betweenNodes(Collective collective, double bytes, const 
     const double sent = wireBytes(collective, bytes, group.ranks);
     const double steps = ringSteps(collective, n);
     const double across = ringSteps(collective, nodes); // steps that wait for the network
-    const double ring = kBaseSeconds + across * alpha + (steps - across) * inner + sent / rate;
+    // What large messages take beyond bytes over bandwidth grows with the nodes, whatever the algorithm.
+    const double growth = m_calibration->nodesLatency * std::sqrt(nodes) * bytes /
+                          (bytes + m_calibration->nodesLatencyBytes) * (collective == Collective::AllReduce ? 1 : 0.5);
+    const double ring = kBaseSeconds + std::max(growth, across * alpha + (steps - across) * inner) + sent / rate;
     const double depth = std::ceil(std::log2(nodes));
-    const double tree = collective == Collective::AllReduce
-                            ? kBaseSeconds + 2 * depth * alpha + 2 * (inside - 1) * inner + 2 * bytes / (rate * 0.92)
-                            : ring;
+    const double tree =
+        collective == Collective::AllReduce
+            ? kBaseSeconds + std::max(growth, 2 * depth * alpha + 2 * (inside - 1) * inner) + 2 * bytes / (rate * 0.92)
+            : ring;
     double hierarchical = ring;
     if (inside > 1 && collective == Collective::AllReduce) {
         GroupPlacement outer;

@@ -6,12 +6,15 @@
 #include "model/cost/collective_time.h"
 #include "model/cost/layer_cost.h"
 #include "model/cost/other_networks.h"
+#include "model/cost/pass_builder.h"
+#include "model/cost/replica_groups.h"
 #include "model/cost/stage_memory.h"
 #include "model/cost/stage_split.h"
 #include "model/cost/step_cost.h"
 #include "model/cost/step_traffic.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -109,6 +112,7 @@ struct CostModel::State {
     /// gathers: times that its weights are brought together for one micro-batch.
     LayerCost shardedLayer(const ParallelPlan& plan, LayerCost layer, int gathers) const;
     bool shardsPasses(const ParallelPlan& plan) const;
+    double bandWidth(const ParallelPlan& plan) const;
     LayerCost offloadedLayer(const ParallelPlan& plan, LayerCost layer) const;
     void price(const ParallelPlan& plan, double microBatch, const ChunkContents& what, ChunkCost& chunk,
                StageContents& parameters);
@@ -164,6 +168,7 @@ LayerSetting CostModel::State::setting(const ParallelPlan& plan, double microBat
     s.tp = plan.tp;
     s.cp = plan.cp;
     s.ep = plan.ep;
+    s.etp = plan.expertTensor;
     s.sequenceParallel = plan.sequenceParallel && plan.tp > 1;
     s.fusedAttention = plan.fusedAttention;
     s.overlap = plan.overlap;
@@ -200,6 +205,9 @@ Status CostModel::State::check(const ParallelPlan& plan)
                       std::to_string(plan.worldSize()) + " devices do not fit into one node of " +
                           std::to_string(cluster.devicesPerNode) + ", and " + cluster.name + " has no network",
                       "a cluster with nics_per_node and nic_link");
+    if (plan.worldSize() > 1 && cluster.devicesPerNode > 1 && !(cluster.nodeLink.bytesPerSecond > 0))
+        return misfit("cluster", cluster.name + " does not say how fast the devices of a node are connected",
+                      "node_link with bytes_per_second above 0");
     return {};
 }
 
@@ -234,6 +242,18 @@ std::vector<ChunkContents> CostModel::State::contents(const PipelineShape& shape
     return result;
 }
 
+double CostModel::State::bandWidth(const ParallelPlan& plan) const
+{
+    const Calibration::Band& band = calibration.band;
+    if (!(band.dense > 0)) return 0;
+    const bool experts = spec.model.transformer() && spec.model.transformer()->hasExperts();
+    const double kind = experts ? band.experts : rates.castBytes > 0 ? band.narrow : band.dense;
+    const bool measured = calibration.family(spec.cluster.device.family).relative.empty();
+    const double nodes = static_cast<double>(plan.worldSize()) / std::max(1, spec.cluster.devicesPerNode);
+    const double scale = band.perDoubling * std::log2(std::max(1.0, nodes));
+    return std::sqrt(kind * kind + scale * scale + (measured ? 0 : band.unmeasured * band.unmeasured));
+}
+
 bool CostModel::State::shardsPasses(const ParallelPlan& plan) const
 {
     return plan.zero >= 3 && plan.dp * plan.cp > 1 && (plan.pp == 1 || framework.gathersEachPass);
@@ -244,35 +264,33 @@ bool CostModel::State::shardsPasses(const ParallelPlan& plan) const
 // unless the framework says otherwise.
 LayerCost CostModel::State::shardedLayer(const ParallelPlan& plan, LayerCost layer, int gathers) const
 {
-    const int shards = plan.dp * plan.cp;
     if (!shardsPasses(plan)) return layer;
     const int perNode = spec.cluster.devicesPerNode;
-    const GroupPlacement group = placeGroup(shards, plan.tp, perNode);
-    const GroupPlacement experts = placeGroup(std::max(1, shards / plan.ep), plan.tp * plan.ep, perNode);
+    const ReplicaGroups dense = denseReplicas(plan, perNode), experts = expertReplicas(plan, perNode);
     const double w = std::min(framework.weightBytes, rates.elementBytes), g = framework.reduceBytes;
-    const auto both = [&](Collective kind, double bytes) {
-        return collectives->seconds(kind, bytes * layer.parameters, group, plan.collective) +
-               collectives->seconds(kind, bytes * layer.expertParameters, experts, plan.collective);
+    const auto both = [&](auto&& of) {
+        const GroupTime a = of(dense, layer.parameters), b = of(experts, layer.expertParameters);
+        return GroupTime{a.seconds + b.seconds, a.wire + b.wire};
     };
-    const double gather = both(Collective::AllGather, w), scatter = both(Collective::ReduceScatter, g);
+    const GroupTime gather = both([&](const ReplicaGroups& groups, double parameters) {
+        return gatherOver(*collectives, groups, w * parameters, framework.gatherCalls, plan.collective);
+    });
+    const GroupTime scatter = both([&](const ReplicaGroups& groups, double parameters) {
+        return sumOver(*collectives, groups, true, g * parameters, 1, plan.collective);
+    });
     const auto beside = [&](PassCost& pass, double seconds, double window) {
-        const double hidden = plan.overlap ? std::min(seconds, window) : 0;
-        pass.hidden[CostPart::ParameterComm] += hidden;
-        pass.parts[CostPart::Contention] += hidden * calibration.contention;
-        pass.parts[CostPart::ParameterComm] += seconds - hidden;
+        const Beside run = runBeside(calibration, seconds, plan.overlap ? window : 0);
+        pass.hidden[CostPart::ParameterComm] += run.hidden;
+        pass.parts[CostPart::Contention] += run.hidden * calibration.contention;
+        pass.parts[CostPart::ParameterComm] += run.exposed;
     };
     const double backward = backwardWindow(plan, layer);
     const int again = gathers - 1; // for the backward pass
-    beside(layer.forward, gather, layer.forward.seconds());
-    beside(layer.backwardInput, again * gather + scatter, backward);
-    const auto send = [&](PassCost& pass, Collective kind, double bytes) {
-        pass.wire.add(CostPart::ParameterComm, kind,
-                      CollectiveTimes::wireBytes(kind, bytes * layer.parameters, group.ranks) +
-                          CollectiveTimes::wireBytes(kind, bytes * layer.expertParameters, experts.ranks));
-    };
-    send(layer.forward, Collective::AllGather, w);
-    send(layer.backwardInput, Collective::AllGather, again * w);
-    send(layer.backwardInput, Collective::ReduceScatter, g);
+    beside(layer.forward, gather.seconds, layer.forward.seconds());
+    beside(layer.backwardInput, again * gather.seconds + scatter.seconds, backward);
+    layer.forward.wire.add(CostPart::ParameterComm, Collective::AllGather, gather.wire);
+    layer.backwardInput.wire.add(CostPart::ParameterComm, Collective::AllGather, again * gather.wire);
+    layer.backwardInput.wire.add(CostPart::ParameterComm, Collective::ReduceScatter, scatter.wire);
     return layer;
 }
 
@@ -405,9 +423,9 @@ Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t 
     cost.stages.resize(ofStage.size());
     for (std::size_t i = 0; i < ofStage.size(); ++i) {
         StageContents& stage = ofStage[i];
-        stage.shards = plan.dp * plan.cp;
+        stage.dense = denseReplicas(plan, spec.cluster.devicesPerNode);
+        stage.experts = expertReplicas(plan, spec.cluster.devicesPerNode);
         stage.gatheredBytes = std::min(weightBytes, rates.elementBytes);
-        stage.expertShards = std::max(1, stage.shards / plan.ep);
         addStageTraffic(traffic, plan, static_cast<int>(i), stage, cost);
         cost.stages[i].inFlight = mostInFlight(cost.shape, static_cast<int>(i));
         cost.stages[i].memory = stageMemory(cost, static_cast<int>(i), stage, framework, plan, weightBytes);
@@ -415,6 +433,7 @@ Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t 
     addAgreement(traffic, plan, cost);
     cost.flushMessages = framework.flushMessages && plan.pp > 1;
     cost.fixedSeconds = framework.stepSeconds;
+    cost.bandWidth = bandWidth(plan);
     cost.modelFlopsPerStep = trainingFlops(spec.model, spec.training.batch, spec.training.sequence);
     cost.tokensPerStep = samples * std::max(1.0, static_cast<double>(spec.training.sequence));
     cost.peakFlops = rates.peakFlops;

@@ -34,7 +34,36 @@ double ceilingOf(const FamilyCalibration& family, Precision precision)
     constexpr double kUnmeasured = 0.8;
     const auto found = family.gemmCeiling.find(precision);
     if (found != family.gemmCeiling.end()) return found->second;
+    const bool narrow = precision == Precision::Mxfp8 || precision == Precision::Fp4;
+    if (narrow) return ceilingOf(family, Precision::Fp8); // the nearest that was measured
     return family.gemmCeiling.empty() ? kUnmeasured : family.gemmCeiling.begin()->second;
+}
+
+/// What products lose against a burst when they run on and on. Narrow formats that were not measured lose nothing.
+double sustainedOf(const FamilyCalibration& family, Precision precision)
+{
+    const auto found = family.sustainedClock.find(precision);
+    return found != family.sustainedClock.end() ? found->second : 1;
+}
+
+bool isNarrow(Precision precision)
+{
+    return precision == Precision::Fp8 || precision == Precision::Mxfp8 || precision == Precision::Fp4;
+}
+
+/// Bytes of a number in a product, with its share of a scale.
+double bytesOf(Precision precision)
+{
+    switch (precision) {
+    case Precision::F32:
+    case Precision::Tf32: return 4;
+    case Precision::F16:
+    case Precision::Bf16: return 2;
+    case Precision::Fp8: return 1;
+    case Precision::Mxfp8: return 1 + 1.0 / 32;
+    case Precision::Fp4: return 0.5 + 1.0 / 16;
+    }
+    return 2;
 }
 
 } // namespace
@@ -45,10 +74,10 @@ Result<DeviceRates> deviceRates(const DeviceSpec& device, Precision precision, c
     const auto missing = [&](const std::string& what, const std::string& hint) {
         return Error{ErrorCode::Unsupported, "the device description has no " + what, "device " + device.name, hint};
     };
-    const bool fp8 = precision == Precision::Fp8;
-    const Precision half = fp8 ? Precision::Bf16 : precision;
-    std::optional<double> peak = device.peak(precision);
-    if (!peak && fp8) peak = device.peak(Precision::F16);
+    const bool narrow = isNarrow(precision);
+    const Precision half = narrow ? Precision::Bf16 : precision;
+    std::optional<double> peak = device.peak(precision == Precision::Mxfp8 ? Precision::Fp8 : precision);
+    if (!peak && precision == Precision::Fp8) peak = device.peak(Precision::F16);
     if (!peak && precision == Precision::Bf16) peak = device.peak(Precision::F16);
     if (!peak && precision == Precision::Tf32) peak = device.peak(Precision::F32);
     if (!peak || !(*peak > 0))
@@ -61,27 +90,61 @@ Result<DeviceRates> deviceRates(const DeviceSpec& device, Precision precision, c
     const double share = limited ? std::min(1.0, device.powerWatts / device.fullPowerWatts) : 1.0;
     const double power = std::pow(share, family.powerExponent), attentionPower = std::cbrt(share);
     DeviceRates rates;
-    rates.fp8 = fp8;
+    rates.operandBytes = bytesOf(precision);
+    rates.castBytes = narrow ? 2 + rates.operandBytes : 0;
     rates.peakFlops = *peak;
     rates.plainFlops = device.peak(Precision::F32).value_or(*peak / 16) * ceilingOf(family, Precision::F32) * power;
-    rates.gemmFlops = *peak * ceilingOf(family, precision) * power;
+    const auto sustained = [&](Precision p) { return share < 1 ? 1.0 : sustainedOf(family, p); };
+    rates.gemmFlops = *peak * ceilingOf(family, precision) * power * sustained(precision);
     rates.attentionPeak = device.peak(half).value_or(*peak);
-    rates.attentionGemmFlops = rates.attentionPeak * ceilingOf(family, half) * power;
+    rates.attentionGemmFlops = rates.attentionPeak * ceilingOf(family, half) * power * sustained(half);
     static const AttentionRates kUnknown;
     const auto kernel = family.attention.find(framework.attentionKernel);
     const AttentionRates& attention = kernel != family.attention.end() ? kernel->second : kUnknown;
     rates.attentionMeasured = &attention.measured;
     rates.attentionForward = rates.attentionPeak * attention.forward * attentionPower;
     rates.attentionBackward = rates.attentionPeak * attention.backward * attentionPower;
-    rates.memoryBytes = device.memoryBytesPerSecond * family.memoryFraction;
+    rates.updateBytes = device.memoryBytesPerSecond * family.memoryFraction;
+    rates.attentionForwardHalf = attention.forwardHalf;
+    rates.attentionBackwardHalf = attention.backwardHalf;
+    rates.attentionNarrow = attention.narrow;
+    for (std::size_t i = 0; i < kMemoryClasses; ++i) {
+        const auto fraction = family.memoryFractions.find(static_cast<MemoryClass>(i));
+        rates.memoryBytes[i] = device.memoryBytesPerSecond *
+                               (fraction != family.memoryFractions.end() ? fraction->second : family.memoryFraction);
+    }
     rates.streamBytes = device.memoryBytesPerSecond * std::max(kStreamFraction, family.memoryFraction);
     rates.rampSeconds = family.rampSeconds;
     rates.kernelSeconds = calibration.kernelSeconds;
+    rates.gemmKernelSeconds = family.gemmKernelSeconds < 0 ? calibration.kernelSeconds : family.gemmKernelSeconds;
     rates.multiprocessors = device.multiprocessors;
     if (const auto found = family.operators.find(precision); found != family.operators.end())
         rates.measured = &found->second;
     rates.elementBytes = precision == Precision::F32 || precision == Precision::Tf32 ? 4 : 2;
     return rates;
+}
+
+MemoryClass memoryClassOf(std::string_view name)
+{
+    constexpr std::pair<std::string_view, MemoryClass> kKinds[] = {
+        {"attention.softmax", MemoryClass::Softmax}, {"attention.dropout", MemoryClass::Softmax},
+        {"attention.rotary", MemoryClass::Layout},   {"attention.transpose", MemoryClass::Layout},
+        {"attention.copies", MemoryClass::Layout},   {"cast.", MemoryClass::Cast},
+        {"dropout", MemoryClass::Softmax},           {"loss", MemoryClass::Softmax},
+        {"moe.permute", MemoryClass::Layout},        {"moe.unpermute", MemoryClass::Layout},
+        {"moe.sort", MemoryClass::Layout},           {"moe.unsort", MemoryClass::Layout}};
+    if (name.starts_with("norm")) return name.ends_with("backward") ? MemoryClass::NormBackward : MemoryClass::Norm;
+    for (const auto& [prefix, kind] : kKinds)
+        if (name.starts_with(prefix)) return kind;
+    return MemoryClass::Contiguous;
+}
+
+double attentionRate(const DeviceRates& rates, bool backward, double keys, double width)
+{
+    constexpr double kNarrow = 64;
+    const double rate = backward ? rates.attentionBackward : rates.attentionForward;
+    const double half = backward ? rates.attentionBackwardHalf : rates.attentionForwardHalf;
+    return rate * (width <= kNarrow ? rates.attentionNarrow : 1) * keys / (keys + half);
 }
 
 std::string_view measuredGemm(GemmLayout layout)
@@ -118,7 +181,7 @@ double gemmSeconds(const DeviceRates& rates, double batch, double m, double n, d
     const bool half = rates.elementBytes <= 2;
     const double narrow = !half || attention || alignment >= 8 ? 1.0 : std::max(alignment, 1.0) / 8;
     if (half && attention && alignment < 8) sustained = std::min(sustained, rates.plainFlops);
-    const double operand = attention ? 2 : rates.fp8 ? 1 : rates.elementBytes;
+    const double operand = attention ? std::min(rates.elementBytes, 2.0) : rates.operandBytes;
     const double bytes = batch * (operand * (m * k + k * n) + outputBytes * m * n);
     double compute = 2 * batch * m * n * k / sustained;
     if (rates.multiprocessors > 0) {
@@ -132,7 +195,7 @@ double gemmSeconds(const DeviceRates& rates, double batch, double m, double n, d
         }
         compute = best;
     }
-    return std::max(compute / narrow, bytes / rates.streamBytes) + rates.kernelSeconds;
+    return std::max(compute / narrow, bytes / rates.streamBytes) + rates.gemmKernelSeconds;
 }
 
 double slowestDevice(int devices, double spread)

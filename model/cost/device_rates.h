@@ -6,6 +6,7 @@
 #include "model/spec/cluster_spec.h"
 #include "model/spec/framework_preset.h"
 
+#include <array>
 #include <initializer_list>
 #include <optional>
 #include <string_view>
@@ -19,17 +20,35 @@ struct DeviceRates {
     double gemmFlops = 0;          ///< sustained, of large aligned matrix products
     double attentionPeak = 0;      ///< data sheet, of the precision that attention runs in (never fp8)
     double attentionGemmFlops = 0; ///< sustained, of attention's products where they are separate
-    double attentionForward = 0, attentionBackward = 0; ///< of the fused kernel [FLOP/s]
-    double memoryBytes = 0;                             ///< that element-wise kernels reach [bytes/s]
-    double streamBytes = 0;                             ///< that matrix products stream operands at [bytes/s]
-    double rampSeconds = 0;                             ///< of one wave of the largest tiles
-    double kernelSeconds = 0;                           ///< of every kernel, on top
-    int multiprocessors = 0;                            ///< 0: no tiles
-    double elementBytes = 2;                            ///< of activations and weights as computed with
-    bool fp8 = false;                                   ///< linear layers run in fp8: operands are cast first
-    const OperatorRates* measured = nullptr;            ///< operators measured one by one; null or of the calibration
-    const OperatorRates* attentionMeasured = nullptr;   ///< likewise of the framework's fused kernel alone
+    double attentionForward = 0, attentionBackward = 0;         ///< of the fused kernel at long sequences [FLOP/s]
+    double attentionForwardHalf = 0, attentionBackwardHalf = 0; ///< keys per query at which it reaches half of that
+    double attentionNarrow = 1;                                 ///< factor for heads of 64 and less
+    std::array<double, kMemoryClasses> memoryBytes{};           ///< that kernels of a kind reach [bytes/s]
+    double updateBytes = 0;                                     ///< that updates of weights reach [bytes/s]
+    double streamBytes = 0;                                     ///< that matrix products stream operands at [bytes/s]
+    double rampSeconds = 0;                                     ///< of one wave of the largest tiles
+    double kernelSeconds = 0;                                   ///< of every kernel, on top
+    double gemmKernelSeconds = 0;                               ///< likewise of a product
+    int multiprocessors = 0;                                    ///< 0: no tiles
+    double elementBytes = 2;                                    ///< of activations and weights as computed with
+    /// Linear layers run in fewer bits than activations have: an operand is cast first. 0: they do not.
+    double castBytes = 0;                             ///< read and written for that, per element
+    double operandBytes = 2;                          ///< of an element of such a product's operands
+    const OperatorRates* measured = nullptr;          ///< operators measured one by one; null or of the calibration
+    const OperatorRates* attentionMeasured = nullptr; ///< likewise of the framework's fused kernel alone
 };
+
+/// Rate that kernels of a kind reach in memory.
+inline double memoryRate(const DeviceRates& rates, MemoryClass kind)
+{
+    return rates.memoryBytes[static_cast<std::size_t>(kind)];
+}
+
+/// The kind of an operator by its name in the engine ("attention.softmax", "moe.permute", …).
+MemoryClass memoryClassOf(std::string_view name);
+
+/// Of a fused attention kernel, with the keys per query and the width of a head.
+double attentionRate(const DeviceRates& rates, bool backward, double keys, double width);
 
 /// How a matrix product's operands lie: plain, with the second one transposed (the gradient of the input), or with the
 /// first one transposed (the gradient of the weights).

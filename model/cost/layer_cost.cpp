@@ -18,7 +18,7 @@ void forwardPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s,
     const FrameworkPreset& f = c.framework;
     const double e = l.e;
     pass.memory("norm", 2 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 1 : 4, CostPart::MemoryBound,
-                l.normName);
+                l.normName, l.normClass);
     l.gatherAttentionInputs(pass, c, s, l.qkvForward());
     pass.gemm("attention.qkv", {1, l.rows, l.qkvWidth, l.hidden}, l.qkvAlignment);
     l.rotary(pass, c);
@@ -27,7 +27,7 @@ void forwardPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s,
     l.reduceOutput(pass, c, s, "attention.all_reduce");
     l.residualForward(pass, c);
     pass.memory("norm", 2 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 1 : 4, CostPart::MemoryBound,
-                l.normName);
+                l.normName, l.normClass);
     if (s.mixture) {
         l.mixtureForward(pass, c, s);
     } else {
@@ -48,7 +48,8 @@ void selectiveRecompute(PassBuilder& pass, const CostContext& c, const LayerSett
     }
     // Every second product, and everything between them but the fused attention and the reductions.
     const double e = l.e;
-    pass.memory("norm", 2 * 2 * e * l.rowsSplit * l.hidden * l.normPasses, 2 * (c.framework.fusedNorm ? 1 : 4));
+    pass.memory("norm", 2 * 2 * e * l.rowsSplit * l.hidden * l.normPasses, 2 * (c.framework.fusedNorm ? 1 : 4),
+                CostPart::MemoryBound, nullptr, l.normClass);
     l.gatherAttentionInputs(pass, c, s, 0);
     pass.gemm("attention.key", {1, l.rows, l.keyWidth, l.hidden});
     l.rotary(pass, c);
@@ -74,7 +75,7 @@ void backwardInputPass(PassBuilder& pass, const CostContext& c, const LayerSetti
         l.reduceGradient(pass, c, s, "mlp.all_reduce_gradient", l.upForward());
     }
     pass.memory("norm.backward", 5 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 2 : 6,
-                CostPart::MemoryBound, l.normBackwardName);
+                CostPart::MemoryBound, l.normBackwardName, l.normBackwardClass);
     l.residualBackward(pass, c);
     l.gatherGradient(pass, c, s, "attention.all_gather_gradient");
     pass.gemm("attention.out.input_gradient", {1, l.rows, l.valueWidth, l.hidden}, l.linearAlignment(l.valueWidth));
@@ -83,7 +84,7 @@ void backwardInputPass(PassBuilder& pass, const CostContext& c, const LayerSetti
     pass.gemm("attention.qkv.input_gradient", {1, l.rows, l.hidden, l.qkvWidth}, l.qkvAlignment);
     l.reduceAttentionGradients(pass, c, s, l.qkvForward());
     pass.memory("norm.backward", 5 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 2 : 6,
-                CostPart::MemoryBound, l.normBackwardName);
+                CostPart::MemoryBound, l.normBackwardName, l.normBackwardClass);
 }
 
 void backwardWeightPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l)
@@ -215,7 +216,8 @@ LayerCost headCost(const CostContext& c, const LayerSetting& s, const OperatorLi
     PassBuilder& weightGradient = c.framework.lossWithForward ? forward : weight;
     const char* loss = s.tp > 1 ? "loss.sharded" : "loss";
 
-    forward.memory("norm", 2 * e * l.rowsSplit * l.hidden * l.normPasses, 1, CostPart::MemoryBound, l.normName);
+    forward.memory("norm", 2 * e * l.rowsSplit * l.hidden * l.normPasses, 1, CostPart::MemoryBound, l.normName,
+                   l.normClass);
     l.gatherInput(forward, c, s, "head.all_gather", 0);
     forward.setLayout(GemmLayout::SecondTransposed); // the table's rows are the vocabulary
     forward.gemm("head.logits", {1, l.rows, vocabulary, l.hidden});
@@ -231,7 +233,7 @@ LayerCost headCost(const CostContext& c, const LayerSetting& s, const OperatorLi
     l.reduceGradient(inputGradient, c, s, "head.all_reduce_gradient", l.gemmTime(c, {1, vocabulary, l.hidden, l.rows}),
                      !c.framework.lossWithForward);
     input.memory("norm.backward", 5 * e * l.rowsSplit * l.hidden * l.normPasses, 2, CostPart::MemoryBound,
-                 l.normBackwardName);
+                 l.normBackwardName, l.normBackwardClass);
 
     weightGradient.setLayout(GemmLayout::FirstTransposed);
     weightGradient.setAdded(s.added);

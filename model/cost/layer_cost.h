@@ -18,6 +18,7 @@ struct LayerSetting {
     double microBatch = 1; ///< sequences
     double sequence = 0;   ///< [tokens], whole
     int tp = 1, cp = 1, ep = 1;
+    int etp = 0; ///< tensor parallel degree of experts; 0: as the other layers
     bool sequenceParallel = false;
     bool fusedAttention = true;
     bool overlap = true;
@@ -29,6 +30,7 @@ struct LayerSetting {
     int balanced = 1;     ///< ranks over which the router's balance is counted in every pass
     bool mixture = false; ///< the layer holds a mixture of experts
     CollectiveAlgorithm collective = CollectiveAlgorithm::Auto;
+    int expertTensor() const { return etp > 0 ? etp : tp; }
     friend bool operator==(const LayerSetting&, const LayerSetting&) = default;
 };
 

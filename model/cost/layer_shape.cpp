@@ -39,6 +39,7 @@ LayerShape::LayerShape(const CostContext& c, const LayerSetting& s)
     qkvWidth = queryWidth + keyValueWidth;
     inner = static_cast<double>(m.ffnHidden) / t;
     normPasses = m.normalization == Normalization::RmsNorm && !c.framework.fusedNorm ? kEagerRmsNorm : 1;
+    if (normPasses > 1) normClass = normBackwardClass = MemoryClass::Contiguous;
     fusedAttention = s.fusedAttention && c.framework.flashAttention;
     splitBackward = s.splitBackward;
     residualInside = c.framework.residualInProduct && s.fuse && s.tp == 1;
@@ -81,10 +82,11 @@ LayerShape::LayerShape(const CostContext& c, const LayerSetting& s)
         const ExpertSpec& x = m.mixture;
         m_topK = static_cast<double>(x.topK);
         experts = std::max(1.0, static_cast<double>(x.experts) / s.ep);
-        expertInner = static_cast<double>(x.expertHidden) / t;
+        const double cut = s.expertTensor();
+        expertInner = static_cast<double>(x.expertHidden) / cut;
         sharedInner = static_cast<double>(x.sharedHidden) / t;
-        m_routed = rowsSplit * m_topK;
-        expertRows = rows * m_topK * (s.naturalRouting && s.ep > 1 ? c.calibration.routingImbalance : 1);
+        m_routed = (cut < t ? rows / t : rowsSplit) * m_topK;
+        expertRows = rows * cut / t * m_topK * (s.naturalRouting && s.ep > 1 ? c.calibration.routingImbalance : 1);
         parameters += hidden * (static_cast<double>(x.experts) + (gates + 1) * sharedInner);
         expertParameters = experts * (gates + 1) * hidden * expertInner;
     } else {
@@ -309,122 +311,6 @@ void LayerShape::reduceGradient(PassBuilder& pass, const CostContext& c, const L
     // The input is gathered again for the weight gradient, beside the input gradient's product.
     if (gathersAgain) exchange("gather_again", Collective::AllGather);
     exchange(name, Collective::ReduceScatter);
-}
-
-void LayerShape::allToAll(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const
-{
-    if (s.ep <= 1) return;
-    const double skew = s.naturalRouting ? c.calibration.routingImbalance : 1;
-    const double bytes = e * m_routed * hidden * skew;
-    const GroupPlacement group = placeGroup(s.ep, s.tp, c.devicesPerNode);
-    double seconds = 0;
-    if (c.framework.dispatchOncePerNode && !group.insideNode()) {
-        // To each other node once, if any of the token's experts is there; copies are made inside the node.
-        const double nodes = group.nodes();
-        const double reached = (nodes - 1) * (1 - std::pow(1 - 1 / nodes, m_topK));
-        const GroupPlacement inside{group.perNode, group.perNode};
-        seconds = c.collectives.pointToPoint(e * rowsSplit * hidden * skew * reached, false) +
-                  c.collectives.seconds(Collective::AllToAll, bytes, inside);
-    } else {
-        seconds = c.collectives.seconds(Collective::AllToAll, bytes, group, s.collective);
-    }
-    const double window = c.framework.overlapExperts && s.overlap ? pass.computeSeconds() : 0;
-    pass.communicateBeside(name, CostPart::ExpertComm, Collective::AllToAll, seconds, bytes,
-                           CollectiveTimes::wireBytes(Collective::AllToAll, e * m_routed * hidden, s.ep), window);
-}
-
-/// What came from other ranks lies rank by rank and is wanted expert by expert. Where a token goes to a node only once,
-/// it is copied there and nowhere before, which is the permutation that is counted already.
-void LayerShape::sortReceived(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const
-{
-    const bool once = c.framework.dispatchOncePerNode && !placeGroup(s.ep, s.tp, c.devicesPerNode).insideNode();
-    if (!c.framework.sortsReceivedRows || s.ep <= 1 || experts <= 1 || once) return;
-    pass.memory(name, 2 * e * expertRows * hidden, 1);
-}
-
-/// How many rows every expert gets from this rank (four bytes each), before the rows themselves.
-void LayerShape::exchangeCounts(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const
-{
-    if (s.ep <= 1) return;
-    const double bytes = 4 * static_cast<double>(c.model.mixture.experts);
-    pass.communicate("moe.counts", CostPart::ExpertComm, Collective::AllToAll,
-                     c.collectives.seconds(Collective::AllToAll, bytes, placeGroup(s.ep, s.tp, c.devicesPerNode)),
-                     bytes, CollectiveTimes::wireBytes(Collective::AllToAll, bytes, s.ep));
-}
-
-void LayerShape::mixtureForward(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const
-{
-    const auto all = static_cast<double>(c.model.mixture.experts);
-    gatherInput(pass, c, s, "moe.all_gather", 0);
-    pass.gemm("moe.router", {1, rowsSplit, all, hidden});
-    pass.memory("moe.top_k", 8 * rowsSplit * all, 6);
-    if (s.balanced > 1) { // choices and probabilities of every expert
-        const double bytes = 2 * 4 * all;
-        const GroupPlacement replicas = placeGroup(s.balanced, s.tp, c.devicesPerNode);
-        pass.communicate("moe.balance", CostPart::ParameterComm, Collective::AllReduce,
-                         c.collectives.seconds(Collective::AllReduce, bytes, replicas), bytes,
-                         CollectiveTimes::wireBytes(Collective::AllReduce, bytes, s.balanced));
-    }
-    pass.memory("moe.permute", 2 * e * m_routed * hidden, 4);
-    exchangeCounts(pass, c, s);
-    allToAll(pass, c, s, "moe.dispatch");
-    sortReceived(pass, c, s, "moe.sort");
-    pass.gemm("moe.up", {experts, expertRows / experts, gates * expertInner, hidden});
-    activationForward(pass, c, expertRows, expertInner);
-    pass.gemm("moe.down", {experts, expertRows / experts, hidden, expertInner});
-    sortReceived(pass, c, s, "moe.unsort");
-    allToAll(pass, c, s, "moe.combine");
-    pass.memory("moe.unpermute", e * (m_topK + 1) * rowsSplit * hidden, 4);
-    if (sharedInner > 0) { // a block of its own, with its own exchange
-        gatherInput(pass, c, s, "moe.shared.all_gather", 0);
-        pass.gemm("moe.shared.up", {1, rows, gates * sharedInner, hidden});
-        activationForward(pass, c, rows, sharedInner);
-        pass.gemm("moe.shared.down", {1, rows, hidden, sharedInner});
-        reduceOutput(pass, c, s, "moe.shared.all_reduce");
-    }
-    reduceOutput(pass, c, s, "moe.all_reduce");
-}
-
-void LayerShape::mixtureBackwardInput(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const
-{
-    const auto all = static_cast<double>(c.model.mixture.experts);
-    gatherGradient(pass, c, s, "moe.all_gather_gradient");
-    pass.memory("moe.unpermute.backward", 2 * e * m_routed * hidden, 4);
-    allToAll(pass, c, s, "moe.combine.backward");
-    sortReceived(pass, c, s, "moe.unsort.backward");
-    if (c.framework.globalRouting && s.tp > 1) { // every rank has seen its summands of the experts' results only
-        const double bytes = 4 * rows * m_topK;
-        pass.communicate("moe.gates", CostPart::TensorComm, Collective::AllReduce,
-                         tensorCollective(c, s, Collective::AllReduce, bytes), bytes,
-                         CollectiveTimes::wireBytes(Collective::AllReduce, bytes, s.tp));
-    }
-    pass.gemm("moe.down.input_gradient", {experts, expertRows / experts, expertInner, hidden});
-    activationBackward(pass, c, expertRows, expertInner);
-    pass.gemm("moe.up.input_gradient", {experts, expertRows / experts, hidden, gates * expertInner});
-    sortReceived(pass, c, s, "moe.sort.backward");
-    allToAll(pass, c, s, "moe.dispatch.backward");
-    pass.memory("moe.permute.backward", e * (m_topK + 1) * rowsSplit * hidden, 4);
-    pass.gemm("moe.router.input_gradient", {1, rowsSplit, hidden, all});
-    if (sharedInner > 0) {
-        gatherGradient(pass, c, s, "moe.shared.all_gather_gradient");
-        pass.gemm("moe.shared.down.input_gradient", {1, rows, sharedInner, hidden});
-        activationBackward(pass, c, rows, sharedInner);
-        pass.gemm("moe.shared.up.input_gradient", {1, rows, hidden, gates * sharedInner});
-        reduceGradient(pass, c, s, "moe.shared.all_reduce_gradient", 0);
-    }
-    reduceGradient(pass, c, s, "moe.all_reduce_gradient", m_upSeconds);
-}
-
-void LayerShape::mixtureBackwardWeight(PassBuilder& pass, const CostContext& c, double outputBytes) const
-{
-    const auto all = static_cast<double>(c.model.mixture.experts);
-    pass.gemm("moe.down.weight_gradient", {experts, hidden, expertInner, expertRows / experts}, 8, outputBytes);
-    pass.gemm("moe.up.weight_gradient", {experts, gates * expertInner, hidden, expertRows / experts}, 8, outputBytes);
-    pass.gemm("moe.router.weight_gradient", {1, all, hidden, rowsSplit}, 8, outputBytes);
-    if (sharedInner > 0) {
-        pass.gemm("moe.shared.down.weight_gradient", {1, hidden, sharedInner, rows}, 8, outputBytes);
-        pass.gemm("moe.shared.up.weight_gradient", {1, gates * sharedInner, hidden, rows}, 8, outputBytes);
-    }
 }
 
 double LayerShape::savedAttention(const CostContext& c, const LayerSetting&) const

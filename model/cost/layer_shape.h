@@ -40,6 +40,8 @@ struct LayerShape {
     double normStatistics = 4;     ///< numbers per token that the layer's norms keep
     const char* normName = "norm"; ///< of the kinds of normalisation in the measured operators
     const char* normBackwardName = "norm.backward";
+    /// Kinds of kernels that normalise: of their own, or element by element in several passes.
+    MemoryClass normClass = MemoryClass::Norm, normBackwardClass = MemoryClass::NormBackward;
     double parameters = 0, expertParameters = 0, partialParameters = 0; ///< as in LayerCost
 
     double qkvAlignment = 1; ///< of the rows of the products that qkvWidth stands for
@@ -78,6 +80,11 @@ struct LayerShape {
     void addMemory(LayerCost& cost, const CostContext& c, const LayerSetting& s) const;
 
 private:
+    /// Rows of experts that are cut over fewer ranks than the other layers are, brought together or summed over those.
+    void gatherExperts(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const;
+    void reduceExperts(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const;
+    void exchangeExperts(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name,
+                         Collective kind) const;
     void allToAll(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const;
     void sortReceived(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const;
     void exchangeCounts(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const;

@@ -6,9 +6,22 @@
 #include "model/cost/step_cost.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace fourwalls::cost {
+
+/// A transfer beside computation: how long it runs there, and what is left of it to wait for [s].
+struct Beside {
+    double hidden = 0, exposed = 0;
+};
+
+/// seconds: of the transfer alone; window: of the computation.
+inline Beside runBeside(const Calibration& calibration, double seconds, double window)
+{
+    const double done = std::min(seconds, std::max(0.0, window) * calibration.besideFraction);
+    return {done / calibration.besideFraction, seconds - done};
+}
 
 /// A matrix product [m x k] x [k x n], `batch` times.
 struct GemmShape {
@@ -46,8 +59,9 @@ public:
         if (m_added > 0 && m_layout == GemmLayout::FirstTransposed)
             if (const auto added = measuredRate(m_rates, kAddedGradient, {shape.m, shape.n, shape.k}))
                 seconds = m_added * shape.flops() / *added + (1 - m_added) * seconds;
-        // fp8 operands are made from bf16 ones: read 2, write 1.
-        if (m_rates.fp8) memory("cast.fp8", 3 * shape.batch * (shape.m * shape.k + shape.k * shape.n), 2);
+        // Narrow operands are made from those of 16 bits.
+        if (m_rates.castBytes > 0)
+            memory("cast.fp8", m_rates.castBytes * shape.batch * (shape.m * shape.k + shape.k * shape.n), 2);
         if (!m_framework.groupedExperts) m_kernels += static_cast<int>(std::min(shape.batch, 1e5)) - 1;
         work(name, CostPart::Gemm, seconds, shape.flops(), shape.flops() * modelShare);
     }
@@ -70,22 +84,24 @@ public:
     void fusedAttention(const char* name, double flops, bool backward, double modelShare, const char* measured,
                         double keys, double width)
     {
-        const double rate = backward ? m_rates.attentionBackward : m_rates.attentionForward;
+        const double rate = attentionRate(m_rates, backward, keys, width);
         auto own = measuredRate(m_rates, measured, {keys, width});
         if (!own) own = measuredAttention(m_rates, backward, keys, width);
         work(name, CostPart::Attention, own ? flops / *own : flops / rate + m_rates.kernelSeconds, flops,
              flops * modelShare);
     }
     /// Element-wise work that moves `bytes`, in `kernels` kernels. measured: under which name it may have been
-    /// measured, if that is not its own.
+    /// measured, if that is not its own; kind: of kernels, if the name does not say.
     void memory(const char* name, double bytes, int kernels = 1, CostPart part = CostPart::MemoryBound,
-                const char* measured = nullptr)
+                const char* measured = nullptr, std::optional<MemoryClass> kind = {})
     {
         if (!(bytes > 0)) return;
         m_kernels += kernels - 1;
         const auto rate = measuredRate(m_rates, measured ? measured : name, {bytes});
-        work(name, part, rate ? bytes / *rate : bytes / m_rates.memoryBytes + kernels * m_rates.kernelSeconds, 0, 0,
-             bytes);
+        work(name, part,
+             rate ? bytes / *rate
+                  : bytes / memoryRate(m_rates, kind.value_or(memoryClassOf(name))) + kernels * m_rates.kernelSeconds,
+             0, 0, bytes);
     }
     /// Communication that the pass waits for. bytes: handed over; wire: sent by a rank.
     void communicate(const char* name, CostPart part, Collective kind, double seconds, double bytes, double wire)
@@ -97,16 +113,17 @@ public:
         note(name, part, seconds, 0, bytes, wire, false, kind);
     }
     /// Communication that runs beside `window` seconds of computation of this pass; what does not fit is waited for,
-    /// and what does slows the computation.
+    /// and what does slows the computation and is slowed by it.
     void communicateBeside(const char* name, CostPart part, Collective kind, double seconds, double bytes, double wire,
                            double window)
     {
         if (!(seconds > 0)) return;
-        const double hidden = std::min(seconds, std::max(0.0, window));
+        const Beside beside = runBeside(m_calibration, seconds, window);
+        const double hidden = beside.hidden;
         m_cost.hidden[part] += hidden;
         m_cost.parts[CostPart::Contention] += hidden * m_calibration.contention;
-        if (seconds > hidden) {
-            communicate(name, part, kind, seconds - hidden, bytes, wire);
+        if (beside.exposed > 0) {
+            communicate(name, part, kind, beside.exposed, bytes, wire);
             if (m_list) m_list->back().hiddenSeconds = hidden;
         } else {
             ++m_kernels;

@@ -41,7 +41,7 @@ public:
         const auto key = [this](const SearchedPlan& p) {
             return std::tuple(!p.feasible, p.feasible ? valueOf(p, m_objective) : p.peakBytes, p.seconds, p.peakBytes,
                               p.plan.tp, p.plan.pp, p.plan.cp, p.plan.ep, p.plan.vpp, p.plan.zero, p.plan.microbatches,
-                              static_cast<int>(p.plan.recompute), p.plan.sequenceParallel,
+                              p.plan.shard, static_cast<int>(p.plan.recompute), p.plan.sequenceParallel,
                               static_cast<int>(p.plan.schedule));
         };
         return key(a) < key(b);
@@ -156,6 +156,7 @@ void Search::work(CostModel& model)
         std::vector<SearchedPlan> all;
         visitPlans(m_spec, m_framework, m_families[index], m_offload, [&](const ParallelPlan& plan) {
             ++counts.considered;
+            if (!m_options.fixed.allows(plan)) return !stops();
             if (m_memory > 0 && leastStateBytes(m_parameters, m_expertParameters, m_framework, plan) > m_memory) {
                 ++counts.tooLarge;
                 return !stops();

@@ -12,6 +12,7 @@
 #include <functional>
 #include <span>
 #include <stop_token>
+#include <string_view>
 #include <vector>
 
 namespace fourwalls::cost {
@@ -41,8 +42,31 @@ struct SearchedPlan {
     bool feasible = false;
 };
 
+/// What a search does not choose: the parts of a plan that its text names.
+struct FixedParts {
+    bool dp = false, tp = false, pp = false, cp = false, ep = false, vpp = false, microbatches = false, zero = false;
+    bool sequenceParallel = false, recompute = false, schedule = false;
+    ParallelPlan plan;
+
+    /// text: as parsePlan reads it; plan: what it read.
+    static FixedParts of(std::string_view text, const ParallelPlan& plan);
+    bool allowsDegrees(const ParallelPlan& other) const
+    {
+        return (!dp || plan.dp == other.dp) && (!tp || plan.tp == other.tp) && (!pp || plan.pp == other.pp) &&
+               (!cp || plan.cp == other.cp) && (!ep || plan.ep == other.ep);
+    }
+    bool allows(const ParallelPlan& other) const
+    {
+        return allowsDegrees(other) && (!vpp || plan.vpp == other.vpp) &&
+               (!microbatches || plan.microbatches == other.microbatches) && (!zero || plan.zero == other.zero) &&
+               (!sequenceParallel || plan.sequenceParallel == other.sequenceParallel) &&
+               (!recompute || plan.recompute == other.recompute) && (!schedule || plan.schedule == other.schedule);
+    }
+};
+
 struct SearchOptions {
     int devices = 1;
+    FixedParts fixed;
     SearchObjective objective = SearchObjective::Time;
     int limit = 10;             ///< best plans to return
     int threads = 0;            ///< 0: as many as the machine has
@@ -65,8 +89,9 @@ struct PlanSearchResult {
     bool stopped = false; ///< by the stop token or mostPlans
 };
 
-/// Searches. spec: model, training settings with the batch, cluster; its plan's overlap, fuse, attention, collective
-/// and routing are kept. The best plans' times are simulated, so that they agree with `predict`.
+/// Searches. spec: model, training settings with the batch, cluster; its plan's overlap, fuse, attention, collective,
+/// routing, sharding group, offload and expert tensor degree are kept, and what options.fixed names. Only schedules and
+/// ZeRO stages that the framework has. The best plans' times are simulated, so that they agree with `predict`.
 /// Errors: InvalidArgument naming the field for no devices, a batch or a cluster that cannot be used; Cancelled when it
 /// was abandoned.
 Result<PlanSearchResult> searchPlans(const RunSpec& spec, const FrameworkPreset& framework,

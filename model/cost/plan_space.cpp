@@ -22,7 +22,7 @@ std::vector<int> chunkCounts(const RunSpec& spec, const ParallelPlan& degrees, i
 }
 
 /// Different ones only: one micro-batch passes GPipe as it passes 1F1B, and two pass ZB-2p as they pass ZB-1p.
-std::vector<PipelineSchedule> schedules(const ParallelPlan& degrees, int chunks, int microbatches)
+std::vector<PipelineSchedule> allSchedules(const ParallelPlan& degrees, int chunks, int microbatches)
 {
     if (degrees.pp < 2) return {PipelineSchedule::OneFOneB};
     if (chunks == 2) return {PipelineSchedule::Interleaved, PipelineSchedule::ZeroBubbleV};
@@ -31,6 +31,24 @@ std::vector<PipelineSchedule> schedules(const ParallelPlan& degrees, int chunks,
     if (microbatches == 2) return {PipelineSchedule::OneFOneB, PipelineSchedule::GPipe, PipelineSchedule::ZeroBubbleH1};
     return {PipelineSchedule::OneFOneB, PipelineSchedule::GPipe, PipelineSchedule::ZeroBubbleH1,
             PipelineSchedule::ZeroBubble2p};
+}
+
+/// Of them those that the framework has.
+std::vector<PipelineSchedule> schedules(const FrameworkPreset& framework, const ParallelPlan& degrees, int chunks,
+                                        int microbatches)
+{
+    std::vector<PipelineSchedule> list = allSchedules(degrees, chunks, microbatches);
+    if (degrees.pp > 1) std::erase_if(list, [&](PipelineSchedule schedule) { return !framework.runs(schedule); });
+    return list;
+}
+
+/// Groups over which ZeRO-3 may cut instead of all replicas: the devices of a node.
+std::vector<int> shardGroups(const RunSpec& spec, const FrameworkPreset& framework, const ParallelPlan& plan)
+{
+    const int node = spec.cluster.devicesPerNode / plan.tp;
+    const bool sharesNode = node > 1 && node < plan.replicas() && plan.replicas() % node == 0;
+    if (plan.zero < 3 || !framework.shardsParameters || spec.plan.shard > 0 || !sharesNode) return {spec.plan.shard};
+    return {0, node};
 }
 
 /// Whether selective recomputation recomputes anything: fused attention keeps nothing that could be.
@@ -85,13 +103,14 @@ std::vector<PlanFamily> planFamilies(const RunSpec& spec, const SearchOptions& o
                     family.degrees.dp = world / tp / pp / cp;
                     family.degrees.ep = 1;
                     if (spec.training.batch % family.degrees.dp != 0) continue;
-                    families.push_back(family);
+                    if (tp % family.degrees.expertTensorDegree() != 0) continue;
+                    if (options.fixed.allowsDegrees(family.degrees)) families.push_back(family);
                     if (!model || !model->hasExperts()) continue;
-                    for (const int ep : divisorsOf(std::int64_t{family.degrees.dp} * cp)) {
+                    for (const int ep : divisorsOf(family.degrees.expertReplicas())) {
                         ++considered;
                         if (ep == 1 || model->mixture.experts % ep != 0) continue;
                         family.degrees.ep = ep;
-                        families.push_back(family);
+                        if (options.fixed.allowsDegrees(family.degrees)) families.push_back(family);
                     }
                 }
             }
@@ -104,7 +123,8 @@ void visitPlans(const RunSpec& spec, const FrameworkPreset& framework, const Pla
                 const std::function<bool(const ParallelPlan&)>& visit)
 {
     ParallelPlan plan = family.degrees;
-    plan.offloadOptimizer = offloadOptimizer;
+    plan.offloadOptimizer = offloadOptimizer || family.degrees.offloadOptimizer;
+    const std::int64_t mostZero = plan.pp > 1 ? framework.mostZeroInPipeline : framework.mostZero;
     const bool isTransformer = spec.model.transformer() != nullptr;
     const bool canSplitSequence = isTransformer && plan.tp > 1 && spec.training.sequence % plan.tp == 0;
     const bool shards = std::int64_t{plan.dp} * plan.cp > 1;
@@ -119,12 +139,15 @@ void visitPlans(const RunSpec& spec, const FrameworkPreset& framework, const Pla
                 plan.sequenceParallel = sequenceParallel;
                 for (const int chunks : chunkCounts(spec, plan, microbatches)) {
                     plan.vpp = chunks;
-                    for (const PipelineSchedule schedule : schedules(plan, chunks, microbatches)) {
+                    for (const PipelineSchedule schedule : schedules(framework, plan, chunks, microbatches)) {
                         plan.schedule = schedule;
-                        for (int zero = 0; zero <= (shards ? 3 : 0); ++zero) {
+                        for (int zero = 0; zero <= (shards ? mostZero : 0); ++zero) {
                             if (zero == 1 && framework.shardOptimizer) continue; // as without ZeRO
                             plan.zero = zero;
-                            if (!visit(plan)) return;
+                            for (const int group : shardGroups(spec, framework, plan)) {
+                                plan.shard = zero > 0 ? group : 0;
+                                if (!visit(plan)) return;
+                            }
                         }
                     }
                 }
@@ -133,10 +156,36 @@ void visitPlans(const RunSpec& spec, const FrameworkPreset& framework, const Pla
     }
 }
 
+FixedParts FixedParts::of(std::string_view text, const ParallelPlan& plan)
+{
+    FixedParts fixed;
+    fixed.plan = plan;
+    const std::pair<std::string_view, bool FixedParts::*> keys[] = {{"dp", &FixedParts::dp},
+                                                                    {"tp", &FixedParts::tp},
+                                                                    {"pp", &FixedParts::pp},
+                                                                    {"cp", &FixedParts::cp},
+                                                                    {"ep", &FixedParts::ep},
+                                                                    {"vpp", &FixedParts::vpp},
+                                                                    {"microbatches", &FixedParts::microbatches},
+                                                                    {"zero", &FixedParts::zero},
+                                                                    {"sp", &FixedParts::sequenceParallel},
+                                                                    {"recompute", &FixedParts::recompute},
+                                                                    {"schedule", &FixedParts::schedule}};
+    constexpr std::string_view kSpaces = " \t\r\n";
+    for (std::size_t begin = text.find_first_not_of(kSpaces); begin != std::string_view::npos;
+         begin = text.find_first_not_of(kSpaces, text.find_first_of(kSpaces, begin))) {
+        const std::string_view word = text.substr(begin, text.find_first_of(kSpaces, begin) - begin);
+        for (const auto& [key, part] : keys)
+            if (word.substr(0, word.find('=')) == key) fixed.*part = true;
+        if (text.find_first_of(kSpaces, begin) == std::string_view::npos) break;
+    }
+    return fixed;
+}
+
 double leastStateBytes(double parameters, double expertParameters, const FrameworkPreset& framework,
                        const ParallelPlan& plan)
 {
-    const double shards = static_cast<double>(plan.dp) * plan.cp;
+    const double shards = plan.shards();
     const auto states = [&](double count, double replicas) {
         const double weights = framework.weightBytes / (plan.zero >= 3 ? replicas : 1);
         const double gradients = framework.gradientBytes / (plan.zero >= 2 ? replicas : 1);
@@ -145,7 +194,8 @@ double leastStateBytes(double parameters, double expertParameters, const Framewo
         return count / (static_cast<double>(plan.tp) * plan.pp) * (weights + gradients + optimizer);
     };
     // Half: parameters are not spread evenly over the stages, and this is a bound from below.
-    return 0.5 * (states(parameters - expertParameters, shards) + states(expertParameters / plan.ep, shards / plan.ep));
+    return 0.5 * (states(parameters - expertParameters, shards) +
+                  states(expertParameters / plan.ep, std::max(1.0, shards / plan.ep)));
 }
 
 } // namespace fourwalls::cost

@@ -47,14 +47,16 @@ MemoryTerms stateMemory(const StageContents& contents, const FrameworkPreset& fr
     const bool shardStates = plan.zero >= 1 || framework.shardOptimizer;
     MemoryTerms memory;
     const auto add = [&](double parameters, double shards) {
-        const double states = shardStates ? shards : 1, gradients = plan.zero >= 2 ? shards : 1;
+        // Where they are reduced once a step, whole ones add up until then.
+        const bool cut = plan.zero >= 3 || (plan.zero == 2 && !(framework.reducesOnce && plan.pp > 1));
+        const double states = shardStates ? shards : 1, gradients = cut ? shards : 1;
         const double weights = plan.zero >= 3 ? shards : 1;
         memory.weights += weightBytes * parameters / weights;
         memory.gradients += framework.gradientBytes * parameters / gradients;
         memory.optimizer += framework.stateBytes * parameters / states;
     };
-    add(contents.parameters, contents.shards);
-    add(contents.expertParameters, contents.expertShards);
+    add(contents.parameters, contents.dense.shards());
+    add(contents.expertParameters, contents.experts.shards());
     if (plan.offloadOptimizer) memory.optimizer = 0;
     if (plan.offloadParameters) memory.weights = std::min(memory.weights, 2 * weightBytes * contents.largestLayer);
     return memory;
@@ -84,21 +86,21 @@ MemoryTerms stageMemory(const StepCost& cost, int stage, const StageContents& co
     // Gathered weights of the layer at work and the next, and their gradient before it is scattered.
     const bool perPass = shape.stages == 1 || framework.gathersEachPass;
     const double all = contents.parameters + contents.expertParameters;
-    if (plan.zero >= 3 && perPass && contents.shards > 1)
+    if (plan.zero >= 3 && perPass && contents.dense.shards() > 1)
         memory.communication += contents.gatheredBytes * (plan.reshard ? 2 * contents.largestLayer : all) +
                                 framework.reduceBytes * contents.largestLayer;
     // With a pipeline the weights stay gathered and the gradients whole through the step (see step_traffic.h).
-    if (plan.zero >= 3 && !perPass && contents.shards > 1)
+    if (plan.zero >= 3 && !perPass && contents.dense.shards() > 1)
         memory.communication += (contents.gatheredBytes + framework.reduceBytes) * all;
     const double messages = framework.freesAtOnce ? 1 : 4; // at once on their way
     if (shape.stages > 1) memory.communication += messages * cost.boundaries.front().bytes;
     // Whole gradients of two buckets while they are reduced into shards.
-    if (plan.zero == 2 && framework.freesAtOnce && contents.shards > 1) {
+    if (plan.zero == 2 && framework.freesAtOnce && contents.dense.shards() > 1) {
         constexpr double kBucketBytes = 4 << 20;
         const double underWay = std::min(framework.gradientBytes * all,
                                          2 * std::max(kBucketBytes, framework.gradientBytes * contents.largestLayer));
         // From the second micro-batch on a reduced share is added to what is there already.
-        memory.communication += underWay * (1 + (shape.microbatches > 1 ? 1.0 / contents.shards : 0));
+        memory.communication += underWay * (1 + (shape.microbatches > 1 ? 1.0 / contents.dense.shards() : 0));
     }
     memory.library = framework.libraryBytes;
     memory.context = framework.contextBytes;

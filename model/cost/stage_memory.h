@@ -2,6 +2,7 @@
 // Peak memory of a rank of each stage, by term.
 #pragma once
 
+#include "model/cost/replica_groups.h"
 #include "model/cost/step_cost.h"
 #include "model/spec/framework_preset.h"
 #include "model/spec/parallel_plan.h"
@@ -18,8 +19,7 @@ struct StageContents {
     double partialParameters = 0; ///< as in LayerCost
     double largestLayer = 0;      ///< parameters of the largest unit that ZeRO-3 gathers at once
     double gatheredBytes = 2;     ///< of a gathered weight
-    int shards = 1;               ///< ranks that share the states of dense parameters
-    int expertShards = 1;         ///< likewise of experts
+    ReplicaGroups dense, experts; ///< ranks that hold the same parameters, of experts and others
 };
 
 /// The most (micro-batch, chunk) activations that a stage holds. Closed forms of the schedules in

@@ -151,6 +151,7 @@ struct StepCost {
     double agreementWireBytes = 0;             ///< sent by a rank for that
     bool flushMessages = false;                ///< stages tell each other with a word each that their passes are over
     double fixedSeconds = 0;                   ///< once per step outside of all of these (engine, data, logging)
+    double bandWidth = 0;                      ///< half of the band in the logarithm; 0: by parts (Calibration::band)
     double modelFlopsPerStep = 0;              ///< of the whole job
     double tokensPerStep = 0;                  ///< or samples, for models without a sequence
     double peakFlops = 0;                      ///< of one device in the precision that runs [FLOP/s]; 0 unknown

@@ -2,7 +2,10 @@
 // See step_traffic.h.
 #include "model/cost/step_traffic.h"
 
+#include "model/cost/pass_builder.h"
+
 #include <algorithm>
+#include <cmath>
 
 namespace fourwalls::cost {
 
@@ -19,21 +22,29 @@ bool scattersGradients(const FrameworkPreset& f, const ParallelPlan& plan)
     return (plan.zero >= 1 || f.shardOptimizer) && (plan.zero > 1 || !f.reduceWhole);
 }
 
+/// Calls in which a stage's gradients are reduced, and its new weights gathered.
+double bucketsOf(const FrameworkPreset& f, double parameters, int replicas)
+{
+    if (!(f.bucketElements > 0)) return 1;
+    return std::max(1.0, std::ceil(parameters / std::max(f.bucketElements, f.bucketElementsPerReplica * replicas)));
+}
+
 /// reductions: of the gradients in one step.
 GroupTraffic replicaTraffic(const TrafficContext& c, const ParallelPlan& plan, double parameters,
-                            const GroupPlacement& group, double reductions)
+                            const ReplicaGroups& groups, double reductions)
 {
     GroupTraffic traffic;
-    if (group.ranks <= 1 || !(parameters > 0)) return traffic;
+    if (groups.all.ranks <= 1 || !(parameters > 0)) return traffic;
     const FrameworkPreset& f = c.framework;
     const double reduce = f.reduceBytes * parameters, weights = f.weightBytes * parameters;
-    const bool sharded = plan.zero >= 1 || f.shardOptimizer;
-    const Collective kind = scattersGradients(f, plan) ? Collective::ReduceScatter : Collective::AllReduce;
-    traffic.gradients = reductions * c.collectives.seconds(kind, reduce, group, plan.collective);
-    traffic.gradientWire = reductions * CollectiveTimes::wireBytes(kind, reduce, group.ranks);
-    if (!sharded) return traffic;
-    traffic.weights = c.collectives.seconds(Collective::AllGather, weights, group, plan.collective);
-    traffic.weightWire = CollectiveTimes::wireBytes(Collective::AllGather, weights, group.ranks);
+    const double calls = bucketsOf(f, parameters, groups.all.ranks);
+    const GroupTime sum = sumOver(c.collectives, groups, scattersGradients(f, plan), reduce, calls, plan.collective);
+    traffic.gradients = reductions * sum.seconds;
+    traffic.gradientWire = reductions * sum.wire;
+    if (plan.zero < 1 && !f.shardOptimizer) return traffic;
+    const GroupTime gather = gatherOver(c.collectives, groups, weights, calls, plan.collective);
+    traffic.weights = gather.seconds;
+    traffic.weightWire = gather.wire;
     return traffic;
 }
 
@@ -81,9 +92,9 @@ void addOptimizer(const TrafficContext& c, const ParallelPlan& plan, const Stage
                   StageCost& stage)
 {
     const bool sharded = plan.zero >= 1 || c.framework.shardOptimizer;
-    const double own = sharded
-                           ? contents.parameters / contents.shards + contents.expertParameters / contents.expertShards
-                           : contents.parameters + contents.expertParameters;
+    const double own =
+        sharded ? contents.parameters / contents.dense.shards() + contents.expertParameters / contents.experts.shards()
+                : contents.parameters + contents.expertParameters;
     constexpr int kKernels = 20;
     if (!plan.offloadOptimizer) {
         const double bytes = own * c.framework.optimizerBytes;
@@ -91,16 +102,39 @@ void addOptimizer(const TrafficContext& c, const ParallelPlan& plan, const Stage
         const auto rate =
             measuredRate(c.rates, c.spec.training.optimizer == Optimizer::Sgd ? "optimizer.sgd" : "optimizer",
                          {bytes / (4 * static_cast<double>(layers))});
-        stage.optimizerSeconds = bytes / rate.value_or(c.rates.memoryBytes) + kKernels * c.framework.launchSeconds;
+        stage.optimizerSeconds = bytes / rate.value_or(c.rates.updateBytes) + kKernels * c.framework.launchSeconds;
         return;
     }
     // Gradients down, the update in host memory (its bandwidth shared by the node's devices), weights up.
     const ClusterSpec& cluster = c.spec.cluster;
     const double link = std::max(1.0, cluster.device.hostBytesPerSecond * c.calibration.hostLinkFraction);
-    const double host = std::max(1.0, cluster.hostMemoryBytesPerSecond / std::max(1, cluster.devicesPerNode) * 0.8);
+    const double host = std::max(1.0, cluster.hostMemoryBytesPerSecond / std::max(1, cluster.devicesPerNode) *
+                                          c.calibration.hostOptimizerFraction);
     constexpr double kUpdateBytes = 28; // gradient, master weight and two moments read, three of them and fp16 written
     stage.optimizerSeconds =
-        std::max(own * (c.framework.reduceBytes + c.framework.weightBytes) / link, own * kUpdateBytes / host);
+        own * (c.framework.reduceBytes + c.framework.weightBytes) / link + own * kUpdateBytes / host;
+}
+
+/// Of a stage's gradient and weight traffic, what the step waits for [s], with what the rest slows.
+double exposedSeconds(const TrafficContext& c, const ParallelPlan& plan, const GroupTraffic& traffic, double reductions,
+                      const StepCost& cost, int stage)
+{
+    const GradientOverlap when = c.framework.gradientOverlap;
+    const bool beside =
+        plan.overlap && (when == GradientOverlap::Always || (when == GradientOverlap::WithoutPipeline && plan.pp == 1));
+    if (!beside) return traffic.gradients + traffic.weights;
+    // The last bucket has nothing to hide behind; the rest hides behind the last micro-batch's backward (each one's, if
+    // each is reduced).
+    const auto layers = static_cast<double>(layersOf(cost, stage));
+    const double bucket = traffic.gradients / reductions / layers;
+    const Beside reduce = runBeside(c.calibration, traffic.gradients - bucket, reductions * lastBackward(cost, stage));
+    Beside gather{0, traffic.weights};
+    if (c.framework.overlapParameterGather) {
+        const double first = traffic.weights / layers;
+        gather = runBeside(c.calibration, traffic.weights - first, forwardSeconds(cost, stage));
+        gather.exposed += first;
+    }
+    return bucket + reduce.exposed + gather.exposed + c.calibration.contention * (reduce.hidden + gather.hidden);
 }
 
 } // namespace
@@ -144,7 +178,8 @@ void addStageTraffic(const TrafficContext& c, const ParallelPlan& plan, int stag
     const int perNode = c.spec.cluster.devicesPerNode;
     const bool perLayer = plan.zero >= 3 && (plan.pp == 1 || c.framework.gathersEachPass);
     // Who keeps a share of the gradients reduces them before the next micro-batch.
-    const double reductions = plan.zero >= 2 && (plan.zero == 2 || perLayer) ? cost.shape.microbatches : 1;
+    const bool each = plan.zero == 2 ? !(c.framework.reducesOnce && plan.pp > 1) : perLayer;
+    const double reductions = each ? cost.shape.microbatches : 1;
     if (plan.parameterServer != ParameterServer::None) {
         const double seconds = serverSeconds(c, plan, result.parameters);
         const double step = (lastBackward(cost, stage) + forwardSeconds(cost, stage)) * cost.shape.microbatches;
@@ -153,10 +188,8 @@ void addStageTraffic(const TrafficContext& c, const ParallelPlan& plan, int stag
             plan.parameterServer == ParameterServer::Async ? std::max(0.0, seconds - step) : seconds;
         result.gradientWireBytes = c.framework.reduceBytes * result.parameters;
     } else if (!perLayer) {
-        const GroupPlacement group = placeGroup(contents.shards, plan.tp, perNode);
-        const GroupPlacement experts = placeGroup(contents.expertShards, plan.tp * plan.ep, perNode);
-        GroupTraffic traffic = replicaTraffic(c, plan, contents.parameters, group, reductions);
-        const GroupTraffic more = replicaTraffic(c, plan, contents.expertParameters, experts, reductions);
+        GroupTraffic traffic = replicaTraffic(c, plan, contents.parameters, contents.dense, reductions);
+        const GroupTraffic more = replicaTraffic(c, plan, contents.expertParameters, contents.experts, reductions);
         traffic.gradients += more.gradients;
         traffic.weights += more.weights;
         result.gradientWireBytes = traffic.gradientWire + traffic.weightWire + more.gradientWire + more.weightWire;
@@ -169,29 +202,16 @@ void addStageTraffic(const TrafficContext& c, const ParallelPlan& plan, int stag
             result.gatherWireBytes += more.weightWire;
         }
         result.gradientCommSeconds = traffic.gradients + traffic.weights;
-        const GradientOverlap when = c.framework.gradientOverlap;
-        const bool beside = plan.overlap && (when == GradientOverlap::Always ||
-                                             (when == GradientOverlap::WithoutPipeline && plan.pp == 1));
-        if (!beside) {
-            result.gradientCommExposed = result.gradientCommSeconds;
-        } else {
-            // The last bucket has nothing to hide behind; the rest hides behind the last micro-batch's backward (each
-            // one's, if each is reduced).
-            const double bucket = traffic.gradients / reductions / static_cast<double>(layersOf(cost, stage));
-            const double hidden = std::min(traffic.gradients - bucket, reductions * lastBackward(cost, stage));
-            const double gather = c.framework.overlapParameterGather
-                                      ? std::max(traffic.weights / static_cast<double>(layersOf(cost, stage)),
-                                                 traffic.weights - forwardSeconds(cost, stage))
-                                      : traffic.weights;
-            result.gradientCommExposed =
-                traffic.gradients - hidden + gather + c.calibration.contention * (hidden + traffic.weights - gather);
-        }
+        result.gradientCommExposed = exposedSeconds(c, plan, traffic, reductions, cost, stage);
     } else {
         // The first gather and the last scatter of the step.
-        const GroupPlacement group = placeGroup(contents.shards, plan.tp, perNode);
         result.gradientCommExposed =
-            c.collectives.seconds(Collective::AllGather, c.framework.weightBytes * contents.largestLayer, group) +
-            c.collectives.seconds(Collective::ReduceScatter, c.framework.reduceBytes * contents.largestLayer, group);
+            gatherOver(c.collectives, contents.dense, c.framework.weightBytes * contents.largestLayer,
+                       c.framework.gatherCalls, CollectiveAlgorithm::Auto)
+                .seconds +
+            sumOver(c.collectives, contents.dense, true, c.framework.reduceBytes * contents.largestLayer, 1,
+                    CollectiveAlgorithm::Auto)
+                .seconds;
         result.gradientCommSeconds = result.gradientCommExposed;
     }
     const auto addReduction = [&](double bytes, const GroupPlacement& group, double times, double& wire) {
@@ -207,7 +227,7 @@ void addStageTraffic(const TrafficContext& c, const ParallelPlan& plan, int stag
     if (t && t->tiedEmbeddings && first != last && (stage == first || stage == last)) {
         const bool shards = c.framework.sumsTableShards && (plan.zero >= 1 || c.framework.shardOptimizer);
         const double bytes = c.framework.reduceBytes * static_cast<double>(t->vocabulary) *
-                             static_cast<double>(t->hidden) / plan.tp / (shards ? contents.shards : 1);
+                             static_cast<double>(t->hidden) / plan.tp / (shards ? contents.dense.shards() : 1);
         addReduction(bytes, placeGroup(2, plan.tp * plan.cp * plan.dp, perNode), 1, result.tableWireBytes);
     }
     if (plan.tp > 1 && contents.partialParameters > 0)

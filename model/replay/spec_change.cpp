@@ -17,7 +17,8 @@ Calibration rateOfACore()
 {
     Calibration rates;
     FamilyCalibration family;
-    for (const Precision precision : {Precision::F32, Precision::Tf32, Precision::F16, Precision::Bf16, Precision::Fp8})
+    for (const Precision precision : {Precision::F32, Precision::Tf32, Precision::F16, Precision::Bf16, Precision::Fp8,
+                                      Precision::Mxfp8, Precision::Fp4})
         family.gemmCeiling[precision] = 0.8;
     family.rampSeconds = 0;
     rates.families[""] = family;

@@ -14,10 +14,19 @@ namespace {
 
 using nlohmann::json;
 
+constexpr WordTable<MemoryClass, kMemoryClasses> kMemoryClassWords{{{MemoryClass::Contiguous, "contiguous"},
+                                                                    {MemoryClass::Softmax, "softmax"},
+                                                                    {MemoryClass::Cast, "cast"},
+                                                                    {MemoryClass::Norm, "norm"},
+                                                                    {MemoryClass::NormBackward, "norm_backward"},
+                                                                    {MemoryClass::Layout, "layout"}}};
+
 Status readFamily(const json& object, std::string_view where, const std::string& path, FamilyCalibration& family)
 {
     JsonFields fields(object, where, path);
     fields.number("ramp_seconds", family.rampSeconds, 0, 1);
+    fields.number("gemm_kernel_seconds", family.gemmKernelSeconds, 0, 1);
+    fields.text("relative", family.relative);
     fields.number("power_exponent", family.powerExponent, 0, 1);
     fields.number("memory_fraction", family.memoryFraction, 1e-6, 1);
     if (const json* ceilings = fields.find("gemm_ceiling", true)) {
@@ -29,6 +38,24 @@ Status readFamily(const json& object, std::string_view where, const std::string&
         }
         FOURWALLS_TRY(rates.status());
     }
+    if (const json* clocks = fields.find("sustained_clock", false)) {
+        JsonFields rates(*clocks, where, path + ".sustained_clock");
+        for (const auto& [precision, word] : kPrecisionWords) {
+            double factor = 0;
+            rates.number(std::string(word).c_str(), factor, 1e-6, 1);
+            if (factor > 0) family.sustainedClock[precision] = factor;
+        }
+        FOURWALLS_TRY(rates.status());
+    }
+    if (const json* classes = fields.find("memory_fractions", false)) {
+        JsonFields rates(*classes, where, path + ".memory_fractions");
+        for (const auto& [kind, word] : kMemoryClassWords) {
+            double fraction = 0;
+            rates.number(std::string(word).c_str(), fraction, 1e-6, 1);
+            if (fraction > 0) family.memoryFractions[kind] = fraction;
+        }
+        FOURWALLS_TRY(rates.status());
+    }
     if (const json* kernels = fields.find("attention", false)) {
         if (!kernels->is_object()) fields.fail("attention", "is not an object");
         FOURWALLS_TRY(fields.status());
@@ -37,6 +64,9 @@ Status readFamily(const json& object, std::string_view where, const std::string&
             JsonFields entry(value, where, path + ".attention." + kernel);
             entry.number("forward", rates.forward, 1e-6, 1, true);
             entry.number("backward", rates.backward, 1e-6, 1, true);
+            entry.number("forward_half_keys", rates.forwardHalf, 0, 1e9);
+            entry.number("backward_half_keys", rates.backwardHalf, 0, 1e9);
+            entry.number("narrow", rates.narrow, 1e-6, 1);
             if (const json* grids = entry.find("rates", false)) {
                 FOURWALLS_TRY_ASSIGN(rates.measured,
                                      operatorRatesFromJson(*grids, where, path + ".attention." + kernel + ".rates"));
@@ -126,6 +156,10 @@ Result<Calibration> calibrationFromJson(std::string_view text, std::string_view 
     fields.number("node_link_fraction", c.nodeLinkFraction, 1e-6, 1);
     fields.number("network_fraction", c.networkFraction, 1e-6, 1);
     fields.number("host_link_fraction", c.hostLinkFraction, 1e-6, 1);
+    fields.number("host_optimizer_fraction", c.hostOptimizerFraction, 1e-6, 1);
+    fields.number("beside_fraction", c.besideFraction, 1e-6, 1);
+    fields.number("nodes_latency_seconds", c.nodesLatency, 0, 10);
+    fields.number("nodes_latency_bytes", c.nodesLatencyBytes, 1, 1e12);
     fields.number("contention", c.contention, 0, 10);
     fields.number("busy_slowdown", c.busySlowdown, 1, 1000);
     fields.number("device_spread", c.deviceSpread, 0, 1);
@@ -136,6 +170,15 @@ Result<Calibration> calibrationFromJson(std::string_view text, std::string_view 
     fields.number("memory_high", c.memoryHigh, 1, 1e3);
     fields.number("communication_low", c.communicationLow, 1e-3, 1);
     fields.number("communication_high", c.communicationHigh, 1, 1e3);
+    if (const json* widths = fields.find("band", false)) {
+        JsonFields band(*widths, where, "band");
+        band.number("dense", c.band.dense, 0, 10);
+        band.number("narrow", c.band.narrow, 0, 10);
+        band.number("experts", c.band.experts, 0, 10);
+        band.number("unmeasured", c.band.unmeasured, 0, 10);
+        band.number("per_doubling", c.band.perDoubling, 0, 10);
+        FOURWALLS_TRY(band.status());
+    }
     const json* families = fields.find("families", true);
     const json* curves = fields.find("collectives", false);
     const json* networks = fields.find("network_fractions", false);

@@ -16,6 +16,10 @@
 
 namespace fourwalls {
 
+/// Kinds of kernels that the memory's rate limits, by what they reach of it.
+enum class MemoryClass { Contiguous, Softmax, Cast, Norm, NormBackward, Layout };
+inline constexpr std::size_t kMemoryClasses = 6;
+
 /// A measured curve of a collective inside a node, ordered by size.
 struct CollectiveCurve {
     std::string family;    ///< of the device it was measured on
@@ -28,7 +32,9 @@ struct CollectiveCurve {
 
 /// Rates of a fused attention kernel, as fractions of the data-sheet peak, causal work counted half.
 struct AttentionRates {
-    double forward = 0.35, backward = 0.30;
+    double forward = 0.35, backward = 0.30;   ///< of long sequences and heads over 64 wide
+    double forwardHalf = 0, backwardHalf = 0; ///< keys per query at which half of that is reached
+    double narrow = 1;                        ///< factor for heads of 64 and less
     /// "forward" and "backward" over keys per query and the width of a head [FLOP/s], where they were measured: they go
     /// before the fractions.
     OperatorRates measured;
@@ -37,9 +43,15 @@ struct AttentionRates {
 /// What is known of one family of devices.
 struct FamilyCalibration {
     std::map<Precision, double> gemmCeiling; ///< sustained fraction of the peak for large, aligned matrix products
-    double rampSeconds = 6e-6;               ///< fill and drain of one wave of tiles
-    double powerExponent = 1.0 / 3;          ///< of the rate of matrix products, in the power that a part is limited to
-    double memoryFraction = 0.75;            ///< of the data sheet's memory rate that element-wise kernels reach
+    /// Factor on products that run for a whole step, against the bursts that the ceiling was measured in. Not for parts
+    /// that are held below their full power, whose rates were measured held.
+    std::map<Precision, double> sustainedClock;
+    double rampSeconds = 6e-6;      ///< fill and drain of one wave of tiles
+    double gemmKernelSeconds = -1;  ///< of a product on top; negative: as every kernel
+    double powerExponent = 1.0 / 3; ///< of the rate of matrix products, in the power that a part is limited to
+    double memoryFraction = 0.75;   ///< of the data sheet's memory rate that element-wise kernels reach
+    std::map<MemoryClass, double> memoryFractions; ///< likewise by kind of kernel, where that was measured
+    std::string relative; ///< the family that was measured in place of this one; empty: measured itself
     std::map<std::string, AttentionRates> attention; ///< by kernel name
     /// Operators that were measured one by one; they go before the fractions above. See device_rates.h for the names.
     std::map<Precision, OperatorRates> operators;
@@ -54,11 +66,23 @@ struct Calibration {
     double networkFraction = 0.80;  ///< likewise of the network
     std::map<std::string, double> networkFractions; ///< of kinds of networks that were measured (ClusterSpec::network)
     double hostLinkFraction = 0.80;                 ///< likewise of the link to the host
-    double contention = 0.189;                      ///< slowdown of computation beside communication
+    double hostOptimizerFraction = 0.80;            ///< of the host's memory rate that an optimizer there reaches
+    double besideFraction = 1;                      ///< of its rate alone that a transfer reaches beside computation
+    /// Of an all-reduce between nodes, times the square root of their number: what it takes beyond bytes over bandwidth.
+    /// Messages of nodesLatencyBytes have half of it, a gather or scatter half as well.
+    double nodesLatency = 0, nodesLatencyBytes = 4e6;
+    double contention = 0.189;      ///< slowdown of computation beside communication
     double busySlowdown = 1;        ///< of a device while all devices of its node compute, against one alone
     double deviceSpread = 0;        ///< standard deviation of the compute rate between devices of one kind
     double routingImbalance = 1.20; ///< most loaded expert rank against the mean, natural routing
-    // Ranges for the uncertainty band: factors on seconds.
+    /// Half-widths of the band that is meant to hold nine predictions in ten, in the logarithm, added as squares. From
+    /// steps whose source was left out; where nothing is said, the ranges below make the band.
+    struct Band {
+        double dense = 0, narrow = 0, experts = 0; ///< one of these: 16 bits and more; linear layers in fewer; experts
+        double unmeasured = 0;                     ///< a family of devices that another one stands for
+        double perDoubling = 0;                    ///< of the devices, beyond one node
+    } band;
+    // Ranges for the uncertainty band where `band` is not given: factors on seconds.
     double computeLow = 0.97, computeHigh = 1.10;
     double memoryLow = 0.90, memoryHigh = 1.15;
     double communicationLow = 0.85, communicationHigh = 1.30;

@@ -3,6 +3,7 @@
 #include "model/spec/framework_preset.h"
 
 #include "model/spec/json_fields.h"
+#include "model/spec/names.h"
 
 #include <nlohmann/json.hpp>
 
@@ -38,6 +39,8 @@ constexpr std::pair<const char*, bool FrameworkPreset::*> kFlags[] = {
     {"synchronous_launches", &FrameworkPreset::synchronousLaunches},
     {"overlap_parameter_gather", &FrameworkPreset::overlapParameterGather},
     {"shard_optimizer", &FrameworkPreset::shardOptimizer},
+    {"shards_parameters", &FrameworkPreset::shardsParameters},
+    {"reduces_once", &FrameworkPreset::reducesOnce},
     {"reduce_whole", &FrameworkPreset::reduceWhole},
     {"overlap_tensor_backward", &FrameworkPreset::overlapTensorBackward},
     {"async_tensor", &FrameworkPreset::asyncTensor},
@@ -75,6 +78,9 @@ Result<FrameworkPreset> frameworkPresetFromJson(std::string_view json, std::stri
     fields.number("microbatch_seconds", p.microbatchSeconds, 0, kMostSeconds);
     fields.number("gradient_bytes", p.gradientBytes, 0, 16);
     fields.number("reduce_bytes", p.reduceBytes, 0, 16);
+    fields.number("bucket_elements", p.bucketElements, 0, 1e12);
+    fields.number("bucket_elements_per_replica", p.bucketElementsPerReplica, 0, 1e12);
+    fields.number("gather_calls", p.gatherCalls, 1, 1e4);
     fields.number("accumulation_bytes", p.accumulationBytes, 0, kMostBytes);
     fields.word("gradient_overlap", kOverlapWords, p.gradientOverlap);
     fields.number("optimizer_bytes", p.optimizerBytes, 0, kMostBytes);
@@ -82,6 +88,8 @@ Result<FrameworkPreset> frameworkPresetFromJson(std::string_view json, std::stri
     fields.number("state_bytes", p.stateBytes, 0, kMostBytes);
     fields.word("stage_split", kSplitWords, p.stageSplit);
     fields.word("selective_recompute", kSelectiveWords, p.selective);
+    fields.integer("most_zero", p.mostZero, 0, 3);
+    fields.integer("most_zero_in_pipeline", p.mostZeroInPipeline, 0, 3);
     fields.integer("default_heads", p.defaultHeads, 0, 100'000);
     fields.integer("default_vocabulary", p.defaultVocabulary, 2, 100'000'000);
     fields.number("logit_bytes", p.logitBytes, 0, kMostBytes);
@@ -90,6 +98,17 @@ Result<FrameworkPreset> frameworkPresetFromJson(std::string_view json, std::stri
     fields.number("context_bytes", p.contextBytes, 0, 1e12);
     fields.number("library_bytes", p.libraryBytes, 0, 1e12);
     fields.number("slack_fraction", p.slackFraction, 0, 10);
+    if (const nlohmann::json* schedules = fields.find("schedules", false)) {
+        const bool isList = schedules->is_array();
+        for (std::size_t i = 0; isList && i < schedules->size(); ++i) {
+            const auto& item = (*schedules)[i];
+            const auto schedule = item.is_string() ? valueOf(kScheduleWords, item.get<std::string>()) : std::nullopt;
+            if (!schedule) fields.fail("schedules", "names something that is none of " + listWords(kScheduleWords));
+            FOURWALLS_TRY(fields.status());
+            p.schedules.push_back(*schedule);
+        }
+        if (!isList) fields.fail("schedules", "is not a list");
+    }
     FOURWALLS_TRY(fields.status());
     return p;
 }

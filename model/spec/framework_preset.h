@@ -4,7 +4,9 @@
 #pragma once
 
 #include "model/base/result.h"
+#include "model/spec/parallel_plan.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -29,6 +31,11 @@ enum class StageSplit {
 struct FrameworkPreset {
     std::string name;
     std::string version;
+
+    bool runs(PipelineSchedule schedule) const
+    {
+        return schedules.empty() || std::find(schedules.begin(), schedules.end(), schedule) != schedules.end();
+    }
 
     // Kernels.
     bool flashAttention = true;             ///< has a fused attention kernel; else every plan runs unfused
@@ -60,7 +67,12 @@ struct FrameworkPreset {
     GradientOverlap gradientOverlap = GradientOverlap::Always;
     bool overlapParameterGather = false; ///< gathers of updated shards run beside the next forward
     bool shardOptimizer = false;         ///< ZeRO-1 unless the plan says more
-    bool reduceWhole = false;            ///< ZeRO-1 all-reduces whole gradients instead of scattering them
+    bool shardsParameters = false;       ///< ZeRO-3 where a table of published runs does not say
+    bool reducesOnce = false;            ///< ZeRO-2 in a pipeline: gradients are reduced once a step
+    double bucketElements = 0;           ///< gradients of one call; 0: all of a stage's
+    double bucketElementsPerReplica = 0; ///< as many more for each replica, where that is more
+    double gatherCalls = 1;   ///< ZeRO-3: calls that bring one layer's weights together, or scatter its gradients
+    bool reduceWhole = false; ///< ZeRO-1 all-reduces whole gradients instead of scattering them
 
     // Optimizer.
     double optimizerBytes = 60; ///< moved per parameter in one update, gradient norm and casts included
@@ -81,6 +93,8 @@ struct FrameworkPreset {
     bool sumsTableShards = false;   ///< the ends of a pipeline add up their shards of the shared table, not all of it
     bool flushMessages = false;     ///< stages tell each other that their passes are over, before anything else
     StageSplit stageSplit = StageSplit::Automatic;
+    std::int64_t mostZero = 3, mostZeroInPipeline = 3; ///< largest ZeRO stage that it has, and has with a pipeline
+    std::vector<PipelineSchedule> schedules;           ///< that it can run, for the search; empty: all
     bool recomputesFused = false; ///< selective recomputation runs the fused attention kernel again, too
     SelectiveRecompute selective = SelectiveRecompute::AttentionCore;
 

@@ -19,11 +19,13 @@ namespace fourwalls {
 template <class Enum, std::size_t N>
 using WordTable = std::array<std::pair<Enum, std::string_view>, N>;
 
-inline constexpr WordTable<Precision, 5> kPrecisionWords{{{Precision::F32, "f32"},
+inline constexpr WordTable<Precision, 7> kPrecisionWords{{{Precision::F32, "f32"},
                                                           {Precision::Tf32, "tf32"},
                                                           {Precision::F16, "f16"},
                                                           {Precision::Bf16, "bf16"},
-                                                          {Precision::Fp8, "fp8"}}};
+                                                          {Precision::Fp8, "fp8"},
+                                                          {Precision::Mxfp8, "mxfp8"},
+                                                          {Precision::Fp4, "fp4"}}};
 inline constexpr WordTable<Optimizer, 2> kOptimizerWords{{{Optimizer::AdamW, "adamw"}, {Optimizer::Sgd, "sgd"}}};
 inline constexpr WordTable<DeviceKind, 2> kDeviceKindWords{{{DeviceKind::Cpu, "cpu"}, {DeviceKind::Cuda, "cuda"}}};
 inline constexpr WordTable<Positions, 3> kPositionWords{

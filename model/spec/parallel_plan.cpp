@@ -74,9 +74,10 @@ Status readOffload(std::string_view text, ParallelPlan& plan)
     }
 }
 
-constexpr std::string_view kKeys = "dp, tp, pp, cp, ep, vpp, microbatches, zero, reshard, sp, recompute, offload, "
-                                   "schedule, collective, overlap, fuse, inplace, "
-                                   "attention, routing, conv, ps, servers";
+constexpr std::string_view kKeys =
+    "dp, tp, pp, cp, ep, etp, vpp, microbatches, zero, shard, reshard, sp, recompute, offload, "
+    "schedule, collective, overlap, fuse, inplace, "
+    "attention, routing, conv, ps, servers";
 
 Status readKey(std::string_view key, std::string_view value, ParallelPlan& plan)
 {
@@ -86,9 +87,11 @@ Status readKey(std::string_view key, std::string_view value, ParallelPlan& plan)
     if (key == "pp") return degree(plan.pp);
     if (key == "cp") return degree(plan.cp);
     if (key == "ep") return degree(plan.ep);
+    if (key == "etp") return degree(plan.expertTensor);
     if (key == "vpp") return degree(plan.vpp);
     if (key == "microbatches") return degree(plan.microbatches);
     if (key == "zero") return readInt(key, value, 0, 3, plan.zero);
+    if (key == "shard") return degree(plan.shard);
     if (key == "reshard") return readSwitch(key, value, plan.reshard);
     if (key == "sp") return readSwitch(key, value, plan.sequenceParallel);
     if (key == "recompute") return readWord(key, value, kRecomputeWords, plan.recompute);
@@ -164,9 +167,11 @@ std::string formatPlan(const ParallelPlan& plan)
     addInt("pp", plan.pp, defaults.pp);
     addInt("cp", plan.cp, defaults.cp);
     addInt("ep", plan.ep, defaults.ep);
+    addInt("etp", plan.expertTensor, defaults.expertTensor);
     addInt("vpp", plan.vpp, defaults.vpp);
     addInt("microbatches", plan.microbatches, defaults.microbatches);
     addInt("zero", plan.zero, defaults.zero);
+    addInt("shard", plan.shard, defaults.shard);
     addInt("reshard", plan.reshard, defaults.reshard);
     addInt("sp", plan.sequenceParallel, defaults.sequenceParallel);
     if (plan.recompute != defaults.recompute) add("recompute", wordOf(kRecomputeWords, plan.recompute));

@@ -21,8 +21,10 @@ struct ParallelPlan {
     int dp = 1, tp = 1, pp = 1, cp = 1, ep = 1; ///< data, tensor, pipeline, context, expert parallel degrees
     int vpp = 1;                                ///< virtual pipeline stages per rank
     int microbatches = 1;
-    int zero = 0;        ///< ZeRO stage 0..3
-    bool reshard = true; ///< zero=3: weights are dropped after a layer's forward pass
+    int zero = 0;         ///< ZeRO stage 0..3
+    int shard = 0;        ///< replicas that zero cuts the states over, each group with a copy; 0: all (dp x cp)
+    int expertTensor = 0; ///< tensor parallel degree of experts; 0: as the other layers
+    bool reshard = true;  ///< zero=3: weights are dropped after a layer's forward pass
     bool sequenceParallel = false;
     Recompute recompute = Recompute::None;
     bool offloadOptimizer = false, offloadActivations = false, offloadParameters = false;
@@ -38,6 +40,12 @@ struct ParallelPlan {
     int servers = 0;
 
     int worldSize() const { return dp * tp * pp * cp; }
+    /// Ranks that hold the same dense weights, and of them those that zero cuts the states over.
+    int replicas() const { return dp * cp; }
+    int shards() const { return shard > 0 ? shard : replicas(); }
+    int expertTensorDegree() const { return expertTensor > 0 ? expertTensor : tp; }
+    /// Ranks of a stage that share out and repeat the experts' shards.
+    int expertReplicas() const { return dp * cp * (tp / expertTensorDegree()); }
     friend bool operator==(const ParallelPlan&, const ParallelPlan&) = default;
 };
 

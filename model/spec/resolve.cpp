@@ -84,10 +84,22 @@ Status checkPlan(const ParallelPlan& plan)
         if (degree < 1)
             return misfit(field, std::string(field) + "=" + text(degree) + " is no number of parts",
                           std::string(field) + "=1 or more");
-    if ((std::int64_t{plan.dp} * plan.cp) % plan.ep != 0)
+    if (plan.expertTensor < 0 || plan.tp % plan.expertTensorDegree() != 0)
+        return misfit("etp", "etp=" + text(plan.expertTensor) + " does not divide tp=" + text(plan.tp),
+                      "a divisor of tp");
+    if (plan.expertReplicas() % plan.ep != 0) {
+        const bool folded = plan.expertTensorDegree() != plan.tp;
         return misfit("ep",
-                      "ep=" + text(plan.ep) + " does not divide dp x cp = " + text(std::int64_t{plan.dp} * plan.cp),
+                      "ep=" + text(plan.ep) + " does not divide " + (folded ? "dp x cp x tp / etp" : "dp x cp") +
+                          " = " + text(plan.expertReplicas()),
+                      folded ? "a divisor of it"
+                             : "a divisor of dp x cp, or etp=1 for experts cut over the tensor group");
+    }
+    if (plan.shard < 0 || plan.replicas() % plan.shards() != 0)
+        return misfit("shard", "shard=" + text(plan.shard) + " does not divide dp x cp = " + text(plan.replicas()),
                       "a divisor of dp x cp");
+    if (plan.shard > 0 && plan.zero == 0)
+        return misfit("shard", "shard=" + text(plan.shard) + " without zero cuts nothing", "zero=1, 2 or 3");
     if (plan.vpp > 1 && plan.pp == 1) return misfit("vpp", "virtual stages need a pipeline", "pp=2 or more");
     if (plan.vpp > 1 && plan.schedule != PipelineSchedule::Interleaved &&
         plan.schedule != PipelineSchedule::ZeroBubbleV)

@@ -8,7 +8,8 @@
 namespace fourwalls {
 
 enum class Optimizer { AdamW, Sgd };
-enum class Precision { F32, Tf32, F16, Bf16, Fp8 };
+/// Mxfp8: fp8 with a scale for every 32 numbers; Fp4: e2m1 with a scale for every 16 (NVFP4).
+enum class Precision { F32, Tf32, F16, Bf16, Fp8, Mxfp8, Fp4 };
 enum class DeviceKind { Cpu, Cuda };
 
 struct TrainingSettings {

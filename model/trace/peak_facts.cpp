@@ -93,12 +93,14 @@ PeakFacts peakFacts(const TraceInfo& info, const std::vector<OpSummary>& summari
         facts.source = info.closing.peakFlopsPerDevice ? info.closing.peakSource : facts.peak ? "datasheet" : "";
         if (!info.header.ranks.empty()) facts.device = info.header.ranks.front().device;
         if (info.header.spec) {
-            static constexpr std::array<std::pair<Precision, Arithmetic>, 5> kPrecisions{
+            static constexpr std::array<std::pair<Precision, Arithmetic>, 7> kPrecisions{
                 {{Precision::F32, Arithmetic::F32},
                  {Precision::Tf32, Arithmetic::Tf32},
                  {Precision::F16, Arithmetic::F16},
                  {Precision::Bf16, Arithmetic::Bf16},
-                 {Precision::Fp8, Arithmetic::Fp8}}};
+                 {Precision::Fp8, Arithmetic::Fp8},
+                 {Precision::Mxfp8, Arithmetic::Fp8},
+                 {Precision::Fp4, Arithmetic::Fp4}}};
             for (const auto& [precision, arithmetic] : kPrecisions)
                 if (precision == info.header.spec->training.precision) facts.arithmetic = arithmetic;
         }

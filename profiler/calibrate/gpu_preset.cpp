@@ -157,7 +157,11 @@ json attentionJson(const GpuCalibration& calibration, const FamilyCalibration& p
 {
     json kernels = json::object();
     for (const auto& [kernel, rates] : published.attention)
-        kernels[kernel] = {{"forward", rates.forward}, {"backward", rates.backward}};
+        kernels[kernel] = {{"forward", rates.forward},
+                           {"backward", rates.backward},
+                           {"forward_half_keys", rates.forwardHalf},
+                           {"backward_half_keys", rates.backwardHalf},
+                           {"narrow", rates.narrow}};
     const double forward = bestRate(calibration, GpuWork::AttentionForward);
     const double backward = bestRate(calibration, GpuWork::AttentionBackward);
     if (!(forward > 0 && backward > 0)) return kernels;

@@ -44,9 +44,9 @@ void addPrecision(Precision precision, OperatorBenchmarks&& measured, double pea
         // What the operators reach, whether from a cache or from memory, is the rate that predictions need.
         result.cluster.device.memoryBytesPerSecond = meanRate(measured.rates, "residual");
         family.memoryFraction = 1;
-        family.attention["engine"] = {std::min(1.0, meanRate(measured.rates, "attention.fused") / best),
-                                      std::min(1.0, meanRate(measured.rates, "attention.fused.backward") / best),
-                                      {}};
+        AttentionRates& attention = family.attention["engine"];
+        attention.forward = std::min(1.0, meanRate(measured.rates, "attention.fused") / best);
+        attention.backward = std::min(1.0, meanRate(measured.rates, "attention.fused.backward") / best);
     }
     family.operators[precision] = std::move(measured.rates);
     result.operators.insert(result.operators.end(), std::make_move_iterator(measured.operators.begin()),

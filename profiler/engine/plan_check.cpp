@@ -50,6 +50,10 @@ std::int64_t positions(const RunSpec& s)
 constexpr Limit kLimits[] = {
     {"zero", [](const RunSpec& s) { return s.plan.zero > 0 && s.plan.dp * s.plan.cp == 1; },
      "there is nothing to shard over on one data-parallel rank", "zero=0, or dp above 1"},
+    {"shard", [](const RunSpec& s) { return s.plan.shards() != s.plan.replicas(); },
+     "the engine cuts states over all data-parallel ranks", "leave shard out"},
+    {"etp", [](const RunSpec& s) { return s.plan.expertTensorDegree() != s.plan.tp; },
+     "the engine cuts experts over the tensor group as it cuts the other layers", "leave etp out"},
     // When a micro-batch's weight gradients are due, the next one's input-gradient pass has added to the same layers
     // (norms, biases, tables): whole gradients could be reduced then, but would never be free to go.
     {"zero",

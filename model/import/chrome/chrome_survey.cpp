@@ -240,6 +240,7 @@ private:
         case Arithmetic::F16: return Precision::F16;
         case Arithmetic::Bf16: return Precision::Bf16;
         case Arithmetic::Fp8: return Precision::Fp8;
+        case Arithmetic::Fp4: return Precision::Fp4;
         default: return std::nullopt;
         }
     }

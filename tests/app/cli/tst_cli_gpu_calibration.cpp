@@ -166,7 +166,8 @@ void CliGpuCalibrationTest::predictionsFollowTheLaw()
         QVERIFY2(rate && std::abs(*rate / lasting - 1) < 1e-9, name);
     }
     const double largest = amountOf({"", GpuWork::Add, {double{1 << 30}}});
-    QVERIFY(std::abs(rates->memoryBytes / Law::memoryRate(GpuWork::Add, largest) - 1) < 1e-9);
+    QVERIFY(std::abs(cost::memoryRate(*rates, MemoryClass::Contiguous) / Law::memoryRate(GpuWork::Add, largest) - 1) <
+            1e-9);
     QVERIFY(std::abs(rates->kernelSeconds - 4e-6) < 1e-15);
     QVERIFY(std::abs(calibration->synchronousLaunchSeconds - 10e-6) < 1e-15);
     QVERIFY(std::abs(calibration->contention - 0.5) < 1e-9);

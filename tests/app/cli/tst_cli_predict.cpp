@@ -100,7 +100,8 @@ void CliPredictTest::othersRefuse_data()
     QTest::newRow("no tokens") << QStringList{"predict", "--seq", "0"} << "--seq";
     QTest::newRow("precision") << QStringList{"predict", "--cluster", "v100-pcie", "--precision", "fp8"} << "fp8";
     QTest::newRow("devices") << plan + QStringList{"1000000000000"} << "--gpus";
-    QTest::newRow("searched") << plan + QStringList{"8", "--plan", "tp=8 overlap=0"} << "tp=8";
+    QTest::newRow("schedule") << plan + QStringList{"8", "--plan", "pp=2 schedule=zbv"} << "zbv";
+    QTest::newRow("stage") << plan + QStringList{"8", "--plan", "zero=3"} << "zero=3";
     QTest::newRow("interval") << goodput + QStringList{"--interval-seconds", "0"} << "--interval-seconds";
     QTest::newRow("failures") << goodput + QStringList{"--mtbf-hours", "0"} << "cannot be 0 ";
 }

@@ -19,6 +19,7 @@ private slots:
     void curveIsMetAtItsPoints();
     void ringBetweenNodesByHand();
     void adaptersAreShared();
+    void manyNodesTakeLonger();
     void moreBandwidthIsNeverSlower();
 };
 
@@ -117,6 +118,26 @@ void CollectiveTimeTest::adaptersAreShared()
     const GroupPlacement wide{512, 8};
     QVERIFY(CollectiveTimes(torus, plain()).seconds(Collective::AllToAll, 1e9, wide) >
             2 * CollectiveTimes(cluster(), plain()).seconds(Collective::AllToAll, 1e9, wide));
+}
+
+void CollectiveTimeTest::manyNodesTakeLonger()
+{
+    Calibration calibration = plain();
+    calibration.nodesLatency = 1e-3;
+    calibration.nodesLatencyBytes = 1e6;
+    const CollectiveTimes times(cluster(), calibration), before(cluster(), plain());
+    // 64 nodes: eight times a millisecond and, of 1 MB, half of it; a gather half of that.
+    const GroupPlacement wide{64, 1};
+    const auto seconds = [&](Collective kind, double bytes) {
+        return times.seconds(kind, bytes, wide, CollectiveAlgorithm::Ring);
+    };
+    const double wire = 2 * 63.0 / 64 / 10e9;
+    QVERIFY(qAbs(seconds(Collective::AllReduce, 1e9) - (kBase + 8e-3 / 1.001 + wire * 1e9)) < 1e-9);
+    QVERIFY(qAbs(seconds(Collective::AllReduce, 1e6) - (kBase + 4e-3 + wire * 1e6)) < 1e-9);
+    QVERIFY(qAbs(seconds(Collective::AllGather, 1e6) - (kBase + 2e-3 + wire / 2 * 1e6)) < 1e-9);
+    // Never less than the ring's own hops.
+    QCOMPARE(seconds(Collective::AllReduce, 8),
+             before.seconds(Collective::AllReduce, 8, wide, CollectiveAlgorithm::Ring));
 }
 
 void CollectiveTimeTest::moreBandwidthIsNeverSlower()

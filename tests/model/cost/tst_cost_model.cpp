@@ -30,6 +30,9 @@ private slots:
     void operatorsAddUpToThePass();
     void laterGradientsAreAdded();
     void aBusyNodeIsSlower();
+    void shardingGroupsStayInTheNode();
+    void expertsOverTheTensorGroup();
+    void theBandWidensForAReason();
 };
 
 namespace {
@@ -313,6 +316,72 @@ void CostModelTest::aBusyNodeIsSlower()
         QCOMPARE(slow.forward.parts[CostPart::TensorComm], quick.forward.parts[CostPart::TensorComm]);
     }
     QCOMPARE(chunk("dp=1", 1.5).forward.seconds(), chunk("dp=1", 1).forward.seconds());
+}
+
+void CostModelTest::shardingGroupsStayInTheNode()
+{
+    RunSpec spec = llama();
+    spec.model = *loadModel("llama2-7b");
+    spec.framework = "fsdp";
+    CostModel model = *CostModel::create(spec);
+    const StepCost whole = *model.stepCost(plan("dp=64 zero=3"), 64);
+    const StepCost groups = *model.stepCost(plan("dp=64 zero=3 shard=8"), 64);
+    // Weights and states are cut by eight instead of 64.
+    QVERIFY(std::abs(groups.stages[0].memory.weights / whole.stages[0].memory.weights - 8) < 1e-9);
+    QVERIFY(std::abs(groups.stages[0].memory.optimizer / whole.stages[0].memory.optimizer - 8) < 1e-9);
+    // They are brought together inside the node: less time, and 7/8 instead of 63/64 of the bytes.
+    const auto gathers = [](const StepCost& cost) { return cost.kinds[0].forward.wire.ofParameter.gathers; };
+    QVERIFY(std::abs(gathers(groups) / gathers(whole) - (7.0 / 8) / (63.0 / 64)) < 1e-9);
+    const auto waits = [](const StepCost& cost) {
+        const PassCost& pass = cost.kinds[0].forward;
+        return pass.parts[CostPart::ParameterComm] + pass.hidden[CostPart::ParameterComm];
+    };
+    QVERIFY(waits(groups) < waits(whole));
+    // All replicas in one group is no group.
+    const StepCost same = *model.stepCost(plan("dp=64 zero=3 shard=64"), 64);
+    QCOMPARE(closedForm(same, model.calibration()).seconds, closedForm(whole, model.calibration()).seconds);
+    const auto refused = model.stepCost(plan("dp=64 zero=3 shard=7"), 64);
+    QVERIFY(!refused && refused.error().where == "shard");
+    QVERIFY(!model.stepCost(plan("dp=64 shard=8"), 64).ok());
+}
+
+void CostModelTest::expertsOverTheTensorGroup()
+{
+    RunSpec spec = llama();
+    spec.model = *loadModel("qwen3-30b-a3b");
+    CostModel model = *CostModel::create(spec);
+    const auto refused = model.stepCost(plan("tp=4 dp=2 sp=1 ep=8"), 64);
+    QVERIFY(!refused && refused.error().where == "ep" && refused.error().hint.find("etp=1") != std::string::npos);
+    const StepCost folded = *model.stepCost(plan("tp=4 dp=2 sp=1 ep=8 etp=1"), 64);
+    const StepCost cut = *model.stepCost(plan("tp=4 dp=2 sp=1 ep=2"), 64);
+    // The same work and the same weights on a rank: a quarter of a fourth of the experts, or whole ones.
+    QVERIFY(std::abs(folded.kinds[0].forward.flops / cut.kinds[0].forward.flops - 1) < 1e-9);
+    QVERIFY(std::abs(folded.stages[0].parameters / cut.stages[0].parameters - 1) < 1e-9);
+    // Every rank sends its own rows, 7/8 instead of 1/2 of them, but brings none together over the tensor group.
+    QVERIFY(std::abs(folded.kinds[0].forward.wire.expert / cut.kinds[0].forward.wire.expert - 1.75) < 0.01);
+    QVERIFY(folded.kinds[0].forward.wire.tensor < cut.kinds[0].forward.wire.tensor);
+    // Eight neighbours are in one node; eight groups of four devices are in four.
+    const StepCost wide = *model.stepCost(plan("tp=4 dp=8 sp=1 ep=8"), 64);
+    const StepCost near = *model.stepCost(plan("tp=4 dp=8 sp=1 ep=8 etp=1"), 64);
+    QVERIFY(near.kinds[0].forward.parts[CostPart::ExpertComm] < wide.kinds[0].forward.parts[CostPart::ExpertComm]);
+}
+
+void CostModelTest::theBandWidensForAReason()
+{
+    const auto width = [](RunSpec spec, const char* text) {
+        CostModel model = *CostModel::create(spec);
+        const Prediction step = closedForm(*model.stepCost(plan(text), 1024), model.calibration());
+        return std::log(step.high / step.low) / 2;
+    };
+    const Calibration::Band band = loadCalibration("published")->band;
+    QVERIFY(std::abs(width(llama(), "tp=8") - band.dense) < 1e-9);
+    RunSpec narrow = llama();
+    narrow.training.precision = Precision::Fp8;
+    QVERIFY(std::abs(width(narrow, "tp=8") - band.narrow) < 1e-9);
+    // Ten doublings of a node, and a device of a family that nobody measured.
+    const double scale = 7 * band.perDoubling;
+    QVERIFY(std::abs(width(llama(), "tp=8 dp=128") - std::hypot(band.dense, scale)) < 1e-9);
+    QVERIFY(std::abs(width(llama("dgx-1-v100"), "tp=8") - std::hypot(band.dense, band.unmeasured)) < 1e-9);
 }
 
 FOURWALLS_TEST(CostModelTest, QCoreApplication)

@@ -63,7 +63,8 @@ struct Fixture {
         rates.peakFlops = rates.gemmFlops = rates.attentionPeak = rates.attentionGemmFlops = 1e14;
         rates.plainFlops = 1e13;
         rates.attentionForward = rates.attentionBackward = 5e13;
-        rates.memoryBytes = rates.streamBytes = 1e12;
+        rates.memoryBytes.fill(1e12);
+        rates.updateBytes = rates.streamBytes = 1e12;
         rates.multiprocessors = 100;
     }
     CostContext context() const { return {model, framework, calibration, rates, collectives, 8}; }
@@ -313,7 +314,7 @@ void LayerCostTest::expertsCostWhatTheirTokensNeed()
     // Sorting what was received reads and writes every copy's row, after the dispatch and before the combination.
     f.framework.sortsReceivedRows = true;
     const double copies = 2 * tokens;
-    const double sorting = 2 * (2 * 2 * copies * 1024) / f.rates.memoryBytes;
+    const double sorting = 2 * (2 * 2 * copies * 1024) / memoryRate(f.rates, MemoryClass::Layout);
     const auto more = [](const PassCost& a, const PassCost& b) {
         return a.parts[CostPart::MemoryBound] - b.parts[CostPart::MemoryBound];
     };

@@ -51,6 +51,8 @@ private slots:
     void leavesOutWhatChangesNothing_data();
     void leavesOutWhatChangesNothing();
     void fewMicrobatchesHaveFewSchedules();
+    void keepsWhatIsFixed();
+    void onlyWhatTheFrameworkHas();
     void stops();
     void refuses_data();
     void refuses();
@@ -126,7 +128,8 @@ void PlanSearchTest::agreesWithPredict()
 
 void PlanSearchTest::objectives()
 {
-    const RunSpec spec = specOf("gpt2-124m", "dgx-a100", 32);
+    RunSpec spec = specOf("gpt2-124m", "dgx-a100", 32);
+    spec.framework = "fourwalls"; // with every ZeRO stage
     SearchOptions options;
     options.devices = 8;
     options.limit = 50;
@@ -224,7 +227,8 @@ void PlanSearchTest::fewMicrobatchesHaveFewSchedules()
             QCOMPARE(actions(GPipe, stages, m) == actions(OneFOneB, stages, m), m == 1);
             QCOMPARE(actions(ZeroBubble2p, stages, m) == actions(ZeroBubbleH1, stages, m), m <= 2);
         }
-    const RunSpec spec = specOf("gpt2-124m", "dgx-a100", 8);
+    RunSpec spec = specOf("gpt2-124m", "dgx-a100", 8);
+    spec.framework = "fourwalls"; // it has all of them
     SearchOptions options;
     options.devices = 8;
     options.keepAll = true;
@@ -237,6 +241,45 @@ void PlanSearchTest::fewMicrobatchesHaveFewSchedules()
     QVERIFY(ofOne == (std::set{OneFOneB, ZeroBubbleH1}));
     QVERIFY(ofTwo == (std::set{OneFOneB, GPipe, ZeroBubbleH1}));
     QVERIFY(ofFour == (std::set{OneFOneB, GPipe, ZeroBubbleH1, ZeroBubble2p}));
+}
+
+void PlanSearchTest::keepsWhatIsFixed()
+{
+    RunSpec spec = specOf("llama2-7b", "dgx-a100", 64);
+    const char* text = "tp=2 pp=4 schedule=1f1b recompute=full overlap=0";
+    spec.plan = *parsePlan(text);
+    SearchOptions options;
+    options.devices = 16;
+    options.keepAll = true;
+    options.fixed = FixedParts::of(text, spec.plan);
+    const auto found = search(spec, options);
+    QVERIFY(found.ok() && !found->all.empty());
+    for (const SearchedPlan& each : found->all) {
+        QVERIFY(each.plan.tp == 2 && each.plan.pp == 4 && each.plan.schedule == PipelineSchedule::OneFOneB);
+        QVERIFY(each.plan.recompute == Recompute::Full && !each.plan.overlap && each.plan.dp * each.plan.cp == 2);
+    }
+    QVERIFY(!FixedParts::of("dp=2", {}).tp && FixedParts::of(" sp=0  zero=1 ", {}).sequenceParallel);
+}
+
+void PlanSearchTest::onlyWhatTheFrameworkHas()
+{
+    RunSpec spec = specOf("llama2-7b", "dgx-h100", 64);
+    SearchOptions options;
+    options.devices = 16;
+    options.keepAll = true;
+    for (const char* name : {"megatron-core", "fsdp", "zero-bubble", "deepspeed"}) {
+        spec.framework = name;
+        const FrameworkPreset framework = *loadFramework(name);
+        const auto found = search(spec, options);
+        QVERIFY(found.ok() && !found->all.empty());
+        bool groups = false;
+        for (const SearchedPlan& each : found->all) {
+            QVERIFY2(each.plan.pp == 1 || framework.runs(each.plan.schedule), name);
+            QVERIFY2(each.plan.zero <= (each.plan.pp > 1 ? framework.mostZeroInPipeline : framework.mostZero), name);
+            groups = groups || each.plan.shard == 8;
+        }
+        QCOMPARE(groups, framework.shardsParameters); // FSDP over a node, with copies on the other
+    }
 }
 
 void PlanSearchTest::stops()

@@ -34,7 +34,7 @@ void ParallelPlanTest::readsEveryKey()
     const auto plan =
         parsePlan("dp=2 tp=4 pp=8 cp=3 ep=2 vpp=2 microbatches=16 zero=3 sp=1 recompute=selective "
                   "offload=optimizer,parameters collective=tree overlap=0 fuse=0 inplace=0 attention=unfused "
-                  "routing=natural ps=async servers=5");
+                  "routing=natural ps=async servers=5 shard=3 etp=2");
     QVERIFY2(plan.ok(), plan.ok() ? "" : plan.error().message().c_str());
     QCOMPARE(plan->worldSize(), 2 * 4 * 8 * 3);
     QCOMPARE(plan->microbatches, 16);
@@ -48,6 +48,10 @@ void ParallelPlanTest::readsEveryKey()
     QCOMPARE(plan->routing, MoeRouting::Natural);
     QCOMPARE(plan->parameterServer, ParameterServer::Async);
     QCOMPARE(plan->servers, 5);
+    QCOMPARE(plan->shards(), 3);
+    QCOMPARE(plan->expertTensorDegree(), 2);
+    QCOMPARE(plan->expertReplicas(), 2 * 3 * 2); // dp x cp, and the tensor group in two
+    QCOMPARE(parsePlan("dp=4 cp=2")->shards(), 8);
 }
 
 void ParallelPlanTest::roundTrip_data()
@@ -55,7 +59,8 @@ void ParallelPlanTest::roundTrip_data()
     QTest::addColumn<QString>("text");
     for (const char* text : {"dp=2", "pp=4 microbatches=8 schedule=gpipe", "pp=4 vpp=2", "pp=4 vpp=2 schedule=1f1b",
                              "pp=4 schedule=interleaved", "pp=2 schedule=zb2p", "zero=3 offload=optimizer,activations",
-                             "recompute=full overlap=0 fuse=0 attention=unfused", "ps=sync servers=2"})
+                             "recompute=full overlap=0 fuse=0 attention=unfused", "ps=sync servers=2",
+                             "dp=16 zero=3 shard=8", "dp=4 tp=4 ep=8 etp=1"})
         QTest::newRow(text) << QString(text);
 }
 

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What only whole steps show, from the known rows, and how far it can be trusted on a source that was left out.
+
+    fit_from_steps.py path/to/fourwalls-cli [--write]
+
+Two things: how much of a burst's rate products keep when they run for a whole step (sustained_clock, by family of
+devices), and how wide the band around a prediction is (band). Both go to resources/calibration/from_steps.json, which
+derive_constants.py puts into the calibration. Every clock is fitted to all sources and to all but each: the errors that
+are printed and that the band is made of are those of rows whose source was left out.
+
+A family with one source takes half of what that source says: the other half may be the site's.
+"""
+import csv
+import json
+import math
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TABLES = ROOT / "resources/validation"
+PUBLISHED = ROOT / "resources/presets/calibration/published.json"
+OUTPUT = ROOT / "resources/calibration/from_steps.json"
+CLOCKS = [round(0.90 + 0.01 * i, 2) for i in range(11)]
+FAMILIES = {"ampere": ("f16", "bf16"), "hopper": ("f16", "bf16"), "blackwell": ("f16", "bf16", "fp8")}
+# Runs of DeepSpeed's ZeRO-3 of 2021 are off by factors for a reason that has a name; a clock must not make up for it.
+EXCLUDED = ("zero3",)
+
+
+def family_of(gpu):
+    words = {"A100": "ampere", "H100": "hopper", "H200": "hopper", "B200": "blackwell", "B300": "blackwell"}
+    return next((family for name, family in words.items() if name in gpu), "")
+
+
+def is_narrow(row):
+    return "8" in row["precision"].lower().replace("bf16", "").replace("fp16", "") or "fp4" in row["precision"].lower()
+
+
+def score(cli, clock):
+    calibration = json.loads(PUBLISHED.read_text(encoding="utf-8"))
+    for family, precisions in FAMILIES.items():
+        calibration["families"][family]["sustained_clock"] = {p: clock for p in precisions}
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(calibration, file)
+        file.flush()
+        tables = sorted(str(path) for path in TABLES.glob("*.csv"))
+        done = subprocess.run([cli, "score", "--json", "--calibration", file.name, *tables], capture_output=True,
+                              text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def source_of(table, row):
+    """Rows of one site and author."""
+    if table == "other-sources.csv":
+        return row["id"].split("-")[0] if row["id"].startswith(("dgxc", "megascale", "llama")) else row["source"][:40]
+    return table
+
+
+def rows_of(cli):
+    """Every row with its published seconds and the predicted ones by clock."""
+    rows = {}
+    for clock in CLOCKS:
+        for table in score(cli, clock)["files"]:
+            if table.get("not_scored"):
+                continue
+            with open(TABLES / table["file"], encoding="utf-8", newline="") as file:
+                meta = {row["id"]: row for row in csv.DictReader(file)}
+            for item in table["items"]:
+                if item["error_pct"] is None or any(word in item["id"] for word in EXCLUDED):
+                    continue
+                row = meta[item["id"]]
+                entry = rows.setdefault((table["file"], item["id"]), {
+                    "source": source_of(table["file"], row), "family": family_of(row["gpu"]), "narrow": is_narrow(row),
+                    "experts": bool(row["experts"]), "held": "500W" in row["gpu"], "published": item["published_s"],
+                    "devices": float(row["gpus"] or 1), "predicted": {}})
+                entry["predicted"][clock] = item["predicted_s"]
+    return list(rows.values())
+
+
+def fit(rows, family):
+    """The clock with the smallest mean absolute error of a family's dense rows, every source counting the same."""
+    some = [r for r in rows if r["family"] == family and not r["experts"] and not r["held"] and
+            (family == "blackwell" or not r["narrow"])]
+    sources = sorted({r["source"] for r in some})
+    if not sources:
+        return 1.0
+    def loss(clock):
+        return statistics.mean(statistics.mean(abs(math.log(r["predicted"][clock] / r["published"])) for r in some
+                                               if r["source"] == source) for source in sources)
+    best = min(CLOCKS, key=loss)
+    return best if len(sources) > 1 else round((1 + best) / 2, 3)
+
+
+def nearest(clock):
+    return min(CLOCKS, key=lambda c: abs(c - clock))
+
+
+def quantile(values, weights, share):
+    """Of weighted values."""
+    pairs = sorted(zip(values, weights))
+    total, so_far = sum(weights), 0
+    for value, weight in pairs:
+        so_far += weight
+        if so_far >= share * total:
+            return value
+    return pairs[-1][0]
+
+
+def main():
+    rows = rows_of(sys.argv[1])
+    clocks = {family: fit(rows, family) for family in FAMILIES}
+    print("sustained clocks", clocks)
+    left = []
+    for source in sorted({r["source"] for r in rows}):
+        others = [r for r in rows if r["source"] != source]
+        without = {family: fit(others, family) for family in FAMILIES}
+        mine = [r for r in rows if r["source"] == source]
+        for r in mine:
+            clock = without.get(r["family"], 1.0)
+            r["residual"] = math.log(r["published"] / r["predicted"][nearest(clock)])
+        left += mine
+        errors = [100 * (math.exp(-r["residual"]) - 1) for r in mine]
+        print(f"{source:42} {len(mine):4} rows, clocks without it {without}: mean error "
+              f"{statistics.mean(map(abs, errors)):.1f} %, bias {statistics.mean(errors):+.1f} %")
+    band = {}
+    for kind, choose in (("dense", lambda r: not r["narrow"] and not r["experts"]),
+                         ("narrow", lambda r: r["narrow"] and not r["experts"]),
+                         ("experts", lambda r: r["experts"])):
+        some = [r for r in left if choose(r)]
+        errors = [100 * (math.exp(-r["residual"]) - 1) for r in some]
+        # Every source counts the same, however long its sweep: the next one is a new source. One row is no source.
+        counts = {r["source"]: sum(1 for x in some if x["source"] == r["source"]) for r in some}
+        weights = [1 / counts[r["source"]] if counts[r["source"]] > 1 else 0 for r in some]
+        values = [r["residual"] for r in some]
+        low, high = quantile(values, weights, 0.05), quantile(values, weights, 0.95)
+        band[kind] = round(max(-low, high), 3)
+        print(f"{kind:8} {len(some):4} rows left out: mean error {statistics.mean(map(abs, errors)):.1f} %, bias "
+              f"{statistics.mean(errors):+.1f} %, nine in ten between {math.exp(low):.3f} and {math.exp(high):.3f} of the "
+              "prediction")
+    errors = [100 * (math.exp(-r["residual"]) - 1) for r in left]
+    print(f"all      {len(left):4} rows left out: mean error {statistics.mean(map(abs, errors)):.1f} %, bias "
+          f"{statistics.mean(errors):+.1f} %")
+    if "--write" in sys.argv:
+        result = {"source": "written by resources/validation/fit_from_steps.py from the known rows",
+                  "sustained_clock": {family: {p: clocks[family] for p in precisions}
+                                      for family, precisions in FAMILIES.items()},
+                  "band": band}
+        OUTPUT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
