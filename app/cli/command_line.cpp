@@ -63,6 +63,9 @@ Status readArgument(const Declared& declared, std::size_t afterDashes)
         return Error{ErrorCode::InvalidArgument, "was not expected", "'" + words.front() + "'", "-- before a command"};
     if (words.size() > 1 && !argument.isList())
         return Error{ErrorCode::InvalidArgument, "is given twice", name, "one of them"};
+    // A variable of a script that was never set is no wish to write nothing.
+    if (name == "--output" && words.front().empty())
+        return Error{ErrorCode::InvalidArgument, "the name is empty", "-o", "-o FILE"};
     for (const std::string& word : words) FOURWALLS_TRY(argument.read(name, word));
     return {};
 }

@@ -61,7 +61,7 @@ Result<TraceInfo> mergeFiles(const std::vector<std::string>& files, const std::s
         };
         for (const std::string& trace : traces) FOURWALLS_TRY(add(trace, trace));
         if (!profiles.empty()) {
-            FOURWALLS_TRY_ASSIGN(PendingOutput pending, PendingOutput::create(path + ".profiles"));
+            FOURWALLS_TRY_ASSIGN(PendingOutput pending, PendingOutput::create(path + ".profiles", OutputKind::Other));
             imported.emplace(std::move(pending));
             FOURWALLS_TRY(importProfiles(profiles, imported->temporaryPath(), stop, tell(0, kImported), {}));
             FOURWALLS_TRY(add(imported->temporaryPath(), profiles.front()));

@@ -2,6 +2,9 @@
 // Temporary names and renames.
 #include "app/cli/output_file.h"
 
+#include "model/base/process_mark.h"
+#include "model/store/trace_file.h"
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -16,17 +19,34 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The process id keeps two commands with the same output apart.
-std::string besides(const fs::path& target, const char* suffix)
+/// A name for this process, which keeps two commands with the same output apart. Removes what was left under such names
+/// by processes that are gone.
+std::string besides(const fs::path& target, const char* word)
 {
-    return (target.parent_path() / ("." + target.filename().string() + "." + std::to_string(getpid()) + suffix))
-        .string();
+    const std::string prefix = "." + target.filename().string() + "." + word + "-";
+    const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+    removeAbandoned(folder.string(), prefix);
+    return (target.parent_path() / (prefix + processMark())).string();
+}
+
+Status checkKind(const fs::path& target, OutputKind kind, const std::string& where)
+{
+    std::error_code failure;
+    if (!fs::is_regular_file(target, failure) || fs::file_size(target, failure) == 0) return {};
+    const bool trace = store::looksLikeTrace(target.string());
+    if (kind == OutputKind::Trace && !trace)
+        return Error{ErrorCode::Io, "something that is not a trace already has this name", where, "another name"};
+    if (kind == OutputKind::Other && trace)
+        return Error{ErrorCode::Io, "a trace already has this name", where, "another name"};
+    return {};
 }
 
 } // namespace
 
-Result<PendingOutput> PendingOutput::create(const std::string& path, const std::vector<std::string>& read)
+Result<PendingOutput> PendingOutput::create(const std::string& path, OutputKind kind,
+                                            const std::vector<std::string>& read)
 {
+    if (path.empty()) return Error{ErrorCode::InvalidArgument, "the name is empty", "-o", "-o FILE"};
     fs::path target(path);
     std::error_code failure;
     const std::string where = "output '" + path + "'";
@@ -46,7 +66,8 @@ Result<PendingOutput> PendingOutput::create(const std::string& path, const std::
     const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
     if (!fs::is_directory(folder, failure))
         return Error{ErrorCode::Io, "its folder does not exist", where, "mkdir -p " + folder.string()};
-    const std::string temporary = besides(folder / target.filename(), ".partial");
+    FOURWALLS_TRY(checkKind(target, kind, where));
+    const std::string temporary = besides(folder / target.filename(), "partial");
     fs::remove_all(temporary, failure);
     // Said now, and not after the work.
     const int probe = ::open(temporary.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
@@ -86,7 +107,7 @@ KeptFile::KeptFile(const std::string& path) : m_path(path)
 {
     std::error_code failure;
     if (!fs::is_regular_file(path, failure)) return;
-    const std::string kept = besides(path, ".previous");
+    const std::string kept = besides(path, "previous");
     fs::remove(kept, failure);
     fs::create_hard_link(path, kept, failure);
     if (!failure) m_kept = kept;

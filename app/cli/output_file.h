@@ -10,12 +10,17 @@
 
 namespace fourwalls::cli {
 
-/// A file or folder in the making. What was not committed is removed.
+/// A trace takes only the place of a trace (or of an empty file), and nothing else takes the place of one.
+enum class OutputKind { Trace, Other };
+
+/// A file or folder in the making. What was not committed is removed, after a kill by the next one of that name.
 class PendingOutput {
 public:
     /// path: where the output shall appear; behind a link, what it points to. read: files that the output is made from.
-    /// Errors: Io if nothing can be created there, or if something stands there that is no file, or one that is read.
-    static Result<PendingOutput> create(const std::string& path, const std::vector<std::string>& read = {});
+    /// Errors: Io if nothing can be created there, or if something stands there that is no file, one that is read, or
+    /// one of another kind.
+    static Result<PendingOutput> create(const std::string& path, OutputKind kind,
+                                        const std::vector<std::string>& read = {});
 
     PendingOutput(PendingOutput&& other) noexcept;
     PendingOutput& operator=(PendingOutput&&) = delete;

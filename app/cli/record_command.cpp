@@ -222,7 +222,7 @@ int recordCommand(Console& console, const CommandRecording& recording)
         return notRecorded({ErrorCode::NotFound,
                             std::string("the collector's module (") + collect::kModuleFileName + ") is not there", name,
                             std::string("a build where CUPTI's headers are installed, or ") + kEnvModule + "=PATH"});
-    auto output = PendingOutput::create(recording.output);
+    auto output = PendingOutput::create(recording.output, OutputKind::Trace);
     if (!output) return notRecorded(output.error());
     for (const std::string& left : SpoolFolder::leftBehind(recording.output))
         console.message("fourwalls-cli record: an earlier recording was cut short, and what it recorded is in " + left +

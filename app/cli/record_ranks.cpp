@@ -45,7 +45,7 @@ void removeTrace(const std::string& path)
 Status join(const std::vector<std::string>& files, const std::string& output)
 {
     Progress progress("merging the ranks' files");
-    FOURWALLS_TRY_ASSIGN(auto pending, PendingOutput::create(output));
+    FOURWALLS_TRY_ASSIGN(auto pending, PendingOutput::create(output, OutputKind::Trace));
     FOURWALLS_TRY(mergeFiles(files, pending.temporaryPath(), {}, progress));
     FOURWALLS_TRY(pending.commit());
     for (const std::string& file : files) removeTrace(file);

@@ -34,7 +34,7 @@ public:
     {
         if (m_options.slices < 1) return console.wrongUsage(tooSmall("--slices"));
         if (m_options.ranks < 1) return console.wrongUsage(tooSmall("--ranks"));
-        auto output = PendingOutput::create(m_output);
+        auto output = PendingOutput::create(m_output, OutputKind::Trace);
         if (!output) return console.fail(output.error());
         const StopSignals signals; // so that an interrupted one leaves nothing behind
         const auto begin = std::chrono::steady_clock::now();

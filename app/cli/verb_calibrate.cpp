@@ -104,7 +104,7 @@ public:
                 {ErrorCode::InvalidArgument, "must be above 0 and at most 60", "--seconds", "0.015"});
         if (m_passes < 1 || m_passes > 1000)
             return console.wrongUsage({ErrorCode::InvalidArgument, "must be 1 to 1000", "--passes", "3"});
-        auto output = PendingOutput::create(m_output);
+        auto output = PendingOutput::create(m_output, OutputKind::Other);
         if (!output) return console.fail(output.error());
         ClusterSpec base;
         describeThisMachine(base);
@@ -164,7 +164,7 @@ private:
                   std::pair{Precision::Bf16, Arithmetic::Bf16}, std::pair{Precision::Fp8, Arithmetic::Fp8}})
                 if (const auto peak = sheet->peak(arithmetic)) cluster.device.peakFlops[precision] = *peak;
         }
-        auto output = PendingOutput::create(m_output);
+        auto output = PendingOutput::create(m_output, OutputKind::Other);
         if (!output) return console.fail(output.error());
         auto bench = calibrate::openGpuBench();
         if (!bench) return console.fail(bench.error());

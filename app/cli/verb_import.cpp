@@ -58,7 +58,7 @@ public:
         options.scratchFolder = std::filesystem::absolute(m_output).parent_path().string();
         const auto import = importers::openImport(m_files, options);
         if (!import) return console.fail(import.error());
-        auto output = PendingOutput::create(m_output, m_files);
+        auto output = PendingOutput::create(m_output, OutputKind::Trace, m_files);
         if (!output) return console.fail(output.error());
         const auto audit = write(**import, output->temporaryPath(), options, progress);
         if (!audit) return console.fail(audit.error());

@@ -33,7 +33,7 @@ public:
     {
         const StopSignals signals;
         Progress progress("merging");
-        auto output = PendingOutput::create(m_output, m_files);
+        auto output = PendingOutput::create(m_output, OutputKind::Trace, m_files);
         if (!output) return console.fail(output.error());
         const auto merged = mergeFiles(m_files, output->temporaryPath(), signals.token(), progress);
         if (!merged) return console.fail(merged.error());

@@ -119,7 +119,7 @@ private:
 
     Status write(const cost::PredictedStep& prediction, const cost::OperatorsOfPass& operators) const
     {
-        FOURWALLS_TRY_ASSIGN(PendingOutput output, PendingOutput::create(m_output));
+        FOURWALLS_TRY_ASSIGN(PendingOutput output, PendingOutput::create(m_output, OutputKind::Trace));
         {
             FOURWALLS_TRY_ASSIGN(const std::unique_ptr<store::TraceWriter> writer,
                                  store::TraceWriter::create(output.temporaryPath(),

@@ -95,7 +95,7 @@ private:
     Status write(TraceQuery& trace, const replay::Replay& replayed, replay::DelayRule rule,
                  const std::vector<replay::ReplayChange>& changes) const
     {
-        FOURWALLS_TRY_ASSIGN(PendingOutput output, PendingOutput::create(m_output, {m_file}));
+        FOURWALLS_TRY_ASSIGN(PendingOutput output, PendingOutput::create(m_output, OutputKind::Trace, {m_file}));
         {
             FOURWALLS_TRY_ASSIGN(
                 const std::unique_ptr<store::TraceWriter> writer,

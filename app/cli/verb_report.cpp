@@ -31,7 +31,7 @@ public:
     {
         const auto trace = openInput(m_file);
         if (!trace) return console.fail(trace.error());
-        auto output = PendingOutput::create(m_output, {m_file});
+        auto output = PendingOutput::create(m_output, OutputKind::Other, {m_file});
         if (!output) return console.fail(output.error());
         const Status written = write(**trace, output->temporaryPath());
         if (!written.ok()) return console.fail(written.error());

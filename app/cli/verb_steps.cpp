@@ -65,7 +65,7 @@ private:
         const std::string folder = std::filesystem::absolute(target).parent_path().string();
         FOURWALLS_TRY_ASSIGN(importers::RunSteps steps,
                              importers::stepsOfChoice(*trace, choice, folder, signals.token()));
-        FOURWALLS_TRY_ASSIGN(PendingOutput output, PendingOutput::create(target));
+        FOURWALLS_TRY_ASSIGN(PendingOutput output, PendingOutput::create(target, OutputKind::Trace));
         {
             FOURWALLS_TRY_ASSIGN(const std::unique_ptr<store::TraceWriter> writer,
                                  store::TraceWriter::create(output.temporaryPath(), trace->info().header));

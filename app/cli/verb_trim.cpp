@@ -41,7 +41,7 @@ public:
         if (!trace) return console.fail(trace.error());
         const auto range = trimRange(**trace, *options);
         if (!range) return console.fail(range.error());
-        auto output = PendingOutput::create(m_output, {m_file});
+        auto output = PendingOutput::create(m_output, OutputKind::Trace, {m_file});
         if (!output) return console.fail(output.error());
         const Status written = write(**trace, *options, output->temporaryPath());
         if (!written.ok()) return console.fail(written.error());

@@ -2,12 +2,12 @@
 // The finished file: a fresh database that is filled without journal, brought to the disk, and renamed into place.
 #include "model/store/finish.h"
 
+#include "model/base/process_mark.h"
 #include "model/store/disk.h"
 #include "model/store/finisher.h"
 #include "model/store/row_checksum.h"
 #include "model/store/schema.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -42,20 +42,6 @@ Status fill(sqlite::Database& recording, const std::string& output, const Finish
 
 constexpr const char* kTemporaryMark = ".finishing-";
 
-/// Half-written files of processes that were killed while they finished the same recording.
-void removeAbandoned(const std::string& path)
-{
-    namespace fs = std::filesystem;
-    const std::string prefix = fs::path(path).filename().string() + kTemporaryMark;
-    std::error_code error;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folderOf(path), error)) {
-        const std::string name = entry.path().filename().string();
-        if (name.rfind(prefix, 0) != 0) continue;
-        const int owner = std::atoi(name.c_str() + prefix.size());
-        if (owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH) fs::remove(entry.path(), error);
-    }
-}
-
 } // namespace
 
 Status finishRecording(sqlite::Database& recording, const std::string& output, const FinishOptions& options)
@@ -71,8 +57,9 @@ Status finishRecording(sqlite::Database& recording, const std::string& output, c
 
 Status finishInPlace(const std::string& path, const FinishOptions& options)
 {
-    removeAbandoned(path);
-    const std::string temporary = path + kTemporaryMark + std::to_string(::getpid());
+    // Of processes that were killed while they finished the same recording.
+    removeAbandoned(folderOf(path), std::filesystem::path(path).filename().string() + kTemporaryMark);
+    const std::string temporary = path + kTemporaryMark + processMark();
     {
         FOURWALLS_TRY_ASSIGN(sqlite::Database recording, sqlite::Database::open(path, sqlite::OpenMode::ReadWrite));
         FOURWALLS_TRY(recording.exec("PRAGMA cache_size=-8192"));

@@ -2,13 +2,13 @@
 // Creating and committing.
 #include "model/store/recording.h"
 
+#include "model/base/process_mark.h"
 #include "model/sqlite/stranger.h"
 #include "model/store/disk.h"
 #include "model/store/schema.h"
 
-#include <unistd.h>
-
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
 
@@ -88,7 +88,9 @@ Result<Recording> Recording::create(const std::string& path, const TraceHeader& 
     // Under another name first: the file at `path` is a readable recording from its first instant on, because its
     // header and tables never lie in the write-ahead log alone.
     FOURWALLS_TRY(checkReplaceable(path));
-    const std::string fresh = path + ".starting-" + std::to_string(::getpid());
+    constexpr const char* kStartingMark = ".starting-";
+    removeAbandoned(folderOf(path), std::filesystem::path(path).filename().string() + kStartingMark);
+    const std::string fresh = path + kStartingMark + processMark();
     Status written = writeEmptyRecording(fresh, header);
     if (written.ok()) written = removeJournals(path);
     if (written.ok() && ::rename(fresh.c_str(), path.c_str()) != 0)

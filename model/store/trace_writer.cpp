@@ -13,6 +13,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -128,13 +129,19 @@ void TraceWriter::State::run()
             pressed = false;
             last = ending;
         }
-        drainAll();
-        const auto now = Clock::now();
-        if (last || now >= nextCommit || batch.bytes() >= kLargestBatch) {
-            const bool durable = now >= nextSync; // ending a trace has its own
-            commit(durable);
-            nextCommit = now + options.batchInterval;
-            if (durable) nextSync = now + options.syncInterval;
+        try {
+            drainAll();
+            const auto now = Clock::now();
+            if (last || now >= nextCommit || batch.bytes() >= kLargestBatch) {
+                const bool durable = now >= nextSync; // ending a trace has its own
+                commit(durable);
+                nextCommit = now + options.batchInterval;
+                if (durable) nextSync = now + options.syncInterval;
+            }
+        } catch (const std::bad_alloc&) {
+            batch = {};
+            if (!failed) failure = Error{ErrorCode::Io, "out of memory", path, "end other programs"};
+            failed = true; // producers go on, and what they hand over is dropped
         }
         writerCpuNs.store(threadCpuNs(), std::memory_order_relaxed);
         if (last) return;

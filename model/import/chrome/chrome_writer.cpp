@@ -480,9 +480,7 @@ TraceFacts ChromeWriter::finish(const ChromeReadReport& report)
 
     audit("flow_events_dropped", Dropped, m_flows.dropped(), "more than can be held until the end");
     audit("file_cut", Dropped, report.bytesLeft, "bytes of an unfinished entry at the end of the file");
-    const bool packedIsCut = report.damage.find("cut") != std::string::npos;
-    if (!report.damage.empty())
-        audit(packedIsCut ? "packed_stream_ended_early" : "packed_stream_damaged", Dropped, 1, report.damage);
+    if (!report.damage.empty()) m_sink.audit(damageRecord(report.damage));
     return m_facts.finish(m_survey.baseNs(), report.events + report.nonEvents);
 }
 

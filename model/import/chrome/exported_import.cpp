@@ -462,6 +462,7 @@ public:
         if (report.bytesLeft > 0 || !report.closed)
             sink.audit({"file_cut", AuditSeverity::Dropped, std::max<std::int64_t>(1, report.bytesLeft),
                         "the export ends before its events do"});
+        if (!report.damage.empty()) sink.audit(damageRecord(report.damage));
         return {};
     }
 

@@ -157,6 +157,7 @@ public:
         audit("messages_unmatched", AuditSeverity::Info, m_list.unmatched,
               "no partner found on the neighbouring stage");
         audit("json_recoveries", AuditSeverity::Repaired, m_report.recoveries, "broken places in the file");
+        if (!m_report.damage.empty()) sink.audit(damageRecord(m_report.damage));
         return {};
     }
 

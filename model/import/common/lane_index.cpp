@@ -99,8 +99,10 @@ std::string LaneIndex::nameOf(const Lane& lane, bool severalDevices, bool severa
             const std::string own = named != m_threadNames.end() ? withoutTrailingSpace(named->second) : lane.tid;
             return process->second == "Ascend Hardware" ? own : process->second + ": " + own;
         }
-        const std::string number =
+        std::string number =
             lane.tid.compare(0, 7, "stream ") == 0 ? withoutTrailingSpace(lane.tid.substr(7)) : lane.tid;
+        // Waits for a whole context or device have this number.
+        if (number == "4294967295" || number == "-1") number = kAllStreams;
         return (severalDevices ? "device " + lane.pid + " " : std::string()) +
                (number.starts_with(kAllStreams) ? "" : "stream ") + number;
     };

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,6 +21,12 @@ constexpr int kPieces = 4;
 
 } // namespace
 
+AuditRecord damageRecord(const std::string& damage)
+{
+    const bool cut = damage.find("cut") != std::string::npos;
+    return {cut ? "packed_stream_ended_early" : "packed_stream_damaged", AuditSeverity::Dropped, 1, damage};
+}
+
 struct TextWindow::Piece {
     std::unique_ptr<char[]> memory;
     std::size_t size = 0;
@@ -29,7 +36,7 @@ struct TextWindow::Piece {
 struct TextWindow::ReadAhead {
     ReadAhead(std::unique_ptr<ByteSource> from, std::size_t bytes) : source(std::move(from)), pieceBytes(bytes)
     {
-        thread = std::thread([this] { run(); });
+        thread = std::thread([this] { runOrFail(); });
     }
 
     ~ReadAhead()
@@ -40,6 +47,19 @@ struct TextWindow::ReadAhead {
         }
         changed.notify_all();
         thread.join();
+    }
+
+    /// The error of whoever reads is told to the parser, and so is that there is no memory for the next piece.
+    void runOrFail()
+    {
+        try {
+            run();
+        } catch (const std::bad_alloc&) {
+            const std::lock_guard lock(mutex);
+            ended = true;
+            error = Error{ErrorCode::Io, "out of memory", "reading ahead", "end other programs"};
+            changed.notify_all();
+        }
     }
 
     void run()

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/import/common/byte_source.h"
+#include "model/trace/records.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,9 @@
 #include <optional>
 
 namespace fourwalls::importers {
+
+/// What the audit says of a packed stream that was damaged or cut (ByteSource::damage, which is not empty).
+AuditRecord damageRecord(const std::string& damage);
 
 class TextWindow {
 public:

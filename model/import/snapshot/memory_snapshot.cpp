@@ -92,6 +92,7 @@ private:
         SnapshotSegment made;
         made.device = std::clamp<std::int64_t>(integerOr(pickle.get(item, "device"), 0), 0, 1 << 16);
         made.address = integerOr(pickle.get(item, "address"), 0);
+        made.stream = integerOr(pickle.get(item, "stream"), 0);
         made.total = bytesOf(pickle.get(item, "total_size"));
         made.allocated = bytesOf(pickle.get(item, "allocated_size"));
         made.active = bytesOf(pickle.get(item, "active_size"));
@@ -195,6 +196,7 @@ Result<MemorySnapshot> readMemorySnapshot(const std::string& path, std::stop_tok
                      "record it again with torch.cuda.memory._dump_snapshot"};
     if (!read) return read.error();
     const Pickle& pickle = *read;
+    snapshot.damage = pickle.damage();
     const PickleValue traces = pickle.get(pickle.root(), "device_traces");
     // torch.cuda.memory_snapshot() gives the list of segments alone.
     const bool segmentsOnly = pickle.root().kind == Kind::List && !snapshot.segments.empty();
@@ -281,6 +283,7 @@ TraceFacts snapshotFacts(const MemorySnapshot& snapshot)
         devices = std::max(devices, static_cast<std::size_t>(segment.device) + 1);
         *facts.memBlocks += static_cast<std::int64_t>(segment.blocks.size());
         *facts.memReservedBytes += segment.total;
+        streams.insert(segment.stream);
         for (const SnapshotBlock& block : segment.blocks)
             if (!block.inactive) *facts.memActiveRequestedBytes += block.requested;
     }

@@ -47,7 +47,7 @@ struct SnapshotBlock {
 };
 
 struct SnapshotSegment {
-    std::int64_t device = 0, address = 0, total = 0, allocated = 0, active = 0, requested = 0;
+    std::int64_t device = 0, stream = 0, address = 0, total = 0, allocated = 0, active = 0, requested = 0;
     bool privatePool = false, expandable = false;
     std::vector<SnapshotBlock> blocks;
 };
@@ -94,6 +94,7 @@ struct MemorySnapshot {
     SnapshotStacks stacks;
     std::map<std::string, std::int64_t> actions;
     std::int64_t unreadable = 0; ///< records without the fields they need
+    std::string damage;          ///< of the packed stream; see ByteSource
 };
 
 /// scratchFolder: see ImportOptions. Errors: as readPickle; Unsupported for a pickle that is no snapshot.

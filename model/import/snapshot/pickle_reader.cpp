@@ -465,6 +465,10 @@ Result<Pickle> readPickle(const std::string& path, const PickleReduce& reduce, s
     if (window.error()) return *window.error();
     FOURWALLS_TRY(pickle.m_memo->status()); // before the problem, which may follow from it
     if (!problem.empty()) return Error{ErrorCode::Format, problem, path, ""};
+    // Only at its end a packed stream tells whether it was whole.
+    while (!stop.stop_requested() && window.more(window.end())) {
+    }
+    pickle.m_damage = window.damage();
     pickle.m_memo.reset();
     return pickle;
 }

@@ -51,6 +51,8 @@ private:
 class Pickle {
 public:
     const PickleValue& root() const { return m_root; }
+    /// Of the packed stream that it came in; see ByteSource.
+    const std::string& damage() const { return m_damage; }
     std::string_view text(const PickleValue& value) const;
     const std::vector<PickleValue>& list(const PickleValue& value) const;
     /// The value of a text key; None if there is none or `dict` is no dict.
@@ -84,6 +86,7 @@ private:
     const std::vector<PickleValue>& items(const PickleValue& container) const;
 
     PickleValue m_root;
+    std::string m_damage;
     std::vector<std::string> m_texts;
     std::deque<Place> m_places;
     std::vector<std::uint32_t> m_free;

@@ -312,6 +312,7 @@ public:
             sink.audit({"import_blocks", AuditSeverity::Info, *facts.memBlocks, "blocks of the final state"});
             if (snapshot.unreadable > 0)
                 sink.audit({"snapshot_records_unread", AuditSeverity::Skipped, snapshot.unreadable, ""});
+            if (!snapshot.damage.empty()) sink.audit(damageRecord(snapshot.damage));
             if (m_files.size() == 1) sink.audit(toAudit(facts));
             FOURWALLS_TRY(snapshot.entries->chunks.status());
             snapshot = {}; // the finish needs the memory

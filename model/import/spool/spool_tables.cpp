@@ -24,7 +24,7 @@ int SpoolTables::streamLane(LaneRole role, std::uint32_t device, std::uint32_t c
     if (const auto found = known.find(key); found != known.end()) return found->second;
     const std::uint32_t first = firstContext.try_emplace(device, context).first->second;
     std::string name = std::to_string(stream);
-    if (stream == 0xffffffffu) name = kAllStreams;
+    if (stream == 0xffffffffu) name = kAllStreams; // also of further contexts, which the name goes on with
     if (context != first) name += " of context " + std::to_string(context);
     const int lane = lanes.find(role, std::to_string(device), name + suffix);
     known.emplace(key, lane);
