@@ -266,6 +266,8 @@ const std::vector<ImportFormat>& importFormats()
         {"XSpace profile", isXSpace, openXSpaces, xspaceFacts},
         {"PyTorch memory snapshot", isPickle, openSnapshots, factsOfSnapshot},
         {"Fourwalls export", isExport, openExports, chromeFacts},
+        {"TensorBoard event file", isTensorBoard, openTensorBoards, tensorBoardFacts},
+        {"training log", isTrainingLog, openTrainingLogs, trainingLogFacts},
         {"recorded operations of a pipelined job", isOperationTrace, openOperationTraces, chromeFacts},
         {"PyTorch or Chrome trace", isJson, openChromeTraces, chromeFacts, chromeRankInBeginning},
     };

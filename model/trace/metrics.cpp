@@ -282,7 +282,9 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace, std::optional<StepIndex> 
     metrics.hostOnly = isHostOnly(trace);
     metrics.mfuAbsent = NoMfu::NoStep;
     const Shares sums = sumShares(steps, info.header);
-    if (sums.total > 0) {
+    // A job's own log has steps, and nothing of what was done in them.
+    const bool nothingRecorded = info.header.computeLabel == "none" && info.header.communicationLabel == "none";
+    if (sums.total > 0 && !nothingRecorded) {
         metrics.exposedCommFraction = sums.exposedComm / sums.total;
         metrics.exposedCopyFraction = sums.exposedCopy / sums.total;
         metrics.idleFraction = sums.idle / sums.total;

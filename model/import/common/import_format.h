@@ -67,6 +67,16 @@ Result<std::unique_ptr<TraceImport>> openRocprofTables(const std::vector<std::st
                                                        const ImportOptions& options);
 Result<TraceFacts> rocprofTableFacts(const std::string& path, const ImportOptions& options);
 
+/// What a training job wrote down itself: TensorBoard's event files, lines of a log.
+bool isTensorBoard(std::string_view beginning);
+Result<std::unique_ptr<TraceImport>> openTensorBoards(const std::vector<std::string>& paths,
+                                                      const ImportOptions& options);
+Result<TraceFacts> tensorBoardFacts(const std::string& path, const ImportOptions& options);
+bool isTrainingLog(std::string_view beginning);
+Result<std::unique_ptr<TraceImport>> openTrainingLogs(const std::vector<std::string>& paths,
+                                                      const ImportOptions& options);
+Result<TraceFacts> trainingLogFacts(const std::string& path, const ImportOptions& options);
+
 /// Spools of the collector (docs/collector.md), one per process of a run.
 Result<std::unique_ptr<TraceImport>> openSpools(const std::vector<std::string>& paths, const ImportOptions& options);
 Result<TraceFacts> spoolFacts(const std::string& path, const ImportOptions& options);

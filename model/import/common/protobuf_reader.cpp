@@ -17,7 +17,6 @@ namespace {
 
 namespace wire = google::protobuf::io;
 
-constexpr std::size_t kWirePiece = std::size_t{1} << 18;
 constexpr std::size_t kDeepestMessage = 32;
 /// A stream of the library counts its bytes in an int: a new one goes on behind this.
 constexpr int kStreamAtMost = 1 << 30;
@@ -28,7 +27,10 @@ class ProtobufReader::Stream {
     /// Pieces of a source.
     class SourceStream final : public wire::ZeroCopyInputStream {
     public:
-        explicit SourceStream(std::unique_ptr<ByteSource> source) : m_source(std::move(source)), m_piece(kWirePiece) {}
+        SourceStream(std::unique_ptr<ByteSource> source, std::size_t piece)
+            : m_source(std::move(source))
+            , m_piece(piece)
+        {}
 
         bool Next(const void** data, int* size) override
         {
@@ -76,7 +78,7 @@ class ProtobufReader::Stream {
     };
 
 public:
-    explicit Stream(std::unique_ptr<ByteSource> bytes) : source(std::move(bytes)) { renew(); }
+    Stream(std::unique_ptr<ByteSource> bytes, std::size_t piece) : source(std::move(bytes), piece) { renew(); }
 
     void renew()
     {
@@ -91,9 +93,9 @@ public:
     std::int64_t base = 0; ///< bytes before this stream of the library
 };
 
-ProtobufReader::ProtobufReader(std::unique_ptr<ByteSource> source, std::string path)
+ProtobufReader::ProtobufReader(std::unique_ptr<ByteSource> source, std::string path, std::size_t piece)
     : m_path(std::move(path))
-    , m_stream(std::make_unique<Stream>(std::move(source)))
+    , m_stream(std::make_unique<Stream>(std::move(source), piece))
 {}
 
 ProtobufReader::~ProtobufReader() = default;

@@ -7,6 +7,7 @@
 #include "model/base/result.h"
 #include "model/import/common/byte_source.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,8 +18,8 @@ namespace fourwalls::importers {
 
 class ProtobufReader {
 public:
-    /// path: for errors.
-    ProtobufReader(std::unique_ptr<ByteSource> source, std::string path);
+    /// path: for errors. piece: bytes read at a time; a small one for a message in memory.
+    ProtobufReader(std::unique_ptr<ByteSource> source, std::string path, std::size_t piece = std::size_t{1} << 18);
     ~ProtobufReader();
     ProtobufReader(const ProtobufReader&) = delete;
     ProtobufReader& operator=(const ProtobufReader&) = delete;

@@ -34,13 +34,14 @@ enum class XStat : std::uint8_t {
     MemcpyDetails,
     DeviceVendor,
     MemorySize,
-    StartTime
+    StartTime,
+    JaxVersion
 };
 
 XStat statOf(std::string_view name)
 {
     using Row = std::pair<std::string_view, XStat>;
-    static constexpr std::array<Row, 10> kTable{{{"correlation_id", XStat::Correlation},
+    static constexpr std::array<Row, 11> kTable{{{"correlation_id", XStat::Correlation},
                                                  {"step_num", XStat::StepNumber},
                                                  {"hlo_op", XStat::HloOp},
                                                  {"hlo_module", XStat::HloModule},
@@ -49,7 +50,8 @@ XStat statOf(std::string_view name)
                                                  {"memcpy_details", XStat::MemcpyDetails},
                                                  {"device_vendor", XStat::DeviceVendor},
                                                  {"memory_size", XStat::MemorySize},
-                                                 {"profile_start_time", XStat::StartTime}}};
+                                                 {"profile_start_time", XStat::StartTime},
+                                                 {"jax_version", XStat::JaxVersion}}};
     for (const auto& [known, stat] : kTable)
         if (known == name) return stat;
     return XStat::Other;
@@ -408,6 +410,8 @@ private:
             }
             if (const RawStat* start = planeStat(i, XStat::StartTime); start && start->number > 0)
                 m_description.unixNs = std::min(start->number, kLargestTimeNs);
+            if (const RawStat* version = planeStat(i, XStat::JaxVersion))
+                m_description.producer = "JAX " + std::string(textOf(plane, *version)).substr(0, 40);
             for (const XLine& line : plane.lines)
                 // Lines are stored with Unix times, or from the start of the recording.
                 if (line.startNs > 1'000'000'000'000'000'000) m_absolute = true;
@@ -427,7 +431,7 @@ private:
         }
         m_description.cpuOnly = m_description.ranks.empty();
         if (m_description.ranks.empty()) m_description.ranks.push_back({"CPU", 0, std::nullopt, 0});
-        m_description.producer = "XLA profiler (XSpace)";
+        if (m_description.producer.empty()) m_description.producer = "XLA profiler (XSpace)";
         m_description.marks = "XLA step";
         m_statsOfPlane.clear();
     }

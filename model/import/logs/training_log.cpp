@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines of training programs. All of them write names and numbers ("lm loss: 1.02E+01 |", "step=10,", "'loss': 2.3"), each
+// with separators of its own; one rule reads them all. The forms are those of Megatron-LM's training_log, DeepSpeed's
+// logging and throughput timer, NeMo 2's and torchtitan's progress lines and the Trainer of Hugging Face (its lines, and
+// trainer_state.json).
+#include "model/import/common/byte_source.h"
+#include "model/import/common/decimal_time.h"
+#include "model/import/common/import_format.h"
+#include "model/import/logs/step_log.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <ctime>
+#include <utility>
+#include <vector>
+
+namespace fourwalls::importers {
+
+namespace {
+
+constexpr std::size_t kLogPiece = std::size_t{1} << 16;
+constexpr std::size_t kLongestLine = std::size_t{1} << 16;
+
+/// A number at the beginning of a text, with thousands set apart by commas; moves the text behind it.
+std::optional<double> numberAt(std::string_view& text)
+{
+    while (!text.empty() && (text[0] == ' ' || text[0] == '[' || text[0] == '"' || text[0] == '\''))
+        text.remove_prefix(1);
+    std::string digits;
+    std::size_t at = 0;
+    const auto isGroup = [&] {
+        return at > 0 && text[at] == ',' && at + 3 < text.size() && isDigit(text[at - 1]) && isDigit(text[at + 1]) &&
+               isDigit(text[at + 2]) && isDigit(text[at + 3]) && (at + 4 >= text.size() || !isDigit(text[at + 4]));
+    };
+    for (; at < text.size() && at < 40; ++at) {
+        const char c = text[at];
+        if (isDigit(c) || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E')
+            digits += c;
+        else if (!isGroup())
+            break;
+    }
+    if (!digits.empty() && digits[0] == '+') digits.erase(0, 1);
+    double value = 0;
+    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (parsed.ec != std::errc()) return std::nullopt;
+    text.remove_prefix(std::min(text.size(), at));
+    return value;
+}
+
+/// "2024-05-01 12:34:56,789" or with a T, anywhere in a line, as Unix time; the clock is taken as that of Greenwich.
+std::optional<double> timeIn(std::string_view line)
+{
+    for (std::size_t at = 0; at + 19 <= line.size() && at < 200; ++at) {
+        if (line[at + 4] != '-' || line[at + 7] != '-' || line[at + 13] != ':' || line[at + 16] != ':') continue;
+        std::array<int, 6> parts{};
+        constexpr std::array<std::pair<int, int>, 6> kPlaces{{{0, 4}, {5, 2}, {8, 2}, {11, 2}, {14, 2}, {17, 2}}};
+        bool sound = true;
+        for (std::size_t i = 0; i < parts.size() && sound; ++i) {
+            const char* const first = line.data() + at + kPlaces[i].first;
+            const auto parsed = std::from_chars(first, first + kPlaces[i].second, parts[i]);
+            sound = parsed.ec == std::errc() && parsed.ptr == first + kPlaces[i].second;
+        }
+        if (!sound || parts[0] < 1990 || parts[0] > 2200 || parts[1] < 1 || parts[1] > 12) continue;
+        std::tm time{};
+        time.tm_year = parts[0] - 1900;
+        time.tm_mon = parts[1] - 1;
+        time.tm_mday = parts[2];
+        time.tm_hour = parts[3];
+        time.tm_min = parts[4];
+        time.tm_sec = parts[5];
+        double seconds = static_cast<double>(timegm(&time));
+        std::string_view rest = line.substr(at + 19);
+        if (!rest.empty() && (rest[0] == ',' || rest[0] == '.')) {
+            double scale = 0.1;
+            for (rest.remove_prefix(1); !rest.empty() && isDigit(rest[0]); rest.remove_prefix(1), scale /= 10)
+                seconds += scale * (rest[0] - '0');
+        }
+        return seconds;
+    }
+    return std::nullopt;
+}
+
+/// The name that ends at `end`: back to a separator. Words are kept together: "lm loss" is one name.
+std::string_view nameBefore(std::string_view line, std::size_t end)
+{
+    while (end > 0 && (line[end - 1] == ' ' || line[end - 1] == '"' || line[end - 1] == '\'')) --end;
+    std::size_t begin = end;
+    while (begin > 0) {
+        const char c = line[begin - 1];
+        if (c == '|' || c == ',' || c == '{' || c == '}' || c == '[' || c == ']' || c == '"' || c == '\'' || c == ':' ||
+            c == '=' || c == ';' || c == '\t' || c == '\n')
+            break;
+        if (c == ' ' && begin > 1 && (line[begin - 2] == ' ' || line[begin - 2] == '-')) break;
+        --begin;
+    }
+    while (begin < end && line[begin] == ' ') ++begin;
+    return line.substr(begin, end - begin);
+}
+
+/// Without the codes that colour a terminal ("\\x1b[31m"), also where a copy has lost their first byte.
+std::string withoutColours(std::string_view line)
+{
+    std::string text;
+    for (std::size_t at = 0; at < line.size(); ++at) {
+        if (line[at] == '\x1b') continue;
+        std::size_t end = at + 1;
+        while (line[at] == '[' && end < line.size() && (isDigit(line[end]) || line[end] == ';')) ++end;
+        if (line[at] == '[' && end > at + 1 && end < line.size() && line[end] == 'm')
+            at = end;
+        else
+            text += line[at];
+    }
+    return text;
+}
+
+struct Pair {
+    std::string_view name;
+    double value;
+};
+
+/// Every "name: number" and "name=number" of a line.
+std::vector<Pair> pairsOf(std::string_view line)
+{
+    std::vector<Pair> pairs;
+    for (std::size_t at = 0; at < line.size() && pairs.size() < 200; ++at) {
+        if (line[at] != ':' && line[at] != '=') continue;
+        std::string_view rest = line.substr(at + 1);
+        const auto value = numberAt(rest);
+        if (!value) continue;
+        std::string_view name = nameBefore(line, at);
+        // "10/global_step" is what is left of "micro_step=10/global_step=10".
+        const std::size_t slash = name.find('/');
+        if (!name.empty() && isDigit(name[0]) && slash != std::string_view::npos) name.remove_prefix(slash + 1);
+        // Times, files and the like stand before numbers, too.
+        const bool word =
+            !name.empty() && name.size() <= 60 && name[0] > '9' && name.find(".py") == std::string_view::npos;
+        if (word) pairs.push_back({name, *value});
+    }
+    return pairs;
+}
+
+/// The number behind a word that has no separator: "iteration        5/     100".
+std::optional<double> numberBehind(std::string_view line, std::string_view word)
+{
+    const std::size_t at = line.find(word);
+    if (at == std::string_view::npos) return std::nullopt;
+    std::string_view rest = line.substr(at + word.size());
+    if (rest.empty() || rest[0] != ' ') return std::nullopt;
+    return numberAt(rest);
+}
+
+std::optional<double> stepOf(std::string_view line, const std::vector<Pair>& pairs)
+{
+    for (const std::string_view name : {"global_step", "step", "iteration"})
+        for (const Pair& pair : pairs) {
+            // "epoch=0/micro_step=10/global_step=10" and "INFO step: 3" have more before the word.
+            const bool ends = pair.name.ends_with(name);
+            const char before =
+                ends && pair.name.size() > name.size() ? pair.name[pair.name.size() - name.size() - 1] : ' ';
+            if (ends && (before == ' ' || before == '/')) return pair.value;
+        }
+    return numberBehind(line, "iteration");
+}
+
+class LogReader {
+public:
+    explicit LogReader(StepLog& log) : m_log(log) {}
+
+    void line(std::string_view raw)
+    {
+        ++m_log.records;
+        const std::string text = withoutColours(raw);
+        const std::vector<Pair> pairs = pairsOf(text);
+        settings(text, pairs);
+        const auto step = stepOf(text, pairs);
+        const bool figures = std::any_of(pairs.begin(), pairs.end(), [](const Pair& pair) {
+            for (const std::string_view word : {"loss", "lr", "learning rate", "learning_rate", "CurrSamplesPerSec"})
+                if (pair.name.find(word) != std::string_view::npos) return true;
+            return false;
+        });
+        // What an evaluation found, and the sums at a training's end, are not the step's.
+        const bool evaluates = text.find("validation") != std::string::npos ||
+                               text.find("eval_loss") != std::string::npos ||
+                               text.find("train_runtime") != std::string::npos;
+        if (!figures || evaluates) return;
+        // The Trainer's own lines have no numbers: they come one per logging_steps.
+        std::int64_t number = m_unnumbered;
+        if (step && *step >= 0 && *step < 1e9)
+            number = static_cast<std::int64_t>(*step);
+        else if (text.find("'loss'") != std::string::npos)
+            number = ++m_unnumbered;
+        else
+            return;
+        LoggedStep* const logged = m_log.at(number);
+        if (!logged) return;
+        if (const auto time = timeIn(text)) logged->unixTime = time;
+        for (const Pair& pair : pairs) m_log.add(*logged, pair.name, pair.value);
+    }
+
+private:
+    /// What is said once: "  seq_length ...................... 4096", "'train_runtime': 12.3".
+    void settings(std::string_view text, const std::vector<Pair>& pairs)
+    {
+        const std::size_t at = text.find("seq_length .");
+        if (at != std::string_view::npos) {
+            std::string_view rest = text.substr(at + 11);
+            rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of(". ")));
+            if (const auto length = numberAt(rest); length && *length > 0) m_log.sequenceLength = length;
+        }
+        for (const Pair& pair : pairs)
+            if (pair.name == "train_runtime" && pair.value > 0) m_log.runtime = pair.value;
+    }
+
+    StepLog& m_log;
+    std::int64_t m_unnumbered = 0;
+};
+
+} // namespace
+
+bool isTrainingLog(std::string_view beginning)
+{
+    if (beginning.find('\0') != std::string_view::npos) return false;
+    // JSON is none, but for the state that the Trainer of Hugging Face saves.
+    const std::size_t first = beginning.find_first_not_of(" \t\r\n");
+    if (first == std::string_view::npos) return false;
+    const std::size_t second = beginning.find_first_not_of(" \t\r\n", first + 1);
+    const char inside = second == std::string_view::npos ? '\0' : beginning[second];
+    if ((beginning[first] == '{' && inside == '"') || (beginning[first] == '[' && inside == '{'))
+        return beginning.find("\"log_history\":") != std::string_view::npos;
+    for (const std::string_view sign :
+         {"consumed samples:", "lm loss:", "grad_norm:", "train_step_timing in s",
+          "RunningAvgSamplesPerSec=", "[Rank 0] step=", "{'loss':", "using world size:", "[titan]", "global_step: "})
+        if (beginning.find(sign) != std::string_view::npos) return true;
+    return false;
+}
+
+Status readTrainingLog(const std::string& path, StepLog& log)
+{
+    log.producer = "training log";
+    FOURWALLS_TRY_ASSIGN(const std::unique_ptr<ByteSource> source, openByteSource(path));
+    LogReader reader(log);
+    std::string line, piece(kLogPiece, '\0');
+    std::string head; // the first two characters that are no space: JSON begins with a brace and a quote
+    for (;;) {
+        FOURWALLS_TRY_ASSIGN(const std::size_t got, source->read(piece.data(), piece.size()));
+        if (got == 0) break;
+        for (std::size_t i = 0; i < got; ++i) {
+            if (head.size() < 2 && piece[i] > ' ') head += piece[i];
+            const bool json = head == "{\"";
+            // Of trainer_state.json an entry is what lies between braces, over several lines.
+            const bool ends = json ? piece[i] == '{' || piece[i] == '}' : piece[i] == '\n' || piece[i] == '\r';
+            if (!ends) {
+                if (line.size() < kLongestLine) line += piece[i] == '\n' ? ',' : piece[i];
+                continue;
+            }
+            if (!line.empty()) reader.line(line);
+            line.clear();
+        }
+    }
+    if (!line.empty()) reader.line(line);
+    log.damage = source->damage();
+    return {};
+}
+
+} // namespace fourwalls::importers

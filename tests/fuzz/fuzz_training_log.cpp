@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzz target: logs of training programs and event files of TensorBoard.
+#include "tests/fuzz/import_bytes.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
+    fourwalls::fuzz::importBytes(data, size, "train.log");
+    return 0;
+}

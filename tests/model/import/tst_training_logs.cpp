@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Logs of training programs: the lines of each program, event files of TensorBoard, and what is no step's figure.
+#include "tests/model/import/import_helpers.h"
+#include "tests/support/test_program.h"
+
+#include "model/import/logs/step_log.h"
+#include "model/trace/in_memory_query.h"
+#include "model/trace/metrics.h"
+
+#include <QTest>
+
+#include <fstream>
+#include <sstream>
+
+namespace tst_training_logs {
+
+using namespace fourwalls;
+using namespace fourwalls::importers;
+using namespace fourwalls::importers::test;
+
+namespace {
+
+std::string seedPath(const char* name)
+{
+    return std::string(FOURWALLS_SOURCE_DIR) + "/tests/data/fuzz/" + name;
+}
+
+StepLog readLog(const std::string& text)
+{
+    const QTemporaryDir folder;
+    StepLog log;
+    const Status status = readTrainingLog(writeFile(folder, "train.log", text), log);
+    if (!status.ok()) qFatal("%s", status.error().message().c_str());
+    return log;
+}
+
+constexpr double kNothing = -1;
+
+} // namespace
+
+class TrainingLogsTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void lines_data()
+    {
+        QTest::addColumn<QByteArray>("text");
+        QTest::addColumn<int>("step");
+        QTest::addColumn<double>("loss");
+        QTest::addColumn<double>("rate");
+        QTest::addColumn<double>("norm");
+        QTest::addColumn<double>("seconds");
+        QTest::newRow("Megatron")
+            << QByteArray(" [2024-05-01 12:00:10] iteration        7/     100 | consumed samples:           "
+                          "64 | elapsed time per iteration (ms): 512.5 | throughput per GPU (TFLOP/s/GPU): "
+                          "12.4 | learning rate: 1.500000E-05 | global batch size:    64 | lm loss: "
+                          "1.082345E+01 | loss scale: 1.0 | grad norm: 31.25 |\n"
+                          " validation loss at iteration 7 | lm loss value: 1.1E+01 |\n")
+            << 7 << 10.82345 << 1.5e-5 << 31.25 << 0.5125;
+        QTest::newRow("DeepSpeed") << QByteArray("[2024-01-11 08:00:10,100] [INFO] [logging.py:96:log_dist] [Rank 0] "
+                                                 "step=10, skipped=0, lr=[0.001, 0.002], mom=[[0.9, 0.999]]\n")
+                                   << 10 << kNothing << 0.001 << kNothing << kNothing;
+        QTest::newRow("torchtitan") << QByteArray(
+                                           "[titan] 2024-10-01 12:00:10,500 - root - INFO - \x1b[31mstep: 11  "
+                                           "\x1b[32mloss:  9.25  \x1b[38;2;180;60;0mgrad_norm:  1.125  "
+                                           "\x1b[33mmemory: 43.33GiB(45.61%)  \x1b[34mtps: 5,228  mfu: 7.19%\x1b[39m\n")
+                                    << 11 << 9.25 << kNothing << 1.125 << kNothing;
+        QTest::newRow("NeMo") << QByteArray(
+                                     "Training epoch 0, iteration 3/99 | lr: 2e-05 | global_batch_size: 512 | "
+                                     "global_step: 103 | reduced_train_loss: 10.5 | train_step_timing in s: 3.25\n")
+                              << 103 << 10.5 << 2e-5 << kNothing << 3.25;
+        QTest::newRow("Trainer") << QByteArray(
+                                        "{'loss': 2.5, 'grad_norm': 1.25, 'learning_rate': 5e-05, 'epoch': 0.5}\n"
+                                        "{'eval_loss': 9.0, 'eval_runtime': 0.5}\n"
+                                        "{'train_runtime': 6.0, 'train_loss': 7.0, 'epoch': 1.0}\n")
+                                 << 1 << 2.5 << 5e-5 << 1.25 << kNothing;
+        QTest::newRow("its saved state")
+            << QByteArray(
+                   "{\n  \"best_metric\": null,\n  \"global_step\": 20,\n  \"log_history\": [\n    {\n      "
+                   "\"epoch\": 0.5,\n      \"grad_norm\": 1.25,\n      \"learning_rate\": 5e-05,\n      \"loss\": "
+                   "2.5,\n      \"step\": 10\n    },\n    {\n      \"step\": 10,\n      \"train_loss\": 2.3,\n      "
+                   "\"train_runtime\": 10.0\n    }\n  ]\n}\n")
+            << 10 << 2.5 << 5e-5 << 1.25 << kNothing;
+    }
+    void lines()
+    {
+        QFETCH(QByteArray, text);
+        QFETCH(int, step);
+        QFETCH(double, loss);
+        QFETCH(double, rate);
+        QFETCH(double, norm);
+        QFETCH(double, seconds);
+        const StepLog log = readLog(text.toStdString());
+        QCOMPARE(log.steps.size(), std::size_t{1});
+        QCOMPARE(log.steps.begin()->first, std::int64_t{step});
+        const LoggedStep& logged = log.steps.begin()->second;
+        QCOMPARE(logged.loss.value_or(kNothing), loss);
+        QCOMPARE(logged.learningRate.value_or(kNothing), rate);
+        QCOMPARE(logged.gradientNorm.value_or(kNothing), norm);
+        QCOMPARE(logged.length.value_or(kNothing), seconds);
+    }
+
+    void otherFiguresAreKept()
+    {
+        const StepLog log = readLog("step: 3  loss: 2.0  tps: 1,228,345  tflops: 71.10  mfu: 7.19%\n");
+        QCOMPARE(log.steps.at(3).figures.at("tps"), 1228345.0);
+        QCOMPARE(log.steps.at(3).figures.at("mfu"), 7.19);
+        QCOMPARE(log.steps.at(3).figures.count("loss"), std::size_t{0});
+    }
+
+    /// 9.5 s, then half a second each; 64 samples of 4096 tokens. Where the time went, nobody said.
+    void megatronAsTrace()
+    {
+        const Imported trace = importPaths({seedPath("megatron.log")});
+        QVERIFY2(trace.error.empty(), trace.error.c_str());
+        InMemoryTraceQuery query(trace.data);
+        const auto metrics = computeMetrics(query);
+        QVERIFY(metrics.ok());
+        QCOMPARE(metrics->stepTime.value().ns, std::int64_t{512'300'000});
+        QCOMPARE(metrics->tokensPerSecond.value(), 64 * 4096 / 0.5123);
+        QVERIFY(!metrics->idleFraction);
+        QVERIFY(metrics->waterfall.empty());
+        QCOMPARE(trace.data->info.stepCount, 3);
+    }
+
+    void tensorBoard()
+    {
+        StepLog log;
+        QVERIFY(readTensorBoard(seedPath("tensorboardx.tfevents"), log).ok());
+        QCOMPARE(log.steps.size(), std::size_t{5});
+        const LoggedStep& second = log.steps.at(2);
+        QCOMPARE(second.loss.value(), 2.5);
+        QCOMPARE(second.gradientNorm.value(), 3.0);
+        QCOMPARE(second.unixTime.value(), 1714564804.0);
+        QCOMPARE(second.figures.at("eval/loss"), 9.0);
+        QCOMPARE(second.figures.at("throughput"), 102.0);
+        QCOMPARE(log.damage, std::string());
+        QVERIFY(importPaths({seedPath("tensorboardx.tfevents")}).error.empty());
+    }
+
+    /// What is sound is kept, and where it ends is said.
+    void tensorBoardCutOrChanged()
+    {
+        const QTemporaryDir folder;
+        std::ifstream in(seedPath("tensorboardx.tfevents"), std::ios::binary);
+        std::stringstream bytes;
+        bytes << in.rdbuf();
+        const std::string whole = bytes.str();
+        StepLog cut;
+        QVERIFY(readTensorBoard(writeFile(folder, "cut.tfevents", whole.substr(0, whole.size() - 3)), cut).ok());
+        QCOMPARE(cut.steps.size(), std::size_t{5});
+        QVERIFY2(cut.damage.find("cut at byte ") != std::string::npos, cut.damage.c_str());
+        std::string changed = whole;
+        changed[whole.size() / 2] = static_cast<char>(changed[whole.size() / 2] ^ 4);
+        StepLog wrong;
+        QVERIFY(readTensorBoard(writeFile(folder, "changed.tfevents", changed), wrong).ok());
+        QVERIFY(wrong.steps.size() < 5 && !wrong.steps.empty());
+        QVERIFY2(wrong.damage.find("a wrong checksum at byte ") != std::string::npos, wrong.damage.c_str());
+    }
+
+    void logsWithoutTimesOrSteps()
+    {
+        const QTemporaryDir folder;
+        const Imported timeless = importPaths({writeFile(folder, "a.log", "{'loss': 2.5, 'learning_rate': 5e-05}\n")});
+        QVERIFY2(timeless.error.find("neither when its steps were nor how long") != std::string::npos,
+                 timeless.error.c_str());
+        const Imported empty = importPaths({writeFile(folder, "b.log", "using world size: 8\nbye\n")});
+        QVERIFY2(empty.error.find("no step with a loss") != std::string::npos, empty.error.c_str());
+    }
+};
+
+FOURWALLS_TEST(TrainingLogsTest, QCoreApplication)
+
+} // namespace tst_training_logs
+
+#include "tst_training_logs.moc"
