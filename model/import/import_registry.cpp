@@ -264,6 +264,7 @@ const std::vector<ImportFormat>& importFormats()
         {"rocprofv3 table", isRocprofTable, openRocprofTables, rocprofTableFacts},
         {"Nsight Systems export", isSqlite, openNsightExports, nsightFacts},
         {"XSpace profile", isXSpace, openXSpaces, xspaceFacts},
+        {"Perfetto trace", isPerfetto, openPerfettos, perfettoFacts},
         {"PyTorch memory snapshot", isPickle, openSnapshots, factsOfSnapshot},
         {"Fourwalls export", isExport, openExports, chromeFacts},
         {"TensorBoard event file", isTensorBoard, openTensorBoards, tensorBoardFacts},

@@ -77,6 +77,11 @@ Result<std::unique_ptr<TraceImport>> openTrainingLogs(const std::vector<std::str
                                                       const ImportOptions& options);
 Result<TraceFacts> trainingLogFacts(const std::string& path, const ImportOptions& options);
 
+/// Traces of Perfetto, as far as programs wrote them with its library.
+bool isPerfetto(std::string_view beginning);
+Result<std::unique_ptr<TraceImport>> openPerfettos(const std::vector<std::string>& paths, const ImportOptions& options);
+Result<TraceFacts> perfettoFacts(const std::string& path, const ImportOptions& options);
+
 /// Spools of the collector (docs/collector.md), one per process of a run.
 Result<std::unique_ptr<TraceImport>> openSpools(const std::vector<std::string>& paths, const ImportOptions& options);
 Result<TraceFacts> spoolFacts(const std::string& path, const ImportOptions& options);

@@ -83,8 +83,9 @@ public:
     /// An instant with a text.
     virtual void mark(int /*rank*/, std::int64_t /*at*/, std::string_view /*text*/) {}
     /// Where processes of the device have names, its streams are called what the file calls them.
-    virtual void nameProcess(int /*rank*/, std::string_view /*process*/, std::string /*name*/) {}
-    virtual void nameThread(int /*rank*/, std::string_view /*process*/, std::string_view /*lane*/, std::string /*name*/)
+    virtual void nameProcess(int /*rank*/, std::string_view /*process*/, std::string_view /*name*/) {}
+    virtual void nameThread(int /*rank*/, std::string_view /*process*/, std::string_view /*lane*/,
+                            std::string_view /*name*/)
     {}
 };
 

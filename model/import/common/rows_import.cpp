@@ -122,15 +122,15 @@ public:
     bool wantsDetails() const override { return false; }
     void sample(const ProfileSample& sample) override { instant(sample.at); }
     void mark(int /*rank*/, std::int64_t at, std::string_view /*text*/) override { instant(at); }
-    void nameProcess(int rank, std::string_view process, std::string name) override
+    void nameProcess(int rank, std::string_view process, std::string_view name) override
     {
         LaneIndex& lanes = m_file.ranks[static_cast<std::size_t>(rank)].lanes;
         lanes.keepStreamNames();
-        lanes.nameProcess(process, std::move(name));
+        lanes.nameProcess(process, std::string(name));
     }
-    void nameThread(int rank, std::string_view process, std::string_view lane, std::string name) override
+    void nameThread(int rank, std::string_view process, std::string_view lane, std::string_view name) override
     {
-        m_file.ranks[static_cast<std::size_t>(rank)].lanes.nameThread(process, lane, std::move(name));
+        m_file.ranks[static_cast<std::size_t>(rank)].lanes.nameThread(process, lane, std::string(name));
     }
 
 private:

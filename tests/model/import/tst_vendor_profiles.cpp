@@ -202,6 +202,22 @@ private slots:
         QCOMPARE(trace.data->slices.size(), std::size_t{3650});
     }
 
+    /// The inner slice is on the writer's own clock, whose times add up; what is cut is said.
+    void perfettoClocks()
+    {
+        const Imported trace = importPaths({seed("program.pftrace")});
+        QVERIFY2(trace.error.empty(), trace.error.c_str());
+        QCOMPARE(trace.slice("forward")->start.ns, std::int64_t{50'000});
+        QCOMPARE(trace.slice("forward")->duration.ns, std::int64_t{20'000});
+        QCOMPARE(trace.op(*trace.slice("gemm")).activity, Activity::Compute);
+        QCOMPARE(trace.op(*trace.slice("step 1")).activity, Activity::None);
+        const QTemporaryDir folder;
+        const std::string whole = fileText(seed("program.pftrace"));
+        const Imported cut = importPaths({writeFile(folder, "cut.pftrace", whole.substr(0, whole.size() - 3))});
+        QCOMPARE(cut.audit("file_cut"), std::int64_t{1});
+        QVERIFY(cut.slice("forward") && !cut.slice("cut off"));
+    }
+
     void hloTexts()
     {
         QCOMPARE(hloWork("fusion.12", "convolution fusion"), HloWork::Compute);

@@ -16,13 +16,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+from perfetto_text import perfetto
 from xspace_text import xspace
 
 HERE = Path(__file__).resolve().parent
 
 
 def make_inputs(case, folder):
-    """Copies `input*` into the folder; SQL text becomes a database, JSON of an XSpace its bytes. Returns their names."""
+    """Copies `input*` into the folder; SQL text becomes a database, JSON of an XSpace or a Perfetto trace its bytes. Returns their names."""
     names = []
     for path in sorted(case.glob("input*")):
         if path.suffix == ".sql":
@@ -33,6 +34,9 @@ def make_inputs(case, folder):
         elif path.name.endswith(".xspace.json"):
             target = folder / (path.name.removesuffix(".xspace.json") + ".xplane.pb")
             target.write_bytes(xspace(path.read_text(encoding="utf-8")))
+        elif path.name.endswith(".pftrace.json"):
+            target = folder / path.name.removesuffix(".json")
+            target.write_bytes(perfetto(path.read_text(encoding="utf-8")))
         else:
             target = folder / path.name
             target.write_bytes(path.read_bytes())
