@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -59,6 +60,7 @@ Arguments PredictArguments::with(const Arguments& own)
         {"--calibration", &calibration,
          "rates measured by micro-benchmarks (default: of the cluster's file, else the published ones)"},
     };
+    for (Argument& argument : all) argument.given = &given;
     all.insert(all.end(), own.begin(), own.end());
     return all;
 }
@@ -97,6 +99,55 @@ Result<PredictionInputs> PredictArguments::load(const std::string& plan) const
     FOURWALLS_TRY_ASSIGN(inputs.framework, loadFramework(!framework.empty() ? framework
                                                          : isProcessor      ? "fourwalls"
                                                                             : "megatron-core"));
+    spec.framework = inputs.framework.name;
+    if (framework.empty()) inputs.assumed.push_back("framework=" + inputs.framework.name);
+    if (precision.empty()) inputs.assumed.push_back("precision=" + std::string(fourwalls::name(training.precision)));
+    const std::string& family = spec.cluster.device.family;
+    if (const std::string& relative = inputs.calibration.family(family).relative; !relative.empty())
+        inputs.assumed.push_back("rates=" + relative + " (nothing measured of " + spec.cluster.device.name + ")");
+    return inputs;
+}
+
+bool PredictArguments::isGiven(const char* name) const
+{
+    return std::find(given.begin(), given.end(), name) != given.end();
+}
+
+Result<PredictionInputs> PredictArguments::loadLike(const compare::LikeTrace& like,
+                                                    const std::optional<std::string>& plan) const
+{
+    PredictionInputs inputs;
+    inputs.spec = like.spec;
+    inputs.calibration = like.calibration;
+    RunSpec& spec = inputs.spec;
+    for (const InferredField& field : like.assumed) inputs.assumed.push_back(field.field + "=" + field.value);
+    if (plan) {
+        FOURWALLS_TRY_ASSIGN(spec.plan, parsePlan(*plan));
+    }
+    if (isGiven("--model")) {
+        FOURWALLS_TRY_ASSIGN(spec.model, loadModel(model));
+        const TransformerSpec* transformer = spec.model.transformer();
+        spec.training.sequence = transformer ? transformer->sequence : 0;
+    }
+    if (isGiven("--cluster")) {
+        FOURWALLS_TRY_ASSIGN(spec.cluster, loadCluster(cluster));
+        FOURWALLS_TRY_ASSIGN(inputs.calibration, calibrationOf(cluster));
+    }
+    if (!calibration.empty()) {
+        FOURWALLS_TRY_ASSIGN(inputs.calibration, loadCalibration(calibration));
+    }
+    if (!precision.empty()) {
+        FOURWALLS_TRY_ASSIGN(spec.training.precision, precisionOf(precision, spec.cluster.device));
+    }
+    if (isGiven("--optimizer")) spec.training.optimizer = *valueOf(kOptimizerWords, optimizer);
+    if (batch && *batch < 1) return wrongArgument("--batch", "must be at least 1", "--batch 8");
+    if (sequence && *sequence < 1) return wrongArgument("--seq", "must be at least 1", "--seq 2048");
+    spec.training.batch = batch.value_or(spec.training.batch);
+    spec.training.sequence = sequence.value_or(spec.training.sequence);
+    // Ranks that share one memory are as many as the plan wants.
+    if (spec.cluster.fabric == NodeFabric::Shared)
+        spec.cluster.devicesPerNode = std::max(spec.cluster.devicesPerNode, spec.plan.worldSize());
+    FOURWALLS_TRY_ASSIGN(inputs.framework, loadFramework(framework.empty() ? spec.framework : framework));
     spec.framework = inputs.framework.name;
     return inputs;
 }

@@ -4,6 +4,7 @@
 
 #include "app/cli/argument.h"
 #include "model/base/result.h"
+#include "model/compare/like_trace.h"
 #include "model/spec/calibration.h"
 #include "model/spec/framework_preset.h"
 #include "model/spec/run_spec.h"
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace fourwalls::cli {
 
@@ -19,12 +21,14 @@ struct PredictionInputs {
     RunSpec spec; ///< plan not yet checked against the model (the cost model does)
     FrameworkPreset framework;
     Calibration calibration;
-    std::string note; ///< what whoever reads the answer has to know about these; may be empty
+    std::vector<std::string> assumed; ///< what nobody said, as "field=value"
+    std::string note;                 ///< what whoever reads the answer has to know about these; may be empty
 };
 
 struct PredictArguments {
     std::string model = "gpt-tiny", cluster = "this-machine", framework, calibration, precision, optimizer = "adamw";
     std::optional<std::int64_t> batch, sequence;
+    std::vector<std::string> given; ///< names of those that the command line has
 
     /// These and a verb's own, in this order. Neither the plan nor the output belong to these.
     Arguments with(const Arguments& own);
@@ -35,6 +39,12 @@ struct PredictArguments {
     /// where that is the cluster.
     /// Errors: NotFound, Format, InvalidArgument naming the option.
     Result<PredictionInputs> load(const std::string& plan) const;
+    /// The same where a trace says everything that is not given. plan: absent: the trace's. Its rates hold for its own
+    /// machine: another cluster brings others. Errors: as load.
+    Result<PredictionInputs> loadLike(const compare::LikeTrace& like, const std::optional<std::string>& plan) const;
+
+private:
+    bool isGiven(const char* name) const;
 };
 
 } // namespace fourwalls::cli

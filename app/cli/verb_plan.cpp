@@ -5,6 +5,7 @@
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
 #include "model/cost/plan_search.h"
+#include "model/spec/launch_arguments.h"
 #include "model/spec/names.h"
 
 #include <fmt/format.h>
@@ -29,7 +30,8 @@ public:
     {
         return "  fourwalls-cli plan --model gpt3-175b --cluster dgx-a100 --gpus 1024 --batch 1536\n"
                "  fourwalls-cli plan --model llama3-70b --cluster dgx-h100 --gpus 64 --batch 256 --objective cost "
-               "--limit 5";
+               "--limit 5\n"
+               "  fourwalls-cli plan --model llama3-70b --cluster dgx-h100 --gpus 64 --batch 128 --emit megatron";
     }
     Arguments arguments() override
     {
@@ -39,11 +41,16 @@ public:
                       "shortest step, smallest peak, or fewest device-seconds (may use fewer devices)")
                  .oneOf({"time", "memory", "cost"}),
              {"--limit", &m_options.limit, "plans to print"},
+             Argument("--emit", &m_emit,
+                      "says the best plan in a framework's words: launch arguments or a configuration")
+                 .oneOf({"megatron", "torchtitan", "deepspeed"}),
              {"--plan", &m_plan, "what all plans have in common; the search chooses what is not named"}});
     }
 
     int run(Console& console) override
     {
+        if (m_arguments.framework.empty() && !m_emit.empty())
+            m_arguments.framework = m_emit == "megatron" ? "megatron-core" : m_emit;
         const auto inputs = m_arguments.load(m_plan);
         if (!inputs) return refuse(console, inputs.error());
         if (inputs->spec.plan.parameterServer != ParameterServer::None)
@@ -74,8 +81,18 @@ public:
         options.progress = [&progress](const cost::SearchCounts&) { progress(0.5); };
         const auto found = cost::searchPlans(inputs->spec, inputs->framework, inputs->calibration, options);
         if (!found) return refuse(console, found.error());
-        return console.json() ? console.answerJson(jsonOf(*found, inputs->note))
-                              : console.answerText(textOf(*found, inputs->note));
+        std::optional<LaunchArguments> launch;
+        RunSpec spec = inputs->spec;
+        if (!m_emit.empty() && !found->best.empty()) {
+            const auto words = firstInWords(*found, spec);
+            if (!words) return console.fail(words.error());
+            launch = *words;
+        }
+        json object = jsonOf(*found, *inputs);
+        if (launch) object["emit"] = emitJson(*launch, spec.plan);
+        return console.json()
+                   ? console.answerJson(std::move(object))
+                   : console.answerText(textOf(*found, *inputs) + (launch ? emitText(*launch, spec.plan) : ""));
     }
 
 private:
@@ -102,8 +119,49 @@ private:
                            formatCount(divide));
     }
 
-    static json jsonOf(const cost::PlanSearchResult& found, const std::string& note)
+    static LaunchTarget targetOf(const std::string& word)
     {
+        if (word == "torchtitan") return LaunchTarget::Torchtitan;
+        return word == "deepspeed" ? LaunchTarget::DeepSpeed : LaunchTarget::Megatron;
+    }
+
+    /// The best plan that the framework can be told; spec gets it. Errors: of the best one, if none can.
+    Result<LaunchArguments> firstInWords(const cost::PlanSearchResult& found, RunSpec& spec) const
+    {
+        std::optional<Error> first;
+        for (const cost::SearchedPlan& each : found.best) {
+            spec.plan = each.plan;
+            auto words = launchArguments(targetOf(m_emit), spec);
+            if (words) return words;
+            if (!first) first = words.error();
+        }
+        return *first;
+    }
+
+    json emitJson(const LaunchArguments& launch, const ParallelPlan& plan) const
+    {
+        return {{"framework", m_emit},
+                {"plan", formatPlan(plan)},
+                {"arguments", launch.arguments},
+                {"configuration", launch.configuration.empty() ? json(nullptr) : json::parse(launch.configuration)},
+                {"notes", launch.notes}};
+    }
+
+    static std::string emitText(const LaunchArguments& launch, const ParallelPlan& plan)
+    {
+        std::string text = "\n\n" + formatPlan(plan) + '\n';
+        for (const std::string& word : launch.arguments) {
+            const bool isName = word.starts_with("--");
+            text += (isName && text.back() != '\n' ? " \\\n" : isName ? "" : " ") + word;
+        }
+        text += launch.configuration;
+        for (const std::string& note : launch.notes) text += '\n' + note;
+        return text;
+    }
+
+    static json jsonOf(const cost::PlanSearchResult& found, const PredictionInputs& inputs)
+    {
+        const std::string& note = inputs.note;
         json object{{"plans", json::array()},
                     {"considered", found.counts.considered},
                     {"too_large", found.counts.tooLarge},
@@ -111,6 +169,7 @@ private:
                     {"feasible", found.counts.feasible},
                     {"seconds", found.elapsedSeconds},
                     {"stopped", found.stopped},
+                    {"assumed", inputs.assumed},
                     {"note", note.empty() ? json(nullptr) : json(note)},
                     {"why", found.best.empty() ? json(whyNone(found)) : json(nullptr)}};
         for (const cost::SearchedPlan& plan : found.best)
@@ -123,8 +182,9 @@ private:
         return object;
     }
 
-    static std::string textOf(const cost::PlanSearchResult& found, const std::string& note)
+    static std::string textOf(const cost::PlanSearchResult& found, const PredictionInputs& inputs)
     {
+        const std::string& note = inputs.note;
         std::string text;
         for (const cost::SearchedPlan& plan : found.best)
             text += fmt::format("{:>12}  {:>9}  {}{}\n", formatTime(Duration::fromSeconds(plan.seconds)),
@@ -139,7 +199,7 @@ private:
     }
 
     PredictArguments m_arguments;
-    std::string m_plan, m_objective = "time";
+    std::string m_plan, m_emit, m_objective = "time";
     std::int64_t m_devices = 0;
     cost::SearchOptions m_options;
 };

@@ -26,6 +26,12 @@ bool hasAny(std::string_view text, std::initializer_list<std::string_view> words
     return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return has(text, word); });
 }
 
+/// Whether what stands at `at` is no part of a longer word.
+bool beginsWord(std::string_view text, std::size_t at)
+{
+    return at == 0 || !std::isalpha(static_cast<unsigned char>(text[at - 1]));
+}
+
 /// "none", "0" and the like.
 bool isNo(const std::string& text)
 {
@@ -119,7 +125,7 @@ bool affirms(std::string_view text, std::string_view word)
     for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
         constexpr std::size_t kNear = 14;
         const std::string_view before = text.substr(at < kNear ? 0 : at - kNear, std::min(at, kNear));
-        if (!hasAny(before, {"not ", "no ", "un", "without ", "disabled "})) return true;
+        if (beginsWord(text, at) && !hasAny(before, {"not ", "no ", "without ", "disabled "})) return true;
     }
     return false;
 }
@@ -127,6 +133,7 @@ bool affirms(std::string_view text, std::string_view word)
 std::optional<int> numberAfter(std::string_view text, std::string_view word)
 {
     for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+        if (!beginsWord(text, at)) continue;
         std::size_t next = at + word.size();
         while (next < text.size() && (text[next] == '=' || text[next] == ':' || text[next] == ' ')) ++next;
         int value = 0;

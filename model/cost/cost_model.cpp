@@ -5,8 +5,8 @@
 
 #include "model/cost/collective_time.h"
 #include "model/cost/layer_cost.h"
+#include "model/cost/layer_transfers.h"
 #include "model/cost/other_networks.h"
-#include "model/cost/pass_builder.h"
 #include "model/cost/replica_groups.h"
 #include "model/cost/stage_memory.h"
 #include "model/cost/stage_split.h"
@@ -70,13 +70,6 @@ struct ChunkContents {
     friend bool operator==(const ChunkContents&, const ChunkContents&) = default;
 };
 
-/// What hides the transfers of a backward pass: weight gradients that are put off are not there to.
-double backwardWindow(const ParallelPlan& plan, const LayerCost& layer)
-{
-    const double input = layer.recompute.seconds() + layer.backwardInput.seconds();
-    return pipelineShape(plan).splitsBackward() ? input : input + layer.backwardWeight.seconds();
-}
-
 } // namespace
 
 struct CostModel::State {
@@ -109,11 +102,8 @@ struct CostModel::State {
     Result<StepCost> build(const ParallelPlan& plan, std::int64_t batch);
     Status check(const ParallelPlan& plan);
     std::vector<ChunkContents> contents(const PipelineShape& shape) const;
-    /// gathers: times that its weights are brought together for one micro-batch.
-    LayerCost shardedLayer(const ParallelPlan& plan, LayerCost layer, int gathers) const;
-    bool shardsPasses(const ParallelPlan& plan) const;
     double bandWidth(const ParallelPlan& plan) const;
-    LayerCost offloadedLayer(const ParallelPlan& plan, LayerCost layer) const;
+    TrafficContext traffic() const { return {spec, framework, calibration, rates, *collectives}; }
     void price(const ParallelPlan& plan, double microBatch, const ChunkContents& what, ChunkCost& chunk,
                StageContents& parameters);
 };
@@ -254,66 +244,6 @@ double CostModel::State::bandWidth(const ParallelPlan& plan) const
     return std::sqrt(kind * kind + scale * scale + (measured ? 0 : band.unmeasured * band.unmeasured));
 }
 
-bool CostModel::State::shardsPasses(const ParallelPlan& plan) const
-{
-    return plan.zero >= 3 && plan.dp * plan.cp > 1 && (plan.pp == 1 || framework.gathersEachPass);
-}
-
-// ZeRO-3: the layer's weights are gathered before each pass and its gradient scattered after it, beside the
-// computation of the layers around it. With a pipeline the weights stay gathered through the step (see step_traffic)
-// unless the framework says otherwise.
-LayerCost CostModel::State::shardedLayer(const ParallelPlan& plan, LayerCost layer, int gathers) const
-{
-    if (!shardsPasses(plan)) return layer;
-    const int perNode = spec.cluster.devicesPerNode;
-    const ReplicaGroups dense = denseReplicas(plan, perNode), experts = expertReplicas(plan, perNode);
-    const double w = std::min(framework.weightBytes, rates.elementBytes), g = framework.reduceBytes;
-    const auto both = [&](auto&& of) {
-        const GroupTime a = of(dense, layer.parameters), b = of(experts, layer.expertParameters);
-        return GroupTime{a.seconds + b.seconds, a.wire + b.wire};
-    };
-    const GroupTime gather = both([&](const ReplicaGroups& groups, double parameters) {
-        return gatherOver(*collectives, groups, w * parameters, framework.gatherCalls, plan.collective);
-    });
-    const GroupTime scatter = both([&](const ReplicaGroups& groups, double parameters) {
-        return sumOver(*collectives, groups, true, g * parameters, 1, plan.collective);
-    });
-    const auto beside = [&](PassCost& pass, double seconds, double window) {
-        const Beside run = runBeside(calibration, seconds, plan.overlap ? window : 0);
-        pass.hidden[CostPart::ParameterComm] += run.hidden;
-        pass.parts[CostPart::Contention] += run.hidden * calibration.contention;
-        pass.parts[CostPart::ParameterComm] += run.exposed;
-    };
-    const double backward = backwardWindow(plan, layer);
-    const int again = gathers - 1; // for the backward pass
-    beside(layer.forward, gather.seconds, layer.forward.seconds());
-    beside(layer.backwardInput, again * gather.seconds + scatter.seconds, backward);
-    layer.forward.wire.add(CostPart::ParameterComm, Collective::AllGather, gather.wire);
-    layer.backwardInput.wire.add(CostPart::ParameterComm, Collective::AllGather, again * gather.wire);
-    layer.backwardInput.wire.add(CostPart::ParameterComm, Collective::ReduceScatter, scatter.wire);
-    return layer;
-}
-
-LayerCost CostModel::State::offloadedLayer(const ParallelPlan& plan, LayerCost layer) const
-{
-    const double rate = spec.cluster.device.hostBytesPerSecond * calibration.hostLinkFraction;
-    if (!(rate > 0) || (!plan.offloadActivations && !plan.offloadParameters)) return layer;
-    const auto beside = [&](PassCost& pass, double bytes, double window) {
-        pass.parts[CostPart::Copy] += std::max(0.0, bytes / rate - (plan.overlap ? window : 0));
-    };
-    double forward = 0, backward = 0;
-    if (plan.offloadActivations) forward = backward = layer.savedBytes;
-    if (plan.offloadParameters) {
-        const double weights = framework.weightBytes * (layer.parameters + layer.expertParameters);
-        forward += weights;
-        backward += 2 * weights; // weights again, gradients back
-    }
-    const double window = backwardWindow(plan, layer);
-    beside(layer.forward, forward, layer.forward.seconds());
-    beside(layer.backwardInput, backward, window);
-    return layer;
-}
-
 void CostModel::State::price(const ParallelPlan& plan, double microBatch, const ChunkContents& what, ChunkCost& chunk,
                              StageContents& parameters)
 {
@@ -323,7 +253,7 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
     const int twice = plan.reshard ? 2 : 1; // dropped between forward and backward pass, or not
     const auto take = [&](const LayerCost& priced, double count, int gathers) {
         if (!(count > 0)) return;
-        add(chunk, offloadedLayer(plan, shardedLayer(plan, priced, gathers)), count);
+        add(chunk, offloadedLayer(traffic(), plan, shardedLayer(traffic(), plan, priced, gathers)), count);
         parameters.parameters += count * priced.parameters;
         parameters.partialParameters += count * priced.partialParameters;
         parameters.expertParameters += count * priced.expertParameters;
@@ -338,7 +268,7 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
         const auto takeLayers = [&](std::int64_t count, bool last) {
             if (count <= 0) return;
             const LayerCost& priced = cached(layers, s, [&] { return layerCost(c, s); });
-            const bool stays = last && !headIsLast && shardsPasses(plan);
+            const bool stays = last && !headIsLast && shardsPasses(framework, plan);
             take(priced, static_cast<double>(count - (stays ? 1 : 0)), twice);
             if (stays) take(priced, 1, 1);
         };
@@ -417,7 +347,7 @@ Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t 
         stage.partialParameters += ofKind[kind].partialParameters;
         stage.largestLayer = std::max(stage.largestLayer, ofKind[kind].largestLayer);
     }
-    const TrafficContext traffic{spec, framework, calibration, rates, *collectives};
+    const TrafficContext traffic = this->traffic();
     addBoundaries(traffic, plan, microBatch, cost);
     const double weightBytes = std::max(framework.weightBytes, spec.training.precision == Precision::F32 ? 4.0 : 0.0);
     cost.stages.resize(ofStage.size());

@@ -152,6 +152,7 @@ public:
 private:
     void work(const char* name, CostPart part, double seconds, double flops, double modelFlops, double bytes = 0)
     {
+        seconds *= m_calibration.factorOf(name);
         m_cost.parts[part] += seconds;
         m_cost.flops += flops;
         m_cost.modelFlops += modelFlops;

@@ -11,21 +11,6 @@ namespace fourwalls::replay {
 
 namespace {
 
-/// Rates that do not depend on the size of an operator. The published ones are of GPUs, where small operators do not fill the
-/// device; on a processor's core they would count twice what the recording's own times already have.
-Calibration rateOfACore()
-{
-    Calibration rates;
-    FamilyCalibration family;
-    for (const Precision precision : {Precision::F32, Precision::Tf32, Precision::F16, Precision::Bf16, Precision::Fp8,
-                                      Precision::Mxfp8, Precision::Fp4})
-        family.gemmCeiling[precision] = 0.8;
-    family.rampSeconds = 0;
-    rates.families[""] = family;
-    rates.kernelSeconds = rates.synchronousLaunchSeconds = 0;
-    return rates;
-}
-
 /// The engine computes on cores whatever machines the device clock takes the links of.
 bool ranOnCores(const RunSpec& spec)
 {

@@ -146,6 +146,17 @@ double Calibration::fractionOfNetwork(const std::string& kind) const
     return found != networkFractions.end() ? found->second : networkFraction;
 }
 
+Calibration rateOfACore()
+{
+    Calibration rates;
+    FamilyCalibration family;
+    for (const auto& [precision, word] : kPrecisionWords) family.gemmCeiling[precision] = 0.8;
+    family.rampSeconds = 0;
+    rates.families[""] = family;
+    rates.kernelSeconds = rates.synchronousLaunchSeconds = 0;
+    return rates;
+}
+
 Result<Calibration> calibrationFromJson(std::string_view text, std::string_view where)
 {
     FOURWALLS_TRY_ASSIGN(const json object, parseJson(text, where));

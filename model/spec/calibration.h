@@ -82,6 +82,16 @@ struct Calibration {
         double unmeasured = 0;                     ///< a family of devices that another one stands for
         double perDoubling = 0;                    ///< of the devices, beyond one node
     } band;
+    /// What operators take against the rates above, by their names, where a trace taught it; otherFactor: of all other
+    /// computation.
+    std::map<std::string, double, std::less<>> operatorFactors;
+    double otherFactor = 1;
+    double factorOf(std::string_view name) const
+    {
+        if (operatorFactors.empty()) return otherFactor;
+        const auto found = operatorFactors.find(name);
+        return found != operatorFactors.end() ? found->second : otherFactor;
+    }
     // Ranges for the uncertainty band where `band` is not given: factors on seconds.
     double computeLow = 0.97, computeHigh = 1.10;
     double memoryLow = 0.90, memoryHigh = 1.15;
@@ -91,6 +101,10 @@ struct Calibration {
     /// Fraction of an adapter's rate that collectives reach on a kind of network.
     double fractionOfNetwork(const std::string& kind) const;
 };
+
+/// Rates that do not depend on the size of an operator. The published ones are of GPUs, where small operators do not fill the
+/// device; on a processor's core they would count twice what a recording's own times already have.
+Calibration rateOfACore();
 
 /// Reads a calibration file. Errors: Format with the field.
 Result<Calibration> calibrationFromJson(std::string_view json, std::string_view where);

@@ -6,8 +6,8 @@
 #include "model/spec/calibration.h"
 #include "model/spec/device_datasheet.h"
 #include "model/trace/collective_rows.h"
+#include "model/trace/known_spec.h"
 #include "model/trace/saturating_sum.h"
-#include "views/whatif/known_spec.h"
 
 #include <QStringList>
 

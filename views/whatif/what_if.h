@@ -6,8 +6,8 @@
 #include "model/base/result.h"
 #include "model/compare/guess_gate.h"
 #include "model/spec/calibration.h"
+#include "model/trace/known_spec.h"
 #include "model/trace/trace_query.h"
-#include "views/whatif/known_spec.h"
 #include "views/whatif/predictor.h"
 
 #include <QObject>

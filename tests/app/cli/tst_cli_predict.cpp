@@ -28,6 +28,7 @@ private slots:
     void examplesFit();
     void planSearches();
     void planSaysWhyThereIsNone();
+    void likeATrace();
     void goodputAddsUp();
     void claimsHaveVerdicts();
     void compareAndItsGate();
@@ -200,6 +201,13 @@ void CliPredictTest::planSearches()
                                       .json();
     QVERIFY(qAbs(predicted["step_time_ms"].toDouble() / best["step_time_ms"].toDouble() - 1) < 1e-5);
     QCOMPARE(run({"plan", "--model", "llama2-7b", "--cluster", "dgx-h100", "--gpus", "0"}).exitCode, 2);
+    // The best plan in the words of the framework that was searched for.
+    const Answer words = run({"plan", "--model", "llama2-7b", "--cluster", "dgx-h100", "--gpus", "16", "--batch", "32",
+                              "--emit", "megatron", "--json"});
+    QVERIFY2(words.exitCode == 0, words.err.constData());
+    const QJsonArray arguments = words.json()["emit"].toObject()["arguments"].toArray();
+    QVERIFY(arguments.contains("--tensor-model-parallel-size") && arguments.contains("--global-batch-size"));
+    QVERIFY(!words.json()["plans"].toArray().first().toObject()["plan"].toString().contains("zero=3"));
 }
 
 void CliPredictTest::planSaysWhyThereIsNone()
@@ -214,6 +222,44 @@ void CliPredictTest::planSaysWhyThereIsNone()
     const QJsonObject misfit = run(words + QStringList{"8191", "--batch", "3", "--json"}).json();
     QCOMPARE(misfit["too_large"].toInt(), 0);
     QVERIFY2(misfit["why"].toString().contains("no plan divides"), qPrintable(misfit["why"].toString()));
+}
+
+/// A trace says everything that the command line does not: here a recording on the device clock, with more ranks than this
+/// machine may have cores. Its own plan comes out at the level of its own operators.
+void CliPredictTest::likeATrace()
+{
+    const QString trace = m_folder.filePath("like.fourwalls");
+    const Answer recorded = run({"record", "-o", trace, "--model", "gpt-tiny", "--seq", "64", "--batch", "8", "--steps",
+                                 "3", "--plan", "dp=4", "--clock", "device", "--cluster", "dgx-a100", "--json"});
+    QVERIFY2(recorded.exitCode == 0, recorded.err.constData());
+    const QJsonObject facts = run({"metrics", trace, "--json"}).json();
+
+    const Answer own = run({"predict", "--like", trace, "--json"});
+    QVERIFY2(own.exitCode == 0, own.err.constData());
+    const QJsonObject predicted = own.json(), like = predicted["like"].toObject();
+    QCOMPARE(predicted["plan"].toString(), QString("dp=4"));
+    QCOMPARE(predicted["framework"].toString(), QString("fourwalls"));
+    QVERIFY(like["operators"].toInt() > 10); // learned by their names
+    QCOMPARE(like["recorded_ms"].toDouble(), facts["step_time_ms"].toDouble());
+    QVERIFY(std::abs(like["predicted_ms"].toDouble() - predicted["step_time_ms"].toDouble()) < 1e-5); // whole ns
+    QVERIFY2(std::abs(like["error_pct"].toDouble()) < 30, qPrintable(QString::number(like["error_pct"].toDouble())));
+    // Network, batch and sequence are the trace's.
+    const double tokens = 8 * 64;
+    QVERIFY(std::abs(predicted["tokens_per_s"].toDouble() * predicted["step_time_ms"].toDouble() / 1e3 / tokens - 1) <
+            1e-6);
+
+    // Only what is given changes: twice the batch is about twice the work of the same operators.
+    const QJsonObject twice = run({"predict", "--like", trace, "--batch", "16", "--json"}).json();
+    QCOMPARE(twice["plan"].toString(), QString("dp=4"));
+    QVERIFY(twice["step_time_ms"].toDouble() > 1.3 * predicted["step_time_ms"].toDouble());
+    const QJsonObject stages = run({"predict", "--like", trace, "--plan", "pp=4 microbatches=8", "--json"}).json();
+    QCOMPARE(stages["plan"].toString(), QString("pp=4 microbatches=8"));
+    QVERIFY(stages["bubble_fraction"].toObject()["mean"].toDouble() > 0);
+    const Answer eight = run({"predict", "--like", trace, "--plan", "dp=8", "--json"});
+    QVERIFY2(eight.exitCode == 0, eight.err.constData());
+
+    QCOMPARE(run({"predict", "--like", m_folder.filePath("nothing.fourwalls")}).exitCode, 1);
+    QCOMPARE(run({"predict", "--like", trace, "--plan", "dp=3"}).exitCode, 2);
 }
 
 void CliPredictTest::goodputAddsUp()

@@ -167,6 +167,7 @@ void ScoreTest::wordsAreReadOrSaid()
     QCOMPARE(rows[5].spec.plan.expertTensor, 1);
     QVERIFY(says(rows[5], "etp=1") && rows[5].spec.training.precision == Precision::Fp4);
     QVERIFY(affirms("with torch.compile", "compile") && !affirms("not compiled", "compile"));
+    QVERIFY(!affirms("uncompiled", "compile") && !affirms("an exploration", "lora"));
     QCOMPARE(numberAfter("zero1: 16", "zero1").value_or(0), 16);
     QVERIFY(!numberAfter("sharded", "shard"));
 }

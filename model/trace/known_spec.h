@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+// SPDX-License-Identifier: Apache-2.0
 // What a trace says about the run behind it, completed to what the cost model needs: rates of the device that the
 // recorder measured, and guesses where an importer could not know. Every guess is listed, so that a screen can show it.
 #pragma once
@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-namespace fourwalls::views {
+namespace fourwalls {
 
 struct KnownSpec {
     std::optional<RunSpec> spec;        ///< absent: the trace says too little
@@ -24,4 +24,4 @@ struct KnownSpec {
 /// computed: where these differ (a processor with the links of a GPU cluster), the spec is that of the latter.
 KnownSpec knownSpec(const TraceInfo& info);
 
-} // namespace fourwalls::views
+} // namespace fourwalls

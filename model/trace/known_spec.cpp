@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-3.0-or-later
+// SPDX-License-Identifier: Apache-2.0
 // See known_spec.h.
-#include "views/whatif/known_spec.h"
+#include "model/trace/known_spec.h"
 
 #include "model/base/format.h"
 #include "model/spec/names.h"
@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace fourwalls::views {
+namespace fourwalls {
 
 namespace {
 
@@ -161,4 +161,4 @@ KnownSpec knownSpec(const TraceInfo& info)
     return known;
 }
 
-} // namespace fourwalls::views
+} // namespace fourwalls

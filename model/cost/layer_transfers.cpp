@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// See layer_transfers.h.
+#include "model/cost/layer_transfers.h"
+
+#include "model/cost/pass_builder.h"
+#include "model/cost/replica_groups.h"
+#include "model/spec/pipeline_schedule.h"
+
+#include <algorithm>
+
+namespace fourwalls::cost {
+
+namespace {
+
+/// What hides the transfers of a backward pass: weight gradients that are put off are not there to.
+double backwardWindow(const ParallelPlan& plan, const LayerCost& layer)
+{
+    const double input = layer.recompute.seconds() + layer.backwardInput.seconds();
+    return pipelineShape(plan).splitsBackward() ? input : input + layer.backwardWeight.seconds();
+}
+
+} // namespace
+
+bool shardsPasses(const FrameworkPreset& framework, const ParallelPlan& plan)
+{
+    return plan.zero >= 3 && plan.dp * plan.cp > 1 && (plan.pp == 1 || framework.gathersEachPass);
+}
+
+// ZeRO-3: the layer's weights are gathered before each pass and its gradient scattered after it, beside the
+// computation of the layers around it. With a pipeline the weights stay gathered through the step (see step_traffic)
+// unless the framework says otherwise.
+LayerCost shardedLayer(const TrafficContext& c, const ParallelPlan& plan, LayerCost layer, int gathers)
+{
+    if (!shardsPasses(c.framework, plan)) return layer;
+    const int perNode = c.spec.cluster.devicesPerNode;
+    const ReplicaGroups dense = denseReplicas(plan, perNode), experts = expertReplicas(plan, perNode);
+    const double w = std::min(c.framework.weightBytes, c.rates.elementBytes), g = c.framework.reduceBytes;
+    const auto both = [&](auto&& of) {
+        const GroupTime a = of(dense, layer.parameters), b = of(experts, layer.expertParameters);
+        return GroupTime{a.seconds + b.seconds, a.wire + b.wire};
+    };
+    const GroupTime gather = both([&](const ReplicaGroups& groups, double parameters) {
+        return gatherOver(c.collectives, groups, w * parameters, c.framework.gatherCalls, plan.collective);
+    });
+    const GroupTime scatter = both([&](const ReplicaGroups& groups, double parameters) {
+        return sumOver(c.collectives, groups, true, g * parameters, 1, plan.collective);
+    });
+    const auto beside = [&](PassCost& pass, double seconds, double window) {
+        const Beside run = runBeside(c.calibration, seconds, plan.overlap ? window : 0);
+        pass.hidden[CostPart::ParameterComm] += run.hidden;
+        pass.parts[CostPart::Contention] += run.hidden * c.calibration.contention;
+        pass.parts[CostPart::ParameterComm] += run.exposed;
+    };
+    const double backward = backwardWindow(plan, layer);
+    const int again = gathers - 1; // for the backward pass
+    beside(layer.forward, gather.seconds, layer.forward.seconds());
+    beside(layer.backwardInput, again * gather.seconds + scatter.seconds, backward);
+    layer.forward.wire.add(CostPart::ParameterComm, Collective::AllGather, gather.wire);
+    layer.backwardInput.wire.add(CostPart::ParameterComm, Collective::AllGather, again * gather.wire);
+    layer.backwardInput.wire.add(CostPart::ParameterComm, Collective::ReduceScatter, scatter.wire);
+    return layer;
+}
+
+LayerCost offloadedLayer(const TrafficContext& c, const ParallelPlan& plan, LayerCost layer)
+{
+    const double rate = c.spec.cluster.device.hostBytesPerSecond * c.calibration.hostLinkFraction;
+    if (!(rate > 0) || (!plan.offloadActivations && !plan.offloadParameters)) return layer;
+    const auto beside = [&](PassCost& pass, double bytes, double window) {
+        pass.parts[CostPart::Copy] += std::max(0.0, bytes / rate - (plan.overlap ? window : 0));
+    };
+    double forward = 0, backward = 0;
+    if (plan.offloadActivations) forward = backward = layer.savedBytes;
+    if (plan.offloadParameters) {
+        const double weights = c.framework.weightBytes * (layer.parameters + layer.expertParameters);
+        forward += weights;
+        backward += 2 * weights; // weights again, gradients back
+    }
+    const double window = backwardWindow(plan, layer);
+    beside(layer.forward, forward, layer.forward.seconds());
+    beside(layer.backwardInput, backward, window);
+    return layer;
+}
+
+} // namespace fourwalls::cost

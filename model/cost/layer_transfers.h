@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a layer's passes wait for, or hide, because its weights or activations are elsewhere: shards on other ranks,
+// buffers on the host.
+#pragma once
+
+#include "model/cost/layer_cost.h"
+#include "model/cost/step_traffic.h"
+
+namespace fourwalls::cost {
+
+/// Whether weights are brought together for every pass (ZeRO-3), not once a step.
+bool shardsPasses(const FrameworkPreset& framework, const ParallelPlan& plan);
+
+/// A layer whose weights are cut over its replicas. gathers: times that they are brought together for one micro-batch.
+LayerCost shardedLayer(const TrafficContext& context, const ParallelPlan& plan, LayerCost layer, int gathers);
+
+/// A layer whose activations or weights wait on the host.
+LayerCost offloadedLayer(const TrafficContext& context, const ParallelPlan& plan, LayerCost layer);
+
+} // namespace fourwalls::cost
