@@ -3,6 +3,7 @@
 #include "model/import/chrome/chrome_survey.h"
 
 #include "model/import/chrome/collective_metadata.h"
+#include "model/import/chrome/grouped_requests.h"
 #include "model/import/common/decimal_time.h"
 #include "model/import/common/kernel_class.h"
 #include "model/import/common/op_names.h"
@@ -172,6 +173,8 @@ private:
                                                 : LaneIndex::Work::Compute,
                                 dur);
         if (!communication) return;
+        if (const auto correlation = integerFromText(event[ArgKey::Correlation].text))
+            m_survey.communicationLaunches.push_back(*correlation);
         auto kind = collectiveOf(event[ArgKey::CollectiveName].text);
         if (!kind) kind = collectiveOf(name);
         m_survey.communication.push_back({ts, ts + dur, kind ? static_cast<int>(*kind) : -1});
@@ -387,6 +390,12 @@ const CollectiveDetail* ChromeSurvey::detailOf(const std::optional<Launch>& laun
     return &details[static_cast<std::size_t>(requests[static_cast<std::size_t>(launch->collective)].detail)];
 }
 
+const CollectiveDetail* ChromeSurvey::groupedDetail(const Launch& launch) const
+{
+    const auto found = grouped.find(launch.correlation);
+    return found == grouped.end() ? nullptr : &details[static_cast<std::size_t>(found->second)];
+}
+
 bool ChromeSurvey::sendsAreAllToAll() const
 {
     return requested == std::vector<CollectiveOp>{CollectiveOp::AllToAll};
@@ -421,6 +430,7 @@ Result<ChromeSurvey> surveyChromeTrace(const std::string& path, const std::funct
     survey.kineto = survey.kineto || survey.header.kineto;
     joinRequests(survey);
     FOURWALLS_TRY(survey.links.resolve(survey.training ? Phase::Forward : Phase::None));
+    groupRequests(survey);
     return survey;
 }
 

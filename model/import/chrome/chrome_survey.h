@@ -48,9 +48,12 @@ struct ChromeSurvey {
     AscendProcesses ascend;
     LaneIndex lanes;
     LaunchLinks links;
-    std::vector<CollectiveRequest> requests; ///< as the events come; by Launch::collective
-    std::vector<CollectiveDetail> details;   ///< what they say; equal ones may be one
-    std::vector<CollectiveOp> requested;     ///< the kinds of operation asked for, each once
+    std::vector<CollectiveRequest> requests;         ///< as the events come; by Launch::collective
+    std::vector<CollectiveDetail> details;           ///< what they say; equal ones may be one
+    std::vector<CollectiveOp> requested;             ///< the kinds of operation asked for, each once
+    std::vector<std::int64_t> communicationLaunches; ///< correlations of communication kernels; for `grouped`
+    std::unordered_map<std::int64_t, std::int32_t>
+        grouped; ///< a launch that carries out several requests: their detail
     std::vector<StepMark> steps;
     std::vector<CommunicationMark> communication;
     std::optional<std::int64_t> firstNs; ///< smallest time of a slice or instant, without the base
@@ -66,6 +69,8 @@ struct ChromeSurvey {
     bool wallClock() const;
     /// What the request of a launch says; null: it has none.
     const CollectiveDetail* detailOf(const std::optional<Launch>& launch) const;
+    /// What the grouped requests say that a launch carries out; null: it carries out none or its own.
+    const CollectiveDetail* groupedDetail(const Launch& launch) const;
     /// Whether collectives are known by their requests only.
     bool onlyRequests() const { return communication.empty() && !requests.empty(); }
     /// Whether a kernel that sends and receives can only be an all-to-all: nothing else was asked for.

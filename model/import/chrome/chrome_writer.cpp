@@ -287,6 +287,8 @@ CollectiveDetail ChromeWriter::detailOf(const ChromeEvent& event, const std::opt
 {
     CollectiveDetail detail = collectiveDetail(event).value_or(ascendCollective(event).value_or(CollectiveDetail{}));
     if (const CollectiveDetail* asked = m_survey.detailOf(launch)) completeDetail(detail, *asked);
+    if (const CollectiveDetail* together = launch ? m_survey.groupedDetail(*launch) : nullptr)
+        completeDetail(detail, *together);
     // The request counts before the kernel's name: one kernel of NCCL can do whatever was asked for, under the name of
     // another operation. A batch ("coalesced") is what its kernels are.
     const bool named = work.collective && *work.collective != CollectiveOp::Other;

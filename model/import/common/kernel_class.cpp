@@ -38,10 +38,13 @@ bool namesAnyPart(std::string_view name, const std::array<std::string_view, N>& 
 
 bool isCommunicationKernel(std::string_view name)
 {
-    static constexpr std::array<std::string_view, 13> kParts{
-        "nccl",       "rccl",      "oneccl",      "hccl",  "hcom_",
-        "deep_ep",    "::ep::",    "nvshmem",     "msccl", "cross_device_reduce",
-        "all_reduce", "allreduce", "one_shot_all"};
+    // torch.compile names a kernel after the operators whose work it fuses, also those before and behind a collective.
+    if (name.substr(0, 7) == "triton_" && namesPart(name, "fused")) return false;
+    static constexpr std::array<std::string_view, 24> kParts{
+        "nccl",       "rccl",           "oneccl",        "ccl::",       "hccl",         "hcom_",
+        "deep_ep",    "::ep::",         "nvshmem",       "rocshmem",    "ishmem",       "msccl",
+        "all_reduce", "allreduce",      "all_gather",    "allgather",   "all_to_all",   "alltoall",
+        "multimem_",  "reduce_scatter", "reducescatter", "userbuffers", "one_shot_all", "cross_device_reduce"};
     return namesAnyPart(name, kParts);
 }
 

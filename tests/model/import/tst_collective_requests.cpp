@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What requests for communication tell: of kernels that do not say what they do, and where there are no kernels.
 #include "model/import/common/collective_detail.h"
+#include "model/import/common/kernel_class.h"
 #include "model/import/nsight/nsight_requests.h"
 #include "model/trace/collective_timing.h"
 #include "tests/model/import/import_helpers.h"
@@ -54,6 +55,72 @@ private slots:
         QVERIFY(imported.data->info.groups[0].ranks.empty());
         QCOMPARE(collectiveTiming(imported.data->info, record.group, record.operation),
                  CollectiveTiming::WaitAndTransfer);
+    }
+
+    /// batch_isend_irecv and coalescing managers: requests that launch nothing, then one kernel for all of them.
+    void aKernelOfGroupedRequestsHasThemAll()
+    {
+        const auto request = [](const std::string& name, int at, int elements, int peer) {
+            return "{'ph':'X','cat':'cpu_op','name':'record_param_comms','pid':9,'tid':9,'ts':" + std::to_string(at) +
+                   ",'dur':4,'args':{'Collective name':'" + name + "','In msg nelems':" + std::to_string(elements) +
+                   ",'Out msg nelems':" + std::to_string(elements) +
+                   ",'dtype':'Float','Group size':8,'Process Group Name':'3','Src Rank':" + std::to_string(peer) +
+                   ",'Dst Rank':" + std::to_string(peer) + "}},";
+        };
+        const std::string kernel = "{'ph':'X','cat':'user_annotation','name':'nccl:coalesced','pid':9,'tid':9,'ts':108,"
+                                   "'dur':28}," +
+                                   kKernel;
+        const auto recordsOf = [&](const std::string& requests) {
+            return importText(trace(requests + kernel)).data->collectives;
+        };
+        auto records = recordsOf(request("send", 90, 100, 1) + request("recv", 95, 300, 7));
+        QCOMPARE(records.size(), std::size_t{1});
+        QCOMPARE(records[0].record.payloadBytes, std::optional<std::int64_t>(1200)); // both ways at once
+        records = recordsOf(request("send", 90, 100, 5) + request("send", 95, 300, 5));
+        QCOMPARE(records[0].record.operation, CollectiveOp::Send);
+        QCOMPARE(records[0].record.payloadBytes, std::optional<std::int64_t>(1600));
+        QCOMPARE(records[0].record.peer, std::optional(RankId{5}));
+        records = recordsOf(request("allreduce", 90, 100, 0) + request("allreduce", 95, 300, 0));
+        QCOMPARE(records[0].record.operation, CollectiveOp::AllReduce);
+        QCOMPARE(records[0].record.payloadBytes, std::optional<std::int64_t>(1600));
+        // What was asked for before another kernel is that kernel's.
+        const std::string earlier =
+            "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':9,'tid':9,'ts':96,'dur':1,'args':{"
+            "'correlation':3}},{'ph':'X','cat':'kernel','name':'ncclDevKernel_AllReduce_Sum_f32_RING_LL','pid':0,'tid'"
+            ":20,'ts':97,'dur':9,'args':{'device':0,'stream':20,'correlation':3}},";
+        records = recordsOf(request("allreduce", 90, 100, 0) + earlier);
+        QCOMPARE(records.size(), std::size_t{2});
+        const bool firstIsEarlier = records[0].record.start < records[1].record.start;
+        QCOMPARE(records[firstIsEarlier ? 0 : 1].record.payloadBytes, std::optional<std::int64_t>(400));
+        QVERIFY(!records[firstIsEarlier ? 1 : 0].record.payloadBytes);
+    }
+
+    void kernelsThatCommunicate_data()
+    {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<bool>("communicates");
+        const std::pair<const char*, bool> rows[] = {
+            {"ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", true},
+            {"mscclKernel_Sum_half_Simple_false", true},
+            {"hcom_allReduce__586_0_1", true},
+            {"oneccl_allreduce_small_sycl", true},
+            {"void ccl::sycl_reduce_kernel<float>", true},
+            {"void nvshmemi_barrier_threadgroup<1>", true},
+            {"void deep_ep::intranode::dispatch<8, 768>", true},
+            {"void vllm::cross_device_reduce_1stage<__half, 8>", true},
+            {"multimem_one_shot_reduce_kernel", true},
+            {"userbuffers_fp16_sum_inplace_gpu_rr_rs_oop_fp8", true},
+            {"triton_poi_fused_add_all_reduce_wait_tensor_3", false},
+            {"triton_red_fused_all_gather_into_tensor_1", false},
+            {"ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_32x6_tn", false},
+        };
+        for (const auto& [name, communicates] : rows) QTest::newRow(name) << QString(name) << communicates;
+    }
+    void kernelsThatCommunicate()
+    {
+        QFETCH(QString, name);
+        QFETCH(bool, communicates);
+        QCOMPARE(isCommunicationKernel(name.toStdString()), communicates);
     }
 
     void withoutARequestNothingIsMadeUp()
