@@ -32,7 +32,7 @@ bool soundTimes(std::int64_t start, std::int64_t end)
     return start >= -kLargestTimeNs && end <= kLargestTimeNs && start <= end && end - start <= kLargestTimeNs;
 }
 
-Result<ForeignTables> ForeignTables::open(const std::string& path, std::string writtenBy, std::string again)
+Result<ForeignTables> ForeignTables::open(const std::string& path, const std::string& writtenBy, std::string again)
 {
     FOURWALLS_TRY_ASSIGN(const sqlite::FileHeader header, sqlite::readHeader(path, "SQLite database"));
     if (header.walBeside || header.journalBeside)
@@ -86,7 +86,7 @@ Status ForeignTables::refuseView(std::string_view table) const
 }
 
 Status ForeignTables::eachRow(const std::string& table, const std::vector<std::string>& columns,
-                              const std::function<bool(const sqlite::Statement&)>& visit, std::stop_token stop)
+                              const std::function<bool(const sqlite::Statement&)>& visit, const std::stop_token& stop)
 {
     FOURWALLS_TRY(refuseView(table));
     if (!has(table)) return {};
@@ -98,7 +98,7 @@ Status ForeignTables::eachRow(const std::string& table, const std::vector<std::s
 }
 
 Status ForeignTables::eachResult(const std::string& sql, const std::function<bool(const sqlite::Statement&)>& visit,
-                                 std::stop_token stop)
+                                 const std::stop_token& stop)
 {
     const sqlite::StopGuard guard(m_database, stop);
     FOURWALLS_TRY_ASSIGN(sqlite::Statement rows, m_database.prepare(sql));

@@ -22,7 +22,7 @@ class ForeignTables {
 public:
     /// writtenBy: what is still running where a journal lies beside the file ("nsys export"). again: how to make a file
     /// without views. Errors: NotFound, Io, Format; Unsupported for a database that is still being written.
-    static Result<ForeignTables> open(const std::string& path, std::string writtenBy, std::string again);
+    static Result<ForeignTables> open(const std::string& path, const std::string& writtenBy, std::string again);
 
     const std::string& path() const { return m_database.path(); }
     bool has(std::string_view table) const { return m_columns.count(table) > 0; }
@@ -36,11 +36,11 @@ public:
     /// Rows in the file's order with the columns that exist, NULL for others. `visit` says whether a row was sound. A
     /// damaged page ends its table and is counted. Errors: Cancelled, and as refuseView.
     Status eachRow(const std::string& table, const std::vector<std::string>& columns,
-                   const std::function<bool(const sqlite::Statement&)>& visit, std::stop_token stop);
+                   const std::function<bool(const sqlite::Statement&)>& visit, const std::stop_token& stop);
 
     /// The same for a query over tables that are known to be there and to be no views.
     Status eachResult(const std::string& sql, const std::function<bool(const sqlite::Statement&)>& visit,
-                      std::stop_token stop);
+                      const std::stop_token& stop);
 
     /// The largest row number, which counting would read the whole table for; 0: no rows, or not to be read.
     std::int64_t lastRow(const std::string& table);

@@ -125,7 +125,7 @@ private:
     };
 
     /// The devices that ran something are the ranks.
-    Status findAgents(std::stop_token stop)
+    Status findAgents(const std::stop_token& stop)
     {
         std::map<std::int64_t, std::string> agents;
         for (const std::string& path : m_paths) {

@@ -110,7 +110,7 @@ int hloGroupSize(std::string_view text)
     if (rest.substr(0, 1) != "[") return 0;
     const std::size_t comma = rest.find(',');
     int size = 0;
-    if (comma == std::string_view::npos || comma > 12) return 0;
+    if (comma > 12) return 0; // none, too
     const auto [behind, code] = std::from_chars(rest.data() + comma + 1, rest.data() + rest.size(), size);
     return code == std::errc() && behind < rest.data() + rest.size() && *behind == ']' && size > 0 ? size : 0;
 }
