@@ -46,6 +46,7 @@ struct SearchedPlan {
 struct FixedParts {
     bool dp = false, tp = false, pp = false, cp = false, ep = false, vpp = false, microbatches = false, zero = false;
     bool sequenceParallel = false, recompute = false, schedule = false;
+    bool shard = false, expertTensor = false, offload = false; ///< not varied, but only kept where they are named
     ParallelPlan plan;
 
     /// text: as parsePlan reads it; plan: what it read.
@@ -57,7 +58,7 @@ struct FixedParts {
     }
     bool allows(const ParallelPlan& other) const
     {
-        return allowsDegrees(other) && (!vpp || plan.vpp == other.vpp) &&
+        return allowsDegrees(other) && (!vpp || plan.vpp == other.vpp) && (!shard || plan.shard == other.shard) &&
                (!microbatches || plan.microbatches == other.microbatches) && (!zero || plan.zero == other.zero) &&
                (!sequenceParallel || plan.sequenceParallel == other.sequenceParallel) &&
                (!recompute || plan.recompute == other.recompute) && (!schedule || plan.schedule == other.schedule);
@@ -89,9 +90,9 @@ struct PlanSearchResult {
     bool stopped = false; ///< by the stop token or mostPlans
 };
 
-/// Searches. spec: model, training settings with the batch, cluster; its plan's overlap, fuse, attention, collective,
-/// routing, sharding group, offload and expert tensor degree are kept, and what options.fixed names. Only schedules and
-/// ZeRO stages that the framework has. The best plans' times are simulated, so that they agree with `predict`.
+/// Searches. spec: model, training settings with the batch, cluster; its plan's overlap, fuse, attention, collective
+/// and routing are kept, and what options.fixed names. Only schedules and ZeRO stages that the framework has. The best
+/// plans' times are simulated, so that they agree with `predict`.
 /// Errors: InvalidArgument naming the field for no devices, a batch or a cluster that cannot be used; Cancelled when it
 /// was abandoned.
 Result<PlanSearchResult> searchPlans(const RunSpec& spec, const FrameworkPreset& framework,

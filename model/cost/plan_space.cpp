@@ -47,7 +47,7 @@ std::vector<int> shardGroups(const RunSpec& spec, const FrameworkPreset& framewo
 {
     const int node = spec.cluster.devicesPerNode / plan.tp;
     const bool sharesNode = node > 1 && node < plan.replicas() && plan.replicas() % node == 0;
-    if (plan.zero < 3 || !framework.shardsParameters || spec.plan.shard > 0 || !sharesNode) return {spec.plan.shard};
+    if (plan.zero < 3 || !framework.shardsParameters || plan.shard > 0 || !sharesNode) return {plan.shard};
     return {0, node};
 }
 
@@ -102,6 +102,9 @@ std::vector<PlanFamily> planFamilies(const RunSpec& spec, const SearchOptions& o
                     family.degrees.cp = cp;
                     family.degrees.dp = world / tp / pp / cp;
                     family.degrees.ep = 1;
+                    if (!options.fixed.shard) family.degrees.shard = 0;
+                    if (!options.fixed.expertTensor) family.degrees.expertTensor = 0;
+                    if (!options.fixed.offload) family.degrees.offloadOptimizer = false;
                     if (spec.training.batch % family.degrees.dp != 0) continue;
                     if (tp % family.degrees.expertTensorDegree() != 0) continue;
                     if (options.fixed.allowsDegrees(family.degrees)) families.push_back(family);
@@ -144,8 +147,9 @@ void visitPlans(const RunSpec& spec, const FrameworkPreset& framework, const Pla
                         for (int zero = 0; zero <= (shards ? mostZero : 0); ++zero) {
                             if (zero == 1 && framework.shardOptimizer) continue; // as without ZeRO
                             plan.zero = zero;
+                            plan.shard = zero > 0 ? family.degrees.shard : 0;
                             for (const int group : shardGroups(spec, framework, plan)) {
-                                plan.shard = zero > 0 ? group : 0;
+                                plan.shard = group;
                                 if (!visit(plan)) return;
                             }
                         }
@@ -170,7 +174,10 @@ FixedParts FixedParts::of(std::string_view text, const ParallelPlan& plan)
                                                                     {"zero", &FixedParts::zero},
                                                                     {"sp", &FixedParts::sequenceParallel},
                                                                     {"recompute", &FixedParts::recompute},
-                                                                    {"schedule", &FixedParts::schedule}};
+                                                                    {"schedule", &FixedParts::schedule},
+                                                                    {"shard", &FixedParts::shard},
+                                                                    {"etp", &FixedParts::expertTensor},
+                                                                    {"offload", &FixedParts::offload}};
     constexpr std::string_view kSpaces = " \t\r\n";
     for (std::size_t begin = text.find_first_not_of(kSpaces); begin != std::string_view::npos;
          begin = text.find_first_not_of(kSpaces, text.find_first_of(kSpaces, begin))) {

@@ -8,6 +8,7 @@
 #include "model/cost/predicted_step.h"
 #include "tests/support/test_program.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <tuple>
@@ -259,6 +260,15 @@ void PlanSearchTest::keepsWhatIsFixed()
         QVERIFY(each.plan.recompute == Recompute::Full && !each.plan.overlap && each.plan.dp * each.plan.cp == 2);
     }
     QVERIFY(!FixedParts::of("dp=2", {}).tp && FixedParts::of(" sp=0  zero=1 ", {}).sequenceParallel);
+    // What the plan of a trace says beside that is not kept.
+    spec.plan = *parsePlan("dp=8 zero=3 shard=8 offload=optimizer");
+    options.fixed = {};
+    spec.framework = "fsdp";
+    const auto free = search(spec, options);
+    QVERIFY(free.ok() && !free->all.empty());
+    const auto any = [&](auto&& has) { return std::any_of(free->all.begin(), free->all.end(), has); };
+    QVERIFY(any([](const SearchedPlan& each) { return each.plan.zero == 3 && each.plan.shard == 0; }));
+    QVERIFY(!any([](const SearchedPlan& each) { return each.plan.offloadOptimizer; }));
 }
 
 void PlanSearchTest::onlyWhatTheFrameworkHas()
