@@ -39,7 +39,7 @@ bool isJson(std::string_view beginning)
 {
     const std::string_view text = withoutSpace(beginning);
     const bool wide = beginning.size() > 1 && (beginning[0] == '\0' || beginning[1] == '\0');
-    return !text.empty() && (text[0] == '{' || text[0] == '[') && !wide;
+    return !text.empty() && (text[0] == '{' || text[0] == '[') && !wide && !isTrainingLog(beginning);
 }
 
 /// The first key of our own export.
@@ -267,10 +267,11 @@ const std::vector<ImportFormat>& importFormats()
         {"Perfetto trace", isPerfetto, openPerfettos, perfettoFacts},
         {"PyTorch memory snapshot", isPickle, openSnapshots, factsOfSnapshot},
         {"Fourwalls export", isExport, openExports, chromeFacts},
-        {"TensorBoard event file", isTensorBoard, openTensorBoards, tensorBoardFacts},
-        {"training log", isTrainingLog, openTrainingLogs, trainingLogFacts},
         {"recorded operations of a pipelined job", isOperationTrace, openOperationTraces, chromeFacts},
         {"PyTorch or Chrome trace", isJson, openChromeTraces, chromeFacts, chromeRankInBeginning},
+        // Last: in a folder any profile goes before what the job wrote down beside it.
+        {"TensorBoard event file", isTensorBoard, openTensorBoards, tensorBoardFacts},
+        {"training log", isTrainingLog, openTrainingLogs, trainingLogFacts},
     };
     return kFormats;
 }

@@ -158,6 +158,21 @@ private slots:
         QVERIFY2(wrong.damage.find("a wrong checksum at byte ") != std::string::npos, wrong.damage.c_str());
     }
 
+    /// In a folder, profiles go before the logs that lie beside them.
+    void besideProfiles()
+    {
+        const QTemporaryDir folder;
+        writeFile(folder, "train.log", "step: 3  loss: 2.0  grad_norm: 1.0  step_time: 0.5\n");
+        writeFile(
+            folder, "rank0.pt.trace.json",
+            js("{'schemaVersion': 1, 'traceEvents': [{'ph':'X','cat':'kernel','name':'gemm','pid':0,'tid':7,'ts':1,"
+               "'dur':5,'args':{'device':0,'stream':7}}]}"));
+        const Imported trace = importPaths({folder.path().toStdString()});
+        QVERIFY2(trace.error.empty(), trace.error.c_str());
+        QVERIFY(trace.slice("gemm"));
+        QCOMPARE(trace.audit("files_of_another_format"), std::int64_t{1});
+    }
+
     void logsWithoutTimesOrSteps()
     {
         const QTemporaryDir folder;
