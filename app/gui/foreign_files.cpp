@@ -16,6 +16,9 @@
 #include <QStandardPaths>
 
 #include <algorithm>
+#include <filesystem>
+#include <string>
+#include <system_error>
 
 namespace fourwalls::gui {
 
@@ -82,6 +85,30 @@ void forgetOldest(const QString& cacheFolder, qint64 most, const QString& except
     }
 }
 
+/// A name that is no UTF-8 comes from dialogs with other characters in place of its bytes. Its file is the one whose name
+/// reads like that, and is reached by a link with a plain name.
+QString reachable(const QString& path, const QString& cacheFolder)
+{
+    namespace fs = std::filesystem;
+    const QFileInfo info(path);
+    if (!path.contains(QChar::ReplacementCharacter) || info.exists()) return path;
+    std::error_code error;
+    fs::directory_iterator it(info.absolutePath().toStdString(), error);
+    for (const fs::directory_iterator end; !error && it != end; it.increment(error)) {
+        const std::string name = it->path().filename().string();
+        if (QFile::decodeName(QByteArray::fromStdString(name)) != info.fileName()) continue;
+        const QByteArray whole = QByteArray::fromStdString(it->path().string());
+        const QByteArray key = QCryptographicHash::hash(whole, QCryptographicHash::Sha256).toHex().left(24);
+        const QString folder = cacheFolder + QStringLiteral("/names-") + QString::fromLatin1(key);
+        const QString link =
+            folder + QLatin1Char('/') + info.fileName().replace(QChar::ReplacementCharacter, QLatin1Char('_'));
+        QDir().mkpath(folder);
+        if (!QFileInfo::exists(link)) fs::create_symlink(it->path(), link.toStdString(), error);
+        return error ? path : link;
+    }
+    return path;
+}
+
 } // namespace
 
 bool isOwnTrace(const QString& path)
@@ -106,7 +133,10 @@ QString importFolder()
 OpenPlan planOpening(const QStringList& files, bool besideSource, const QString& cacheFolder, qint64 cacheBytes)
 {
     OpenPlan plan;
-    for (const QString& file : files) (isOwnTrace(file) ? plan.traces : plan.foreign).append(file);
+    for (const QString& given : files) {
+        const QString file = reachable(given, cacheFolder);
+        (isOwnTrace(file) ? plan.traces : plan.foreign).append(file);
+    }
     plan.hasFolder = std::any_of(plan.foreign.begin(), plan.foreign.end(),
                                  [](const QString& file) { return QFileInfo(file).isDir(); });
     if (plan.foreign.isEmpty()) return plan;

@@ -26,7 +26,7 @@ struct OpenPlan {
 /// Reads the file: not for the GUI thread.
 bool isOwnTrace(const QString& path);
 
-/// Sorts the files, makes the target's folder and forgets the oldest imports beyond `cacheBytes`. Reads files.
+/// A file whose name is no UTF-8 stands in the plan as a link to it. Sorts the files, makes the target's folder and forgets the oldest imports beyond `cacheBytes`. Reads files.
 /// besideSource: the user allows traces beside the files that they are made of; a file that is there already is never
 /// replaced, and a folder that cannot be written is left alone.
 OpenPlan planOpening(const QStringList& files, bool besideSource, const QString& cacheFolder,

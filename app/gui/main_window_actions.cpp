@@ -288,7 +288,7 @@ void MainWindow::openFiles(const QStringList& files)
     // A file of our name is opened at once; the others are looked at first.
     QStringList others;
     for (const QString& file : files) {
-        if (file.endsWith(QLatin1String(".fourwalls"))) {
+        if (file.endsWith(QLatin1String(".fourwalls")) && !file.contains(QChar::ReplacementCharacter)) {
             openFile(file);
         } else {
             others.append(file);

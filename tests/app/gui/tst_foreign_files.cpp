@@ -28,6 +28,8 @@
 #include <QtTest/QtTest>
 
 #include <algorithm>
+#include <fstream>
+#include <string>
 
 namespace tst_foreign_files {
 
@@ -214,6 +216,22 @@ private slots:
         QVERIFY(std::any_of(info.audit.begin(), info.audit.end(), [](const AuditRecord& record) {
             return record.name == "collectives_matched" && record.count == 13;
         }));
+    }
+
+    /// What a dialog gives for a name that is no UTF-8 names no file.
+    void aNameThatIsNoUtf8()
+    {
+        const std::string raw = m_folder->path().toStdString() + "/rank\xff"
+                                                                 "0.json";
+        std::ofstream(raw) << "[]";
+        const QString given = QFile::decodeName(QByteArray::fromStdString(raw));
+        QVERIFY(!QFile::exists(given));
+        const OpenPlan plan = planOpening({given}, false, in(QStringLiteral("cache")));
+        QCOMPARE(plan.foreign.size(), 1);
+        QFile file(plan.foreign.constFirst());
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QCOMPARE(file.readAll(), QByteArray("[]"));
+        QCOMPARE(planOpening({given}, false, in(QStringLiteral("cache"))).foreign, plan.foreign);
     }
 
     /// A folder is one run; which file is which rank is shown first.
