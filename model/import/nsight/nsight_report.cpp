@@ -33,6 +33,7 @@ std::string lastLine(const std::string& path)
 int start(std::vector<std::string> arguments, const std::string& words, pid_t& process)
 {
     std::vector<char*> argv;
+    argv.reserve(arguments.size() + 1);
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
     posix_spawn_file_actions_t files;
@@ -57,7 +58,7 @@ bool isNsightReport(std::string_view name)
     return name.ends_with(".nsys-rep") || name.ends_with(".qdrep");
 }
 
-Status exportNsightReport(const std::string& report, const std::string& output, std::stop_token stop)
+Status exportNsightReport(const std::string& report, const std::string& output, const std::stop_token& stop)
 {
     const std::string words = output + ".txt";
     pid_t process = 0;

@@ -15,6 +15,6 @@ bool isNsightReport(std::string_view name);
 
 /// Has `nsys export` write the report's SQLite export to `output`, which does not exist yet. Errors: Unsupported with
 /// the command to run where nsys is not installed; Format with its words where it fails; Io; Cancelled.
-Status exportNsightReport(const std::string& report, const std::string& output, std::stop_token stop);
+Status exportNsightReport(const std::string& report, const std::string& output, const std::stop_token& stop);
 
 } // namespace fourwalls::importers
