@@ -101,7 +101,7 @@ private:
         if (finding.cause) add("waited for rank", finding.cause->value, "rank");
         if (finding.cause) add("comes last", finding.last, "times");
         if (finding.kind == FindingKind::HostBound) add("covered by launches", finding.launchShare, "fraction");
-        if (finding.includesWaiting) add("other ranks are in the trace", false, "boolean");
+        if (finding.includesWaiting) add("waiting can be told from transfer", false, "boolean");
         if (!finding.what.empty()) add("mostly", finding.what, "name");
         return evidence;
     }

@@ -31,6 +31,18 @@ std::set<std::string> transportsOf(const TraceInfo& info)
     return transports;
 }
 
+json runnerUpJson(const InferredField& field)
+{
+    if (!field.runnerUp) return nullptr;
+    return {{"value", field.runnerUp->value}, {"odds", field.runnerUp->odds}};
+}
+
+std::string runnerUpText(const InferredField& field)
+{
+    return field.runnerUp ? fmt::format("; or {}, {:.2g} times as likely", field.runnerUp->value, field.runnerUp->odds)
+                          : std::string();
+}
+
 /// The distinct devices of the ranks.
 std::set<std::string> devicesOf(const TraceInfo& info)
 {
@@ -118,7 +130,8 @@ json infoJson(const std::string& file, const TraceInfo& info, std::size_t tracks
         object["inferred"].push_back({{"field", field.field},
                                       {"value", field.value},
                                       {"confidence", name(field.confidence)},
-                                      {"why", field.why}});
+                                      {"why", field.why},
+                                      {"runner_up", runnerUpJson(field)}});
     // What "what if" starts from where the trace has no specification of its own.
     const auto guess = guessSpec(info);
     object["guess"] =
@@ -178,7 +191,8 @@ std::string infoText(const std::string& file, const TraceInfo& info, std::size_t
     line("flows", formatCount(info.counts.flows));
     line("events", formatCount(info.counts.events));
     for (const InferredField& field : inferredFields(info.audit))
-        line("inferred", fmt::format("{} {} ({}: {})", field.field, field.value, name(field.confidence), field.why));
+        line("inferred", fmt::format("{} {} ({}: {}{})", field.field, field.value, name(field.confidence), field.why,
+                                     runnerUpText(field)));
     for (const AuditRecord& record : info.audit) {
         if (record.name.starts_with("inferred_")) continue;
         line("audit", fmt::format("{} ({}): {} {}", record.name, name(record.severity), formatCount(record.count),

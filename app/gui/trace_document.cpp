@@ -54,7 +54,7 @@ bool TraceDocument::isCarried() const
 bool TraceDocument::isSettled() const
 {
     if (hasFailed()) return true;
-    if (!isOpen() || m_session->pending() > 0 || m_whatIf->isPredicting()) return false;
+    if (!isOpen() || m_session->pending() > 0 || m_whatIf->isPredicting() || m_whatIf->isLooking()) return false;
     return !m_current || !m_current->isVisible() || m_current->showsFinalData();
 }
 

@@ -2,6 +2,7 @@
 // See guess_gate.h.
 #include "model/compare/guess_gate.h"
 
+#include "model/trace/memory_facts.h"
 #include "model/trace/spec_guess.h"
 
 #include <algorithm>
@@ -200,8 +201,10 @@ GuessVerdict judgeGuess(const TraceInfo& info, const SpecEvidenceData& evidence,
     const std::string passes = std::string(evidence.hasBackward ? "backward" : "no backward") + ", " +
                                (evidence.hasOptimizer ? "optimizer" : "no optimizer");
     verdict.facts.push_back({"passes", "backward, optimizer", passes, evidence.hasBackward && evidence.hasOptimizer});
+    verdict.sawBackward = evidence.hasBackward;
+    verdict.sawOptimizer = evidence.hasOptimizer;
     if (!verdict.facts.back().matches) {
-        verdict.reason = GateReason::NotTraining;
+        verdict.reason = isMemoryOnly(info) ? GateReason::OnlyMemory : GateReason::NotTraining;
         return verdict;
     }
     const std::string device = info.header.ranks.empty() ? std::string() : info.header.ranks.front().device;

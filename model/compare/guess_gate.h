@@ -15,6 +15,7 @@ namespace fourwalls::compare {
 
 enum class GateReason {
     Allowed,
+    OnlyMemory,    ///< a memory snapshot: it does not tell what ran
     NotTraining,   ///< no backward pass or no optimizer: a training step is another thing
     UnknownDevice, ///< no rates are known of the device
     NoGuess,       ///< too little of the network or the plan shows
@@ -34,6 +35,7 @@ struct GuessVerdict {
     std::vector<GateFact> facts;      ///< in the order in which they were looked at
     std::vector<std::string> missing; ///< fields to fill in: names of the specification's JSON
     std::optional<double> recordedSeconds, predictedSeconds;
+    bool sawBackward = false, sawOptimizer = false;
 
     bool allowed() const { return reason == GateReason::Allowed; }
 };

@@ -544,8 +544,11 @@ private:
         Rows rows;
         for (const InferredField& field : fields)
             rows.push_back({spaced(field.field), m_redaction.text(field.value), std::string(name(field.confidence)),
+                            field.runnerUp ? m_redaction.text(field.runnerUp->value) + ", " +
+                                                 formatPercent(field.runnerUp->odds) + " as likely"
+                                           : std::string(),
                             m_redaction.text(field.why)});
-        m_page.table({"", "value", "sure", "because"}, rows, false);
+        m_page.table({"", "value", "sure", "else", "because"}, rows, false);
     }
 
     void audit()

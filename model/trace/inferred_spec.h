@@ -5,6 +5,7 @@
 
 #include "model/trace/records.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,14 +17,22 @@ enum class Confidence { Low, Medium, High };
 
 std::string_view name(Confidence);
 
+/// What a value could be instead.
+struct RunnerUp {
+    std::string value;
+    double odds =
+        0; ///< its evidence by that for the value: how often a shape came, how many FLOPs, how many signs; below 1
+};
+
 struct InferredField {
     std::string field; ///< "layers", "hidden", "heads", "sequence", "tp", "device", …: the names of spec and plan
     std::string value; ///< a number, or a word
     Confidence confidence = Confidence::Low;
     std::string why;
+    std::optional<RunnerUp> runnerUp = {}; ///< absent: nothing else fits
 };
 
-/// As an audit record "inferred_FIELD" with "VALUE; CONFIDENCE; WHY" as its detail and the number (or 1) as its count.
+/// As an audit record "inferred_FIELD" with "VALUE; CONFIDENCE; WHY", or "VALUE; CONFIDENCE or OTHER at ODDS; WHY", as its detail and the number (or 1) as its count.
 AuditRecord toAudit(const InferredField& field);
 
 /// The statements in an audit, in its order.

@@ -165,7 +165,7 @@ void addFlops(TraceMetrics& metrics, const TraceInfo& info, const PeakFacts& pea
     metrics.mfuAbsent = peak.absent;
     if (flops > 0)
         metrics.flopsPerSecond = flops / (sums.total * 1e-9);
-    else
+    else if (peak.absent != NoMfu::NotLinked)
         metrics.mfuAbsent = NoMfu::NoFlops;
     if (metrics.mfuAbsent == NoMfu::None && peak.peak && *peak.peak > 0) {
         const double possible = *peak.peak * sums.total * 1e-9;

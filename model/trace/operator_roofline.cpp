@@ -36,7 +36,7 @@ bool longer(const RooflinePoint& a, const RooflinePoint& b)
 
 std::optional<double> RooflinePoint::flopsPerSecond() const
 {
-    if (flops <= 0 || total.ns <= 0) return std::nullopt;
+    if (flops <= 0 || total.ns <= 0 || directFlops) return std::nullopt;
     return flops / total.seconds();
 }
 
@@ -67,7 +67,7 @@ Result<OperatorRoofline> operatorRoofline(TraceQuery& trace)
     FOURWALLS_TRY_ASSIGN(const PeakFacts peaks, peakFacts(trace));
     result.peakFlops = peaks.peak;
     std::map<std::string, double> ran;
-    result.bytesPerSecond = deviceBytesPerSecond(info.header, info.closing);
+    if (!isHostOnly(trace)) result.bytesPerSecond = deviceBytesPerSecond(info.header, info.closing);
     FOURWALLS_TRY_ASSIGN(std::vector<OpSummary> summaries, trace.opSummaries(kMostOperators + 1));
     if (summaries.size() > kMostOperators) {
         summaries.resize(kMostOperators);
@@ -81,6 +81,7 @@ Result<OperatorRoofline> operatorRoofline(TraceQuery& trace)
         const auto add = [&](RooflinePoint& point) {
             point.name = op->name;
             point.phase = op->phase;
+            point.directFlops = info.header.source == TraceSource::Imported && countsDirectFlops(op->name);
             if (op->flops > 0) point.peak = peaks.roofOf(*op);
             addTo(point.count, summary.count);
             addTo(point.total, summary.total);
@@ -101,12 +102,12 @@ Result<OperatorRoofline> operatorRoofline(TraceQuery& trace)
     const auto finish = [&](RooflinePoint point) {
         point.bound = boundOf(point, result);
         const auto rate = point.flopsPerSecond();
-        point.aboveRoof = rate && point.peak && *rate > kRoofTolerance * *point.peak && !countsDirectFlops(point.name);
+        point.aboveRoof = rate && point.peak && *rate > kRoofTolerance * *point.peak;
         point.share = static_cast<double>(point.total.ns) / all;
         return point;
     };
     for (auto& [key, point] : points)
-        if (point.flops > 0 && point.bytes > 0 && point.total.ns > 0) result.points.push_back(finish(point));
+        if (point.flopsPerSecond() && point.bytes > 0) result.points.push_back(finish(point));
     for (auto& [key, point] : operators) {
         result.operators.push_back(finish(point));
         const RooflinePoint& done = result.operators.back();

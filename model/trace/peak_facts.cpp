@@ -40,6 +40,13 @@ void settleDevice(PeakFacts& facts, const TraceHeader& header)
     facts.sheet = deviceDatasheet(facts.device);
 }
 
+/// Whether an importer met operators with FLOPs and found no kernel that they launched.
+bool hasUnlinkedFlops(const TraceInfo& info)
+{
+    return std::ranges::any_of(
+        info.audit, [](const AuditRecord& record) { return record.name == kFlopsWithoutKernel && record.count > 0; });
+}
+
 struct PeakSums {
     double compute = 0, known = 0, matrix = 0, matrixKnown = 0, nothing = 0, above = 0, worst = 0;
     std::array<double, kArithmeticCount> flops{};
@@ -53,7 +60,9 @@ std::string_view name(NoMfu reason)
     case NoMfu::None: return "";
     case NoMfu::NoStep: return "no measured step";
     case NoMfu::NoFlops: return "no FLOPs";
+    case NoMfu::NotLinked: return "FLOPs of no kernel";
     case NoMfu::FewFlops: return "FLOPs of too few matrix products";
+    case NoMfu::NoDevice: return "no device was recorded";
     case NoMfu::UnknownDevice: return "unknown device";
     case NoMfu::DifferentDevices: return "different devices";
     case NoMfu::UnknownArithmetic: return "unknown arithmetic";
@@ -143,7 +152,7 @@ PeakFacts peakFacts(const TraceInfo& info, const std::vector<OpSummary>& summari
         if (facts.sheet) facts.peak = facts.sheet->peak(facts.arithmetic);
         if (facts.arithmetic == Arithmetic::AnyF32 && facts.peak) facts.arithmetic = Arithmetic::F32;
         if (sums.known <= 0)
-            facts.absent = NoMfu::NoFlops;
+            facts.absent = hasUnlinkedFlops(info) ? NoMfu::NotLinked : NoMfu::NoFlops;
         else if (facts.absent == NoMfu::DifferentDevices)
             facts.absent = NoMfu::DifferentDevices;
         else if (!facts.sheet)
@@ -178,6 +187,15 @@ Result<PeakFacts> peakFacts(TraceQuery& trace)
     }
     PeakFacts facts = peakFacts(trace.info(), summaries, ops);
     facts.limited = limited;
+    if (facts.sheet && isHostOnly(trace)) {
+        // A device that did nothing is no measure of what the processor did.
+        facts.sheet.reset();
+        facts.peak.reset();
+        facts.breach.reset();
+        facts.source.clear();
+    }
+    if (isHostOnly(trace) && isByDatasheet(trace.info()) && facts.absent != NoMfu::NoFlops)
+        facts.absent = NoMfu::NoDevice;
     return facts;
 }
 

@@ -15,12 +15,17 @@
 
 namespace fourwalls {
 
+/// The audit record that counts operators with FLOPs of which no kernel was found.
+inline constexpr char kFlopsWithoutKernel[] = "operator_flops_unassigned";
+
 /// Why a trace has no MFU. None: it has one.
 enum class NoMfu : std::uint8_t {
     None = 0,
     NoStep,            ///< no measured step with time in it
     NoFlops,           ///< no operator says how much it computes
+    NotLinked,         ///< operators say how much they compute, but not which kernels did it
     FewFlops,          ///< FLOPs are known for too little of the time in matrix products
+    NoDevice,          ///< nothing ran on a device, whatever one the file names
     UnknownDevice,     ///< no data sheet of that name, or the trace does not name the device
     DifferentDevices,  ///< ranks on devices with different peaks
     UnknownArithmetic, ///< the kernels' names do not say what they multiply

@@ -4,6 +4,7 @@
 
 #include "model/trace/group_label.h"
 #include "model/trace/job_step.h"
+#include "model/trace/operator_phase.h"
 
 #include <algorithm>
 #include <array>
@@ -129,8 +130,7 @@ void SpecEvidence::addOperator(const OpInfo& op, std::int64_t count)
     if (op.layer && op.layer->value >= 0) m_data.layers.insert(op.layer->value);
     m_data.hasForward |= isForward || name == "aten::linear" || name == "aten::conv2d";
     m_data.hasBackward |= op.phase == Phase::BackwardInput || op.phase == Phase::BackwardWeight ||
-                          name.starts_with("autograd::engine::evaluate_function") ||
-                          name == "aten::convolution_backward";
+                          phaseOfOperator(name) == Phase::BackwardInput || name == "aten::convolution_backward";
     m_data.hasOptimizer |= op.phase == Phase::Optimizer || name.starts_with("Optimizer.step#") ||
                            name.starts_with("aten::_fused_adam") || name.starts_with("aten::_fused_sgd");
     if (isAmong(name, kLosses)) m_data.lossCount += count;

@@ -37,6 +37,28 @@ std::int64_t countOf(const CountedShapes& counted)
     return all;
 }
 
+/// What a size could be instead: of the sizes that sizeOf finds in the shapes, the one met most often but for `stated`.
+/// sizeOf: 0 for a shape that tells none.
+template <typename SizeOf>
+std::optional<RunnerUp> nextOf(const CountedShapes& counted, std::int64_t stated, int times, SizeOf sizeOf)
+{
+    std::map<std::int64_t, std::int64_t> counts;
+    for (const auto& [shape, often] : counted)
+        if (const std::int64_t size = sizeOf(shape); size > 0) counts[size] += often;
+    const std::int64_t own = counts[stated];
+    counts.erase(stated);
+    const auto most = std::max_element(counts.begin(), counts.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (own <= 0 || most == counts.end() || most->second > own) return std::nullopt;
+    return RunnerUp{sizeText(most->first * times), static_cast<double>(most->second) / static_cast<double>(own)};
+}
+
+/// The size at a place of a shape.
+auto sizeAt(std::size_t place)
+{
+    return [place](const Shape& shape) { return place < shape.size() ? shape[place] : 0; };
+}
+
 /// Heads of one rank; 0: unknown.
 struct OwnHeads {
     std::int64_t count = 0, width = 0;
@@ -55,10 +77,11 @@ public:
                                            [](const auto& a, const auto& b) { return a.second < b.second; });
         if (most != m_evidence.flops.end())
             state("precision", std::string(name(most->first)), Confidence::High,
-                  "type of the inputs of most matrix products");
+                  "type of the inputs of most matrix products", nextPrecision(*most));
         if (!m_evidence.optimizer.empty())
             state("optimizer", m_evidence.optimizer, Confidence::High, "the annotation of its step");
         fitPlan();
+        m_tpKnown = m_planKnown || m_tp > 1 || m_evidence.degrees.contains("tp");
         if (m_evidence.ownNames) {
             fitOwnNetwork();
         } else if (isTransformer()) {
@@ -69,13 +92,25 @@ public:
     }
 
 private:
-    void state(const char* field, std::string value, Confidence confidence, std::string why)
+    void state(const char* field, std::string value, Confidence confidence, std::string why,
+               std::optional<RunnerUp> next = {})
     {
-        m_fields.push_back({field, std::move(value), confidence, std::move(why)});
+        m_fields.push_back({field, std::move(value), confidence, std::move(why), std::move(next)});
     }
-    void state(const char* field, std::int64_t value, Confidence confidence, std::string why)
+    void state(const char* field, std::int64_t value, Confidence confidence, std::string why,
+               std::optional<RunnerUp> next = {})
     {
-        state(field, sizeText(value), confidence, std::move(why));
+        state(field, sizeText(value), confidence, std::move(why), std::move(next));
+    }
+
+    /// By FLOPs.
+    std::optional<RunnerUp> nextPrecision(const std::pair<const Precision, double>& stated) const
+    {
+        const std::pair<const Precision, double>* next = nullptr;
+        for (const auto& each : m_evidence.flops)
+            if (each.first != stated.first && each.second > 0 && (!next || each.second > next->second)) next = &each;
+        if (!next || stated.second <= 0) return std::nullopt;
+        return RunnerUp{std::string(name(next->first)), next->second / stated.second};
     }
 
     std::int64_t attentionCount() const
@@ -104,6 +139,7 @@ private:
     std::int64_t m_hidden = 0, m_microbatches = 0;
     int m_tp = 1, m_pp = 1, m_cp = 1, m_dp = 1;
     bool m_planKnown = false; ///< the degrees account for every rank of the job
+    bool m_tpKnown = false;   ///< else a width of one rank may be the whole or a part of it: both fit
 };
 
 void SpecFit::fitPlan()
@@ -168,7 +204,8 @@ void SpecFit::fitOwnNetwork()
     const bool multiplied =
         std::any_of(products.begin(), products.end(), [hidden](const auto& each) { return each.first[1] == hidden; });
     state("hidden", hidden, multiplied ? Confidence::High : Confidence::Medium,
-          multiplied ? "width of the norms and of the products" : "width of the norms");
+          multiplied ? "width of the norms and of the products" : "width of the norms",
+          nextOf(m_evidence.norms, hidden, 1, sizeAt(0)));
 
     // Micro-batches, their size and the sequence, from what a step of the job took.
     const std::int64_t firstRanks = std::max(1, m_evidence.ranks / m_pp),
@@ -232,7 +269,8 @@ void SpecFit::fitOwnWidths(std::int64_t hidden, OwnHeads heads)
         loss && loss->size() == 2 && outOf.contains((*loss)[1])) {
         vocabulary = (*loss)[1];
         state("vocabulary", vocabulary * m_tp, Confidence::High,
-              "classes of the loss, and the product before it" + timesTp);
+              "classes of the loss, and the product before it" + timesTp,
+              nextOf(m_evidence.losses, vocabulary, m_tp, sizeAt(1)));
     }
     // The widest use of an activation; the head of BERT has one of its own, once where layers have many.
     std::int64_t inner = 0;
@@ -243,7 +281,8 @@ void SpecFit::fitOwnWidths(std::int64_t hidden, OwnHeads heads)
     }
     if (inner > 0 && hasProduct(inner, hidden))
         state(m_evidence.hasExperts ? "expert_hidden" : "ffn_hidden", inner * m_tp, Confidence::High,
-              "width of the activation, and the product behind it" + timesTp);
+              "width of the activation, and the product behind it" + timesTp,
+              nextOf(m_evidence.activations, inner, m_tp, sizeAt(0)));
     if (queries == 0) return;
     std::set<std::int64_t> keys;
     for (const std::int64_t made : outOf) {
@@ -289,6 +328,8 @@ void SpecFit::fitNetwork()
     };
     const CountedShapes::value_type* words = nullptr;
     bool sure = false;
+    int most = 0, second = 0; ///< signs of the tables
+    std::optional<RunnerUp> nextTable;
     for (const auto& table : m_evidence.embeddings) {
         const Shape& shape = table.first;
         if (shape.size() < 3) continue;
@@ -296,10 +337,18 @@ void SpecFit::fitNetwork()
         const bool batched = shape.size() == 4 && shape[2] > 1;
         const bool large = shape[0] > 4 * std::max(sequence, shape.back());
         if (!chosen && !(large && (batched || shape.size() == 3 || m_evidence.embeddings.size() == 1))) continue;
-        if (words && (sure > chosen || (sure == chosen && words->first[0] >= shape[0]))) continue;
+        const int signs = 2 * chosen + batched + large;
+        if (words && (sure > chosen || (sure == chosen && words->first[0] >= shape[0]))) {
+            if (signs > second) second = signs, nextTable = RunnerUp{sizeText(shape[0]), 0};
+            continue;
+        }
+        if (words && most > second) second = most, nextTable = RunnerUp{sizeText(words->first[0]), 0};
         words = &table;
         sure = chosen;
+        most = signs;
     }
+    if (nextTable && (second >= most || nextTable->value == sizeText(words->first[0]))) nextTable.reset();
+    if (nextTable) nextTable->odds = static_cast<double>(second) / most;
     const std::int64_t ofTable = words ? words->first[1] : 0;
     std::map<std::int64_t, int> signs;
     for (const std::int64_t width : {ofNorm, ofTable})
@@ -319,33 +368,44 @@ void SpecFit::fitNetwork()
         add(m_hidden == ofTable, both ? "the embedding" : "width of the embedding");
         add(m_hidden == ofNorm, both ? "the norms" : "width of most norms");
         add(m_hidden == ofHeads, both ? "all heads" : "heads times their width");
-        state("hidden", m_hidden, both ? Confidence::High : Confidence::Medium, why);
+        // What else is as wide as a network's rows: other norms, or other tables where norms tell nothing.
+        auto next = m_hidden == ofNorm ? nextOf(m_evidence.norms, m_hidden, 1, sizeAt(0))
+                                       : nextOf(m_evidence.embeddings, m_hidden, 1, sizeAt(1));
+        state("hidden", m_hidden, both ? Confidence::High : Confidence::Medium, why, std::move(next));
     } else if (signs.contains(ofTable) && ofTable > 0 && ofTable == ofNorm) {
         m_hidden = ofTable;
     }
     // Rows of a table that is cut over ranks, or not: both fit.
-    if (words && m_tp == 1)
+    if (words && m_tp == 1 && m_tpKnown)
         state("vocabulary", words->first[0], sure ? Confidence::High : Confidence::Medium,
-              sure ? "rows of the embedding, and what the loss chooses from" : "rows of the embedding");
+              sure ? "rows of the embedding, and what the loss chooses from" : "rows of the embedding", nextTable);
     bool sequenceKnown = false;
     if (words && words->first.size() == 4) {
         const std::int64_t size = words->first[2], length = words->first[3];
         const bool agree = shaped && (*shaped)[0] == size && sequence == length;
         if (agree || (!shaped && length > 1)) {
+            const CountedShapes& all = isFused ? m_evidence.attention : m_evidence.softmax;
             state("microbatch_size", size, agree ? Confidence::High : Confidence::Medium,
-                  agree ? "shape of the embedding's indices and of the attention" : "shape of the embedding's indices");
+                  agree ? "shape of the embedding's indices and of the attention" : "shape of the embedding's indices",
+                  nextOf(all, size, 1, sizeAt(0)));
             state("sequence", length * m_cp, agree && m_cp == 1 ? Confidence::High : Confidence::Medium,
-                  agree ? "shape of the embedding's indices and of the attention" : "shape of the embedding's indices");
+                  agree ? "shape of the embedding's indices and of the attention" : "shape of the embedding's indices",
+                  nextOf(all, length, m_cp, sizeAt(2)));
             sequenceKnown = true;
         }
     }
     if (shaped) {
-        state("heads", (*shaped)[1] * m_tp, Confidence::High,
-              std::string("shape of the attention") + (m_tp > 1 ? ", times tp" : ""));
+        const CountedShapes& all = isFused ? m_evidence.attention : m_evidence.softmax;
+        if (m_tpKnown)
+            state("heads", (*shaped)[1] * m_tp, Confidence::High,
+                  std::string("shape of the attention") + (m_tp > 1 ? ", times tp" : ""),
+                  nextOf(all, (*shaped)[1], m_tp, sizeAt(1)));
         if (!sequenceKnown && sequence > 0 && m_cp == 1)
-            state("sequence", sequence, Confidence::Medium, "shape of the attention");
-        if (isFused && fused->size() == 5 && (*fused)[4] > 0 && (*fused)[1] % (*fused)[4] == 0)
-            state("kv_heads", (*fused)[4] * m_tp, Confidence::Medium, "shape of the attention's keys");
+            state("sequence", sequence, Confidence::Medium, "shape of the attention",
+                  nextOf(all, sequence, 1, sizeAt(2)));
+        if (m_tpKnown && isFused && fused->size() == 5 && (*fused)[4] > 0 && (*fused)[1] % (*fused)[4] == 0)
+            state("kv_heads", (*fused)[4] * m_tp, Confidence::Medium, "shape of the attention's keys",
+                  nextOf(all, (*fused)[4], m_tp, sizeAt(4)));
     }
     // The inner width: products between it and the hidden one that are no others.
     if (m_hidden > 0 && shaped) {
@@ -360,7 +420,7 @@ void SpecFit::fitNetwork()
                 inner.insert(shape[1]);
         // Gated, with both halves in one product: the way back of that one is twice as wide.
         std::erase_if(inner, [&](std::int64_t each) { return each % 2 == 0 && inner.contains(each / 2); });
-        if (inner.size() == 1)
+        if (inner.size() == 1 && m_tpKnown)
             state("ffn_hidden", *inner.begin() * m_tp, Confidence::Medium, "products between it and the hidden width");
     }
     // Without shapes, words and positions cannot be told apart; losses are one per micro-batch.
@@ -368,9 +428,12 @@ void SpecFit::fitNetwork()
     if (steps > 0 && words && words->second % steps == 0) m_microbatches = words->second / steps;
     if (steps > 0 && m_evidence.lossCount > 0 && m_evidence.lossCount % steps == 0) {
         const bool agree = m_microbatches == m_evidence.lossCount / steps;
-        m_microbatches = m_evidence.lossCount / steps;
-        state("microbatches", m_microbatches, agree ? Confidence::High : Confidence::Medium,
-              agree ? "embeddings and losses per step" : "losses per step");
+        // Two signs that contradict each other fit equally: networks with two losses have one micro-batch.
+        const bool open = !agree && m_microbatches > 0;
+        m_microbatches = open ? 0 : m_evidence.lossCount / steps;
+        if (!open)
+            state("microbatches", m_microbatches, agree ? Confidence::High : Confidence::Medium,
+                  agree ? "embeddings and losses per step" : "losses per step");
     } else if (m_microbatches > 0) {
         state("microbatches", m_microbatches, Confidence::Medium, "embeddings per step");
     }

@@ -3,6 +3,7 @@
 #include "model/trace/trace_findings.h"
 
 #include "model/trace/arrival_skew.h"
+#include "model/trace/collective_timing.h"
 #include "model/trace/job_step.h"
 #include "model/trace/launch_gaps.h"
 #include "model/trace/lowered_clocks.h"
@@ -79,8 +80,9 @@ std::string copyDirection(const std::string& name)
     return name.substr(0, std::min(bracket, name.size()));
 }
 
-void findWaiting(FindingFacts& facts, std::span<const JoinedOperation> operations, const TraceHeader& header)
+void findWaiting(FindingFacts& facts, std::span<const JoinedOperation> operations, const TraceInfo& info)
 {
+    const TraceHeader& header = info.header;
     const double exposed = facts.share([](const StepSummary& s) { return s.exposedComm; });
     const std::size_t ranks = facts.summaries.size();
     std::vector<JoinedOperation> joined;
@@ -123,7 +125,12 @@ void findWaiting(FindingFacts& facts, std::span<const JoinedOperation> operation
             facts.add(std::move(finding));
         }
     }
-    const bool missing = alone > 0 || (header.worldSize && *header.worldSize > static_cast<int>(header.ranks.size()));
+    // Of a group whose members nobody lists, others than those in the trace may be late, too.
+    const bool open = std::ranges::any_of(joined, [&info](const JoinedOperation& operation) {
+        return collectiveTiming(info, operation.group, operation.operation) != CollectiveTiming::Separated;
+    });
+    const bool missing =
+        open || alone > 0 || (header.worldSize && *header.worldSize > static_cast<int>(header.ranks.size()));
     if (alone > 0 && header.worldSize != 1)
         facts.abstain(FindingKind::WaitsForRank,
                       std::to_string(header.ranks.size()) +
@@ -358,7 +365,7 @@ Result<TraceFindings> traceFindings(TraceQuery& trace, std::stop_token stop, std
         FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveView> collectives,
                              trace.collectives(std::nullopt, facts.range, kMostCollectives));
         const std::vector<JoinedOperation> operations = joinOperations(collectives);
-        findWaiting(facts, operations, info.header);
+        findWaiting(facts, operations, info);
         findHost(facts, trace, stop);
         findDevice(facts);
         FOURWALLS_TRY(findClocks(facts, trace));

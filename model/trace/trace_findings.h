@@ -59,7 +59,8 @@ struct TraceFinding {
     std::int64_t last = 0;         ///< of WaitsForRank: operations of `count` in which `cause` came last
     double deviceIdle = 0;         ///< share of the step in which the devices do nothing; of host findings
     double launchShare = 0;        ///< of HostBound: the part of `share` in which a launch is under way
-    bool includesWaiting = false; ///< of ExposedCommunication: other ranks are not in the trace, waiting cannot be told
+    bool includesWaiting =
+        false; ///< of ExposedCommunication: other ranks are not in the trace, or may not be; waiting cannot be told
     double clock = 0, fullClock = 0; ///< of Throttling: the mean while it is lowered, the highest that was seen [Hz]
     std::string what; ///< the name that stands for it: "cudaStreamSynchronize", "Memcpy HtoD", "power cap"
     std::int64_t bytes = 0, ofBytes = 0; ///< of memory: peak and capacity

@@ -532,6 +532,10 @@ Record with a cluster whose links are known, or on the wall clock.</source>
         <source>Transfer and waiting in %1, added up over those ranks; the longest bar is the kind that takes most</source>
         <translation>%1中这些 rank 的传输与等待之和；最长的条是占用最多的一类</translation>
     </message>
+    <message>
+        <source>The clocks of the ranks could not be aligned: waiting and transfer cannot be told apart.</source>
+        <translation>各 rank 的时钟无法对齐：等待与传输无法区分。</translation>
+    </message>
 </context>
 <context>
     <name>CommandPalette</name>
@@ -1011,10 +1015,6 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <translation>请填写：%1。</translation>
     </message>
     <message>
-        <source>No training step is predicted: this trace shows %1.</source>
-        <translation>不预测训练步：此轨迹显示 %1。</translation>
-    </message>
-    <message>
         <source>Nothing is predicted: too little of the network and its plan shows in this trace.</source>
         <translation>不作预测：此轨迹中能看到的网络和并行方案太少。</translation>
     </message>
@@ -1037,6 +1037,26 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>Inferred: %1.</source>
         <translation>推断：%1。</translation>
+    </message>
+    <message>
+        <source>No training step is predicted: a memory snapshot does not say what ran.</source>
+        <translation>不预测训练步：内存快照不说明运行了什么。</translation>
+    </message>
+    <message>
+        <source>No training step is predicted: no optimizer&apos;s step was found in this trace.</source>
+        <translation>不预测训练步：此轨迹中没有找到优化器的步。</translation>
+    </message>
+    <message>
+        <source>No training step is predicted: no backward pass was found in this trace.</source>
+        <translation>不预测训练步：此轨迹中没有找到反向传播。</translation>
+    </message>
+    <message>
+        <source>No training step is predicted: neither a backward pass nor an optimizer&apos;s step was found in this trace.</source>
+        <translation>不预测训练步：此轨迹中既没有找到反向传播，也没有找到优化器的步。</translation>
+    </message>
+    <message>
+        <source>%1 (or %2, %3 as likely)</source>
+        <translation>%1（或 %2，可能性为其 %3）</translation>
     </message>
 </context>
 <context>
@@ -1578,10 +1598,6 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <translation>共 %1 次操作，没有哪个 rank 比随机更常迟到</translation>
     </message>
     <message>
-        <source>other ranks are not in the trace</source>
-        <translation>轨迹中没有其他 rank</translation>
-    </message>
-    <message>
         <source>launches cover %1</source>
         <translation>其中启动调用占 %1</translation>
     </message>
@@ -1668,6 +1684,10 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>Nothing stands out: computation takes %1 of %2, and nothing else costs %3 or more.</source>
         <translation>没有突出的问题：计算占%2的 %1，其他各项均不到 %3。</translation>
+    </message>
+    <message>
+        <source>waiting cannot be told apart</source>
+        <translation>等待无法区分</translation>
     </message>
 </context>
 <context>
@@ -4021,18 +4041,6 @@ MFU %4，HFU %5</translation>
         <translation>此步的 %1 在处理器的算子中</translation>
     </message>
     <message>
-        <source>no operator and no device&apos;s work is in this trace</source>
-        <translation>此轨迹中没有算子，也没有设备的工作</translation>
-    </message>
-    <message>
-        <source>all that was recorded: no steps are marked</source>
-        <translation>全部记录：没有标出步</translation>
-    </message>
-    <message>
-        <source>all work of the device: no steps are marked</source>
-        <translation>设备的全部工作：没有标出步</translation>
-    </message>
-    <message>
         <source>the trace has %1</source>
         <translation>轨迹中有 %1</translation>
     </message>
@@ -4055,6 +4063,62 @@ MFU %4，HFU %5</translation>
     <message>
         <source>recomputation %1 instead of %2</source>
         <translation>重计算 %1，原为 %2</translation>
+    </message>
+    <message>
+        <source>%1 requests; how long the transfers took is not in the trace</source>
+        <translation>%1 个请求；传输用了多久不在轨迹中</translation>
+    </message>
+    <message>
+        <source>%1 of the trace exposed, waiting and transfer</source>
+        <translation>此轨迹的 %1 为未被掩盖的等待与传输</translation>
+    </message>
+    <message>
+        <source>%1 of the trace exposed</source>
+        <translation>此轨迹 %1 暴露</translation>
+    </message>
+    <message>
+        <source>%1 of the trace in operators of the processor</source>
+        <translation>此轨迹的 %1 在处理器的算子中</translation>
+    </message>
+    <message>
+        <source>%1 of the trace is computation</source>
+        <translation>此轨迹的 %1 是计算</translation>
+    </message>
+    <message>
+        <source>%1 of the trace is recomputation and copies</source>
+        <translation>此轨迹的 %1 是重计算与拷贝</translation>
+    </message>
+    <message>
+        <source>%1 of the trace is exposed communication</source>
+        <translation>此轨迹的 %1 是暴露的通信</translation>
+    </message>
+    <message>
+        <source>all that was recorded: no whole step is marked</source>
+        <translation>全部记录内容：没有标出完整的步</translation>
+    </message>
+    <message>
+        <source>all work of the device: no whole step is marked</source>
+        <translation>设备的全部工作：没有标出完整的步</translation>
+    </message>
+    <message>
+        <source>nothing was recognised as a collective</source>
+        <translation>没有内容被识别为集合通信</translation>
+    </message>
+    <message>
+        <source>nothing was recognised as an operator or as work of a device</source>
+        <translation>没有内容被识别为算子或设备的工作</translation>
+    </message>
+    <message>
+        <source>Nothing in this trace was recognised as a collective.</source>
+        <translation>此轨迹中没有内容被识别为集合通信。</translation>
+    </message>
+    <message>
+        <source>%1 collectives, but the file does not say which ranks take part: waiting and transfer cannot be told apart, so there is no rate.</source>
+        <translation>有 %1 个集合通信，但文件没有说明哪些 rank 参与：等待与传输无法区分，因此没有速率。</translation>
+    </message>
+    <message>
+        <source>%1 collectives, but the ranks&apos; clocks could not be aligned: waiting and transfer cannot be told apart, so there is no rate.</source>
+        <translation>有 %1 个集合通信，但各 rank 的时钟无法对齐：等待与传输无法区分，因此没有速率。</translation>
     </message>
 </context>
 <context>
@@ -4351,12 +4415,6 @@ Open the run&apos;s profile beside it to see where its time goes.</source>
 把同一次运行的性能记录一并打开，即可看到时间去了哪里。</translation>
     </message>
     <message>
-        <source>No operator and no device&apos;s work is in this trace, only what threads did:
-the timeline shows it.</source>
-        <translation>此轨迹中没有算子，也没有设备的工作，只有线程所做的事：
-请看时间线。</translation>
-    </message>
-    <message>
         <source>No allocations are in this trace.</source>
         <translation>此轨迹中没有内存分配。</translation>
     </message>
@@ -4367,6 +4425,16 @@ the timeline shows it.</source>
     <message>
         <source>Without training steps there is no time to take apart.</source>
         <translation>没有训练步，就没有可以拆分的时间。</translation>
+    </message>
+    <message>
+        <source>Operators of this trace say how much they compute, but no kernel is known to be theirs: there is no roofline.</source>
+        <translation>此轨迹的算子说明了计算量，但不知道哪些内核属于它们：没有屋顶线。</translation>
+    </message>
+    <message>
+        <source>Nothing in this trace was recognised as an operator or as work of a device.
+The timeline shows what its threads did.</source>
+        <translation>此轨迹中没有内容被识别为算子或设备的工作。
+时间线显示其线程做了什么。</translation>
     </message>
 </context>
 <context>
@@ -4917,10 +4985,6 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>推断：由进程组得到流水级</translation>
     </message>
     <message>
-        <source>inferred: %1 = %2</source>
-        <translation>推断：%1 = %2</translation>
-    </message>
-    <message>
         <source>micro-batch %1</source>
         <translation>微批次 %1</translation>
     </message>
@@ -4955,6 +5019,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>This trace marks no training steps that all of its ranks took: there is no step to take apart.</source>
         <translation>此轨迹没有标出所有 rank 共同执行的训练步：没有可以拆分的步。</translation>
+    </message>
+    <message>
+        <source>inferred: %1</source>
+        <translation>推断：%1</translation>
     </message>
 </context>
 <context>
@@ -5645,6 +5713,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <source>some operators run above the peak: it is not theirs, and no roof of them</source>
         <translation>有算子超过峰值：该峰值不是它们的，不能作为屋顶</translation>
     </message>
+    <message>
+        <source>Operators of this trace say how much they compute, but no kernel is known to be theirs.</source>
+        <translation>此轨迹的算子说明了计算量，但不知道哪些内核属于它们。</translation>
+    </message>
 </context>
 <context>
     <name>RunFilesDialog</name>
@@ -6081,6 +6153,10 @@ step %3, %4 samples/s</source>
     <message>
         <source>The ranks have too few operations in common: times of different ranks may be shifted against one another.</source>
         <translation>各 rank 的共同操作太少：不同 rank 的时间可能相互偏移。</translation>
+    </message>
+    <message>
+        <source>no steps</source>
+        <translation>无训练步</translation>
     </message>
 </context>
 <context>
@@ -7659,6 +7735,14 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <source>%1, %2</source>
         <translation>%1，%2</translation>
     </message>
+    <message>
+        <source>operators say how much they compute, but no kernel is known to be theirs</source>
+        <translation>算子说明了计算量，但不知道哪些内核属于它们</translation>
+    </message>
+    <message>
+        <source>no device was recorded</source>
+        <translation>未记录设备</translation>
+    </message>
 </context>
 <context>
     <name>ViewTitle</name>
@@ -8084,10 +8168,6 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <translation>算子之间</translation>
     </message>
     <message>
-        <source>All the time that the ranks have in one step, or in the whole trace where it marks no steps.</source>
-        <translation>各 rank 在一步中的全部时间；没有标出步时为整个轨迹的时间。</translation>
-    </message>
-    <message>
         <source>The program&apos;s own time: no operator runs, and no device was recorded.</source>
         <translation>程序自身的时间：没有算子运行，也没有记录设备。</translation>
     </message>
@@ -8098,6 +8178,18 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>Operators on the processor. No work of a device is in the trace.</source>
         <translation>处理器上的算子。轨迹中没有设备的工作。</translation>
+    </message>
+    <message>
+        <source>whole trace</source>
+        <translation>整个轨迹</translation>
+    </message>
+    <message>
+        <source>All the time of the trace: no whole step is marked in it.</source>
+        <translation>轨迹的全部时间：其中没有标出完整的步。</translation>
+    </message>
+    <message>
+        <source>All the time that the ranks have in one step.</source>
+        <translation>各 rank 在一步中的全部时间。</translation>
     </message>
 </context>
 <context>
@@ -8163,10 +8255,6 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>Nothing else fits: the other values are kept or the network does not divide.</source>
         <translation>没有其他可行值：其他值被保持，或网络无法整除。</translation>
-    </message>
-    <message>
-        <source>%1 = %2 (%3)</source>
-        <translation>%1 = %2（%3）</translation>
     </message>
     <message numerus="yes">
         <source>%n value(s) are not in the trace itself</source>
@@ -8473,6 +8561,10 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>choose…</source>
         <translation>请选择…</translation>
+    </message>
+    <message>
+        <source>%1: %2</source>
+        <translation>%1：%2</translation>
     </message>
 </context>
 <context>

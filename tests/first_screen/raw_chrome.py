@@ -11,6 +11,7 @@ import zlib
 
 import raw_flops
 import raw_model
+import raw_sizes
 from raw_model import COMMUNICATION, COMPUTE, COPY
 
 COLLECTIVE_KERNEL = re.compile(
@@ -24,6 +25,21 @@ HOST = ("cpu_op", "Operator", "user_annotation")
 SYNC = re.compile(r"(Device|Stream|Event)Synchronize|^(cuda|hip)(Memcpy|Free|MemcpyWithStream)$|Synchronize(Stream|Device|Event)", re.I)
 KEPT = 100_000  # ns: an asynchronous copy that keeps its caller for longer waits
 LAUNCH = re.compile(r"LaunchKernel|GraphLaunch|LaunchCooperative|ModuleLaunch", re.I)
+
+
+AUTOGRAD_NODE = re.compile(r"Backward\d*$")
+
+
+def category_of(event):
+    """Its category; of the profiler that PyTorch had before Kineto, which wrote none, what its process and name say."""
+    category, name = event.get("cat"), str(event.get("name", ""))
+    if category:
+        return category
+    if event.get("pid") == "CUDA functions":
+        return "kernel"
+    if name.startswith(("aten::", "torch::autograd::")) or (event.get("pid") == "CPU functions" and AUTOGRAD_NODE.search(name)):
+        return "cpu_op"
+    return "user_annotation" if event.get("pid") == "CPU functions" else None
 
 
 def unpacked(path):
@@ -143,6 +159,7 @@ def header_facts(rank, header):
     job = literal(header.get("distributedInfo"))
     if isinstance(job, dict):
         rank.rank, rank.world = job.get("rank"), job.get("world_size")
+        rank.lists_groups = any(group.get("ranks") for group in job.get("pg_config") or [] if isinstance(group, dict))
     devices = header.get("deviceProperties") or header.get("computeProperties") or []
     if isinstance(devices, list) and devices:
         rank.device = devices[0].get("name") or None
@@ -196,15 +213,16 @@ def read(path):
         rank.span = min(s[0] for s in shown), max(s[1] for s in shown)
     launched, products = {}, raw_flops.Products()
     for begin, end, event in slices:
-        if event.get("cat") in RUNTIME:
+        if category_of(event) in RUNTIME:
             args = event.get("args") or {}
             key = args.get("correlation", args.get("External id"))
             if key is not None:
                 launched[key] = begin
     for begin, end, event in slices:
-        name, category = str(event.get("name", "")), event.get("cat")
+        name, category = str(event.get("name", "")), category_of(event)
         rank.categories[category] += 1
         args = event.get("args") if isinstance(event.get("args"), dict) else {}
+        rank.lists_groups = rank.lists_groups or bool(args.get("Process Group Ranks"))
         if ascend:
             add_ascend(rank, names.get(event.get("pid")), begin, end, name)
         if category in KERNELS or category in COPIES:
@@ -230,7 +248,7 @@ def read(path):
     rank.products = products.settled()
     if not rank.work:
         rank.host = [w for w in map(host_work, slices) if w]
-        calls = sum(1 for _, _, e in slices if e.get("cat") in RUNTIME and LAUNCH.search(str(e.get("name", ""))))
+        calls = sum(1 for _, _, e in slices if category_of(e) in RUNTIME and LAUNCH.search(str(e.get("name", ""))))
         if calls:
             rank.unread = f"{calls} calls that launch work of which the file has none"
     add_allocator(rank, events)
@@ -245,7 +263,7 @@ def host_work(entry):
     """What a thread does where no device is: an operator computes unless it asks for communication, and Gloo and MPI
     communicate on the thread itself."""
     begin, end, event = entry
-    name, category = str(event.get("name", "")), event.get("cat")
+    name, category = str(event.get("name", "")), category_of(event)
     if category in HOST and name.startswith(("gloo:", "mpi:")):
         return raw_model.Work(begin, end, name, COMMUNICATION)
     asks = REQUEST.match(name) or name.startswith(("c10d::", "record_param_comms"))
@@ -273,6 +291,7 @@ def add_host(rank, products, begin, end, name, args):
     if request:
         size = args.get("In msg nelems")
         rank.requests.append((begin, end, request.group(1), size, args.get("Process Group Name")))
+    raw_sizes.note(rank.sizes, name, literal(args.get("Input Dims") or args.get("Input dims")), literal(args.get("Input type")))
     products.add(begin, end, name, literal(args.get("Input Dims") or args.get("Input dims")), literal(args.get("Concrete Inputs")))
     if name.startswith(("autograd::engine", "Optimizer.step")) or "Backward" in name:
         rank.has["optimizer" if name.startswith("Optimizer.step") else "backward"] = True

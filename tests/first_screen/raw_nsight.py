@@ -78,6 +78,10 @@ def nsight(path, tables):
         ends.append((start, end))
         name = re.sub(r", op_id.*", "", str(text or strings.get(text_id) or ""))
         for rank in one:
+            if re.search(r"(?<![a-z])backward\b", name, re.I):
+                rank.has["backward"] = True
+            if re.search(r"^Optimizer\.|optimizer[. _]?step", name, re.I):
+                rank.has["optimizer"] = True
             rank.ranges.setdefault(re.sub(r"\d+", "#", name), []).append((start, end))
     left = {t: n for t in ("SCHED_EVENTS", "COMPOSITE_EVENTS", "OSRT_API") for (n,) in tables.rows(t, ("count(*)",)) if n}
     for rank in one:

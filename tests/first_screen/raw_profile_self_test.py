@@ -113,6 +113,51 @@ class RawProfile(unittest.TestCase):
         self.assertEqual(judged("20 % of the step exposed, waiting and transfer"), TRUE)
         self.assertEqual(judged("no collectives in this trace"), FALSE)
 
+    # PyTorch before Kineto: no categories, the process says who it is.
+    BEFORE_KINETO = [
+        {"ph": "X", "name": name, "ts": begin, "dur": 10, "pid": "CPU functions", "tid": 1, "args": {}}
+        for begin, name in ((0, "rpc_remote#_local_invoke"), (10, "aten::add"), (40, "AddBackward"))
+    ]
+
+    def judged_without_steps(self, words, row="", card="figures"):
+        facts = Facts(self.run_of(self.BEFORE_KINETO), 50_000.0)
+        return sentence_rules.judge(screen_claims.Claim(card, words, row), facts)[0]
+
+    def test_operators_without_categories(self):
+        facts = Facts(self.run_of(self.BEFORE_KINETO), 50_000.0)
+        self.assertAlmostEqual(facts.share("compute"), 0.4)
+        self.assertEqual(self.judged_without_steps("Nothing in this trace was recognised as an operator or as work of a device."), FALSE)
+        self.assertEqual(self.judged_without_steps("no device was recorded"), TRUE)
+        self.assertEqual(self.judged_without_steps("40 %", "In operators"), TRUE)
+
+    def test_what_speaks_of_a_step_needs_one(self):
+        self.assertEqual(self.judged_without_steps("100 % 50 µs", "step", "waterfall"), FALSE)
+        self.assertEqual(self.judged_without_steps("100 % 50 µs", "whole trace", "waterfall"), TRUE)
+        self.assertEqual(self.judged_without_steps("40 % of the step in operators of the processor"), FALSE)
+        self.assertEqual(self.judged_without_steps("40 % of the trace in operators of the processor"), TRUE)
+        self.assertEqual(self.judged_without_steps("1 step", card="status"), FALSE)
+        self.assertEqual(self.judged_without_steps("no steps", card="status"), TRUE)
+        marked = Facts(self.run_of({"traceEvents": EVENTS}), 100_000.0)
+        bar = screen_claims.Claim("waterfall", "100 % 100 µs", "whole trace")
+        self.assertEqual(sentence_rules.judge(bar, marked)[0], FALSE)
+
+    def test_what_was_not_found_of_a_training_step(self):
+        said = "No training step is predicted: "
+        self.assertEqual(self.judged_without_steps(said + "no optimizer's step was found in this trace."), TRUE)
+        self.assertEqual(self.judged_without_steps(said + "neither a backward pass nor an optimizer's step was found in this trace."), FALSE)
+        self.assertEqual(self.judged_without_steps(said + "a memory snapshot does not say what ran."), FALSE)
+
+    def test_inferred_sizes_and_what_else_they_could_be(self):
+        norms = [
+            {"ph": "X", "name": "aten::native_layer_norm", "cat": "cpu_op", "ts": i, "dur": 1, "pid": 1, "tid": 1, "args": {"Input Dims": [[4, width]]}}
+            for i, width in enumerate([512] * 4 + [64])
+        ]
+        facts = Facts(self.run_of({"traceEvents": norms}), None)
+        judged = lambda words: sentence_rules.judge(screen_claims.Claim("Tuning wall", words), facts)[0]
+        self.assertEqual(judged("Inferred: hidden = 512 (or 64, 25 % as likely)."), TRUE)
+        self.assertEqual(judged("Inferred: hidden = 512 (or 32, 25 % as likely)."), FALSE)
+        self.assertEqual(judged("Inferred: hidden = 64."), FALSE)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -8,6 +8,7 @@ import device_peaks
 import intervals
 import raw_flops
 import raw_model
+import raw_sizes
 import screen_figures as fig
 
 TRUE, FALSE, MISLEADING = "true", "false", "misleading"
@@ -53,6 +54,10 @@ class Facts:
         kernels = [collections.Counter(w.name for w in self.run.ranks[0].work if s.begin <= w.begin < s.end) for s in whole]
         alike = [2 * sum((a & b).values()) / max(1, sum(a.values()) + sum(b.values())) for a, b in zip(kernels, kernels[1:])]
         return len(whole) > 1 and min(alike) >= 0.9, f"{len(whole)} stretches of kernels alike to {fig.percent(min(alike, default=None))}"
+
+    def has_steps(self):
+        """Whole steps that the file marks, or that the program found because something repeats."""
+        return any(s.state == "measured" for s in self.run.job_steps()) or bool(self.claimed)
 
     def share(self, key):
         return self._shares[key] if self._shares else None
@@ -282,8 +287,8 @@ class Facts:
 
     def inferred(self, words):
         wrong, unknown = [], []
-        for field, value in re.findall(r"(\w+) = ([^,]+(?:, \d+)*)", words):
-            right = self.field(field, value.strip())
+        for field, value, other, odds in re.findall(r"(\w+) = ([^,(]+(?:\([^)]*GB\))?)(?:\(or ([^,]+), (\d+) % as likely\))?", words):
+            right = self.field(field, value.strip(), other, odds)
             if right is False:
                 wrong.append(f"{field} is not {value}")
             elif right is None:
@@ -292,7 +297,20 @@ class Facts:
             return FALSE, "; ".join(wrong)
         return (UNCHECKED, f"{', '.join(unknown)} not checked, the rest is in the file") if unknown else (TRUE, "in the file")
 
-    def field(self, field, value):
+    def field(self, field, value, other="", odds=""):
+        """Whether an inferred value is what the file shows, and so is what else it could be. None: no way to tell here."""
+        counted = {"precision": "precision", "hidden": "norm", "heads": "heads", "sequence": "sequence"}.get(field)
+        if counted:
+            told = raw_sizes.most(self.run.ranks[0].sizes, counted)
+            if not told:
+                return None
+            if str(told[0][0]) != value:
+                return False
+            if other:
+                return any(str(what) == other and abs(part - int(odds) / 100) < 0.02 for what, part in told[1:])
+            return all(part < 0.99 for _, part in told[1:])
+        if field == "ffn_hidden":
+            return int(value) in self.run.ranks[0].sizes.get("product", {}) or None
         if field == "device":
             return value in self.run.devices()
         if field == "world_size":

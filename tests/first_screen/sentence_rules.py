@@ -21,7 +21,13 @@ def rule(pattern, card=None):
     return add
 
 
+# What speaks of a step is false where nothing marks or repeats one, whatever else it says.
+OF_A_STEP = re.compile(r"\b(of|in|per) (the|this|a) step\b|\bstep's time\b")
+
+
 def judge(claim, facts):
+    if OF_A_STEP.search(claim.words) and not facts.has_steps():
+        return FALSE, "no steps are marked and none repeats"
     for pattern, card, function in RULES:
         match = pattern.search(claim.words)
         if match and (not card or card.search(claim.card + "/" + claim.row)):
@@ -99,13 +105,13 @@ def title(match, claim, facts):
     return NO_CLAIM, ""
 
 
-@rule(r"^the only step$|^median (?:measured step|of (\d+) steps)$|^the only measured step of (\d+)$|^all (?:that was recorded|work of the device): no steps are marked$|^no measured step")
+@rule(r"^the only step$|^median (?:measured step|of (\d+) steps)$|^the only measured step of (\d+)$|^all (?:that was recorded|work of the device): no whole step is marked$|^no measured step")
 def scope_of_step(match, claim, facts):
     job = facts.run.job_steps()
     measured = sum(s.state == "measured" for s in job)
     said = ", ".join(f"{s.name} {s.state} {fig.milliseconds(s.length())}" for s in job[:8]) or "no marks of steps"
     if claim.words.startswith(("all that was", "all work of", "no measured")):
-        return verdict(not job, said)
+        return verdict(not measured, said)
     if not job and facts.claimed:
         measured = sum(s.state == "measured" for s in facts.claimed)
         return verdict(measured == int(match[1] or 1), facts.steps_repeat()[1])
@@ -190,7 +196,10 @@ def bar(match, claim, facts):
     shown = abs(fig.share(match[1]))
     if match[2] and facts.shown_step and not fig.near(fig.time_ns(match[2]), shown * facts.shown_step, 0.02, 0.0006 * facts.shown_step):
         return FALSE, f"{match[2]} is not {match[1]} of {fig.milliseconds(facts.shown_step)}"
-    if claim.row in ("peak", "step", "all", "whole trace", "time"):
+    if claim.row in ("step", "whole trace"):
+        raw = "all of the time" if facts.has_steps() else "all of the time; no steps are marked and none repeats"
+        return verdict(shown == 1 and (claim.row == "step") == facts.has_steps(), raw)
+    if claim.row == "peak":
         return verdict(shown == 1, "all of the time")
     if claim.row == "bubble":
         return verdict(shown == 0, "no pipeline stages are marked")
@@ -205,7 +214,7 @@ def bar(match, claim, facts):
     return UNCHECKED, f"a bar named {claim.row}"
 
 
-@rule(rf"^({fig.PERCENT}) of the step (?:is )?exposed|^binds: ({fig.PERCENT}) of the step is exposed")
+@rule(rf"^({fig.PERCENT}) of the (?:step|trace) (?:is )?exposed|^binds: ({fig.PERCENT}) of the (?:step|trace) is exposed")
 def exposed(match, claim, facts):
     if "waiting and transfer" not in claim.words and facts.lonely() and "binds" not in claim.words:
         return MISLEADING, f"{fig.percent(facts.share('exposed_comm'))}, waiting for absent ranks included"
@@ -235,7 +244,7 @@ def waiting(match, claim, facts):
     return verdict(abs(fig.share(match[1]) - raw) < 0.02, fig.percent(raw))
 
 
-@rule(rf"^({fig.PERCENT}) of the step in operators of the processor")
+@rule(rf"^({fig.PERCENT}) of the (?:step|trace) in operators of the processor")
 def in_operators(match, claim, facts):
     return of_share(fig.share(match[1]), "compute", facts)
 
@@ -253,13 +262,30 @@ def link_rate(match, claim, facts):
     return (UNCHECKED, f"{device}: no data sheet here") if not known else verdict(fig.near(rate, known, 0.05), f"{known / 1e9:g} GB/s of a direction of {device}")
 
 
-@rule(r"^(?:no|No) collectives|^one rank.*no collectives|nobody to talk to")
+@rule(r"^(?:no|No) collectives|[Nn]othing (?:in this trace )?was recognised as a collective|^one rank.*no collectives|nobody to talk to")
 def no_collectives(match, claim, facts):
     kernels, requests = facts.communication()
     return verdict(not kernels and not requests, f"{kernels} communication kernels, {requests} requests")
 
 
-@rule(r"^none in this step, (\d+) in the trace|^(\d+) requests in the step|Only the requests of (\d+) collectives|^(?:All )?(\d+) collectives")
+@rule(r"^waiting cannot be told apart$")
+def not_apart(match, claim, facts):
+    listed = all(r.lists_groups for r in facts.run.ranks)
+    return verdict(facts.lonely() or not listed, f"{len(facts.run.ranks)} of {facts.run.world()} ranks, groups {'listed' if listed else 'not listed'}")
+
+
+@rule(r"not all of their ranks are in the trace|other ranks are not in the trace")
+def absent_ranks(match, claim, facts):
+    return verdict(facts.lonely(), f"{len(facts.run.ranks)} of {facts.run.world()} ranks")
+
+
+@rule(r"the file does not say which ranks take part")
+def unknown_members(match, claim, facts):
+    listed = any(r.lists_groups for r in facts.run.ranks)
+    return verdict(not listed, "the file lists the ranks of its groups" if listed else f"{len(facts.run.ranks)} ranks, and no list of a group's")
+
+
+@rule(r"^none in this step, (\d+) in the trace|^(\d+) requests(?: in the step|$|;)|Only the requests of (\d+) collectives|^(?:All )?(\d+) collectives")
 def counted(match, claim, facts):
     shown = int(next(g for g in match.groups() if g))
     counts = facts.collective_counts()
@@ -270,11 +296,6 @@ def counted(match, claim, facts):
 def no_bytes(match, claim, facts):
     known = sum(1 for r in facts.run.ranks for q in r.requests if q[3])
     return verdict(not known, f"{known} requests with a number of elements")
-
-
-@rule(r"not all of their ranks are in the trace|other ranks are not in the trace")
-def absent_ranks(match, claim, facts):
-    return verdict(facts.lonely(), f"{len(facts.run.ranks)} of {facts.run.world()} ranks")
 
 
 @rule(r"^kernels run above the peak: no roof is drawn|so there is no rate|Open the files of all ranks|Avoid \.item|CUDA graphs, torch|More loader|Pinned memory|Fusing them|Look at what rank|^Fill in|^To record what is missing|^binds$|^then |^HFU|costs nothing worth naming|make room|^(memory|FLOPs|steps|steps, memory): |^FLOPs, of a PyTorch program|^Call the profiler's step|^Put a range round|^Record the program with its steps|^A memory snapshot has none|^Add a memory snapshot|^Open What-if|^All steps$|^Step \d+ · |_record_memory_history|^Traces recorded by Fourwalls|^Open the run's profile|^bus bandwidth|^Record the device|^\d+(\.\d+)? [kMG]?B$|^Choose")
@@ -299,7 +320,7 @@ def finding_detail(match, claim, facts):
     return facts.detail(match, claim)
 
 
-@rule(r"[Nn]o operator and no device's work is in this trace")
+@rule(r"[Nn]othing (in this trace )?was recognised as an operator or as work of a device")
 def threads_only(match, claim, facts):
     operators = any(c in rank.categories for rank in facts.run.ranks for c in ("cpu_op", "Operator", "kernel", "Kernel"))
     return verdict(not operators and not facts.device_work, "operators are in the file" if operators else "threads only")
@@ -327,12 +348,25 @@ def unnamed(match, claim, facts):
     return verdict(not facts.run.devices(), ", ".join(facts.run.devices()) or "the file names none")
 
 
-@rule(r"No training step is predicted: this trace shows (no )?backward, (no )?optimizer")
+@rule(r"No training step is predicted: (no optimizer's step|no backward pass|neither a backward pass nor an optimizer's step) was found")
 def no_training(match, claim, facts):
     has = {what: any(r.has.get(what) for r in facts.run.ranks) for what in ("backward", "optimizer")}
-    right = has["backward"] == (not match[1]) and has["optimizer"] == (not match[2])
     raw = ", ".join(f"{'a' if seen else 'no'} {what}" for what, seen in has.items()) + " by the names of operators"
-    return (TRUE if right else UNCHECKED if facts.run.ranks[0].kind == "nsight" else MISLEADING), raw
+    if facts.run.only_memory():
+        return MISLEADING, "a memory snapshot does not say what ran"
+    wanted = {"no o": ("backward",), "no b": ("optimizer",), "neit": ()}[match[1][:4]]
+    return verdict([what for what, seen in has.items() if seen] == list(wanted), raw)
+
+
+@rule(r"No training step is predicted: a memory snapshot does not say what ran")
+def only_memory(match, claim, facts):
+    return verdict(facts.run.only_memory(), "a snapshot" if facts.run.only_memory() else "it is no snapshot")
+
+
+@rule(r"say how much they compute, but no kernel is known to be theirs")
+def unlinked_flops(match, claim, facts):
+    known = sum(1 for r in facts.run.ranks for p in r.products if p[2])
+    return verdict(known and not facts.flops_ran(), f"{known} products with shapes, {'some' if facts.flops_ran() else 'none'} launched a kernel of a product")
 
 
 @rule(r"^Nothing is predicted: (?:too little|no rates are known of the device \((.*)\))|^Fill them in under What if|^For steps and kernels|prof = |prof\.|^profile the same run")
@@ -395,7 +429,7 @@ def no_datasheet(match, claim, facts):
     return (MISLEADING if known else TRUE), "known here" if known else "none known here either"
 
 
-@rule(rf"^({fig.PERCENT}) of the step is computation")
+@rule(rf"^({fig.PERCENT}) of the (?:step|trace) is computation")
 def computation(match, claim, facts):
     return of_share(fig.share(match[1]), "compute", facts)
 
@@ -488,13 +522,18 @@ def rank_count(match, claim, facts):
     return verdict(int(match[1]) == len(facts.run.ranks), f"{len(facts.run.ranks)}")
 
 
+@rule(r"^no steps$", "status")
+def no_steps(match, claim, facts):
+    return verdict(not facts.has_steps(), f"{max((len(s) for s in facts.run.steps.values()), default=0)} marked")
+
+
 @rule(r"^(\d+) steps?$", "status")
 def step_count(match, claim, facts):
     steps = max((len(s) for s in facts.run.steps.values()), default=0)
     if not steps and facts.claimed:
         return verdict(int(match[1]) == len(facts.claimed), facts.steps_repeat()[1])
     if not steps:
-        return (TRUE if int(match[1]) <= 1 else UNCHECKED), "no marks of steps"
+        return verdict(int(match[1]) == 0, "no marks of steps")
     return verdict(int(match[1]) == steps, f"{steps} marked")
 
 

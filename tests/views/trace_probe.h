@@ -78,7 +78,11 @@ public:
     bool ready()
     {
         return QTest::qWaitFor(
-            [this] { return view->showsFinalData() && session.pending() == 0 && !whatIf.isPredicting(); }, 20'000);
+            [this] {
+                return view->showsFinalData() && session.pending() == 0 && !whatIf.isPredicting() &&
+                       !whatIf.isLooking();
+            },
+            20'000);
     }
 
     TraceSession session;

@@ -53,6 +53,24 @@ private slots:
         QCOMPARE(shown(table), QStringLiteral("cba"));
     }
 
+    /// Names of kernels differ at their ends: in a narrow column two of them do not read the same.
+    void longNamesStayApart()
+    {
+        const auto drawn = [](const QString& name) {
+            CellTable table;
+            CellValue value;
+            value.text = name;
+            value.colour = Qt::blue;
+            table.setContent(oneColumn(), {{value}});
+            table.resize(160, 80);
+            table.setColumnWidth(0, 150);
+            return table.grab().toImage();
+        };
+        const QString begin = QStringLiteral("elementwise of a rather long kernel · direct_copy");
+        QVERIFY(drawn(begin + QStringLiteral("<float>")) != drawn(begin + QStringLiteral("<int>")));
+        QVERIFY(drawn(begin + QStringLiteral("<int>")) == drawn(begin + QStringLiteral("<int>")));
+    }
+
     void theFirstOrderCanBeAsked()
     {
         CellTable table;

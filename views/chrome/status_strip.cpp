@@ -2,6 +2,7 @@
 // The status bar.
 #include "views/chrome/status_strip.h"
 
+#include "model/trace/step_window.h"
 #include "model/trace/trace_completeness.h"
 #include "views/plot/theme.h"
 #include "views/words/format.h"
@@ -89,7 +90,8 @@ QList<StatusItem> statusOf(const TraceInfo& info, std::span<const OutOfMemory> o
                      meant <= shown ? StatusWords::tr("%n rank(s)", nullptr, shown)
                      : shown == 1   ? StatusWords::tr("1 rank for %1").arg(formatCount(meant))
                                     : StatusWords::tr("%1 ranks for %2").arg(shown).arg(formatCount(meant)),
-                     StatusWords::tr("%n step(s)", nullptr, info.stepCount)}
+                     info.closing.stepsBy == kWholeTrace ? StatusWords::tr("no steps")
+                                                         : StatusWords::tr("%n step(s)", nullptr, info.stepCount)}
              .join(separator),
          false,
          StatusWords::tr("%1 allocations, %2 counter samples, %3 operators")

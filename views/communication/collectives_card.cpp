@@ -55,6 +55,9 @@ QString noRatesText(const TransferRates& rates)
             "Only the requests for collectives are in this trace, not the transfers.\nRecord the "
             "device's activity too (ProfilerActivity.CUDA).");
     case NoRates::SomeRanks:
+        if (rates.members == rates.present)
+            return CollectivesCard::tr("The clocks of the ranks could not be aligned: waiting and transfer cannot be "
+                                       "told apart.");
         return rates.members
                    ? CollectivesCard::tr("Only %1 of %2 ranks are in this trace: waiting and transfer cannot be told "
                                          "apart.\nOpen the traces of all ranks together.")

@@ -96,7 +96,7 @@ QString findingFigures(const TraceFinding& finding)
         break;
     case FindingKind::ExposedCommunication:
         parts << costOf(finding);
-        if (finding.includesWaiting) parts << FindingWords::tr("other ranks are not in the trace");
+        if (finding.includesWaiting) parts << FindingWords::tr("waiting cannot be told apart");
         break;
     case FindingKind::HostBound:
         parts << costOf(finding);

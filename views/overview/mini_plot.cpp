@@ -106,12 +106,15 @@ void MiniPlot::paintAxes(QPainter& painter, const QRectF& inside) const
                          Qt::AlignLeft | Qt::AlignTop, m_picture.x.unit);
         free = inside.right() - width - 8;
     }
+    double above = 1e9; ///< the label before
     for (const double mark : m_picture.y.marks(std::max(2, static_cast<int>(inside.height() / 28)))) {
         const double y = std::floor(pointOf({m_picture.x.low, mark}).y()) + 0.5;
         if (y < inside.top() - 1 || y > inside.bottom() + 1) continue;
         painter.setPen(t.line);
         painter.drawLine(QPointF(inside.left(), y), QPointF(inside.right(), y));
         if (y - metrics.height() / 2 < metrics.height() && !m_picture.y.unit.isEmpty()) continue; // its place is taken
+        if (above - y < metrics.height() - 2) continue;
+        above = y;
         painter.setPen(t.secondaryText);
         painter.drawText(QRectF(0, y - 8, inside.left() - 6, 16), Qt::AlignRight | Qt::AlignVCenter,
                          m_picture.y.label ? m_picture.y.label(mark) : QString::number(mark));
@@ -199,7 +202,7 @@ void MiniPlot::paintMarks(QPainter& painter, const QRectF& inside) const
         painter.drawEllipse(at, mark.ring ? 5 : 3, mark.ring ? 5 : 3);
         const double width = metrics.horizontalAdvance(mark.text);
         const bool right = at.x() + 9 + width < inside.right();
-        const QRectF box(right ? at.x() + 9 : at.x() - 9 - width, at.y() - 8, width + 2, 16);
+        const QRectF box(right ? at.x() + 9 : std::max(0.0, at.x() - 9 - width), at.y() - 8, width + 2, 16);
         QColor ground = t.card;
         ground.setAlpha(190);
         painter.fillRect(box.adjusted(-2, 1, 2, -1), ground);

@@ -7,6 +7,7 @@
 #include "model/spec/framework_preset.h"
 #include "model/trace/collective_rows.h"
 #include "model/trace/communication_step.h"
+#include "model/trace/kernel_arithmetic.h"
 #include "model/trace/step_window.h"
 #include "model/trace/summary_builder.h"
 #include "views/session/step_states.h"
@@ -59,14 +60,16 @@ Status addRoofline(OverviewFacts& facts, TraceQuery& trace)
 {
     // Where kernels are above it, the peak is not theirs: no wall is drawn.
     if (facts.metrics.mfuAbsent != NoMfu::AboveRoof) facts.peakFlops = facts.metrics.peak.peak;
-    facts.bytesPerSecond = deviceBytesPerSecond(trace.info().header, trace.info().closing);
+    if (!facts.metrics.hostOnly) facts.bytesPerSecond = deviceBytesPerSecond(trace.info().header, trace.info().closing);
     FOURWALLS_TRY_ASSIGN(const std::vector<OpSummary> operators, trace.opSummaries(kMostOperators));
     double total = 0;
     for (const OpSummary& each : operators) {
         FOURWALLS_TRY_ASSIGN(const std::shared_ptr<const OpInfo> op, trace.op(each.op));
         if (!op || op->activity != Activity::Compute || each.total.ns <= 0) continue;
         total += each.total.seconds();
+        // Rates of kernels that compute less than their product says are no measure of the device.
         if (op->flops <= 0) continue;
+        if (trace.info().header.source == TraceSource::Imported && countsDirectFlops(op->name)) continue;
         RooflineDot dot;
         if (op->bytes > 0) dot.flopsPerByte = op->flops / static_cast<double>(op->bytes);
         dot.flopsPerSecond = op->flops * static_cast<double>(each.count) / each.total.seconds();
@@ -206,39 +209,34 @@ double PlanOutlook::gain() const
     return std::max(0.0, 1 - best->seconds / suggestions.seconds);
 }
 
-Result<PlanOutlook> askPlans(const RunSpec& spec, std::shared_ptr<const Calibration> calibration, std::stop_token stop)
+Result<compare::PlanSuggestions> askSuggestions(const RunSpec& spec, std::shared_ptr<const Calibration> calibration,
+                                                std::stop_token stop)
 {
-    PlanOutlook outlook;
-    outlook.spec = spec;
     FOURWALLS_TRY_ASSIGN(const FrameworkPreset framework, loadFramework(spec.framework));
     if (!calibration) {
         FOURWALLS_TRY_ASSIGN(Calibration published, loadCalibration("published"));
         calibration = std::make_shared<const Calibration>(std::move(published));
     }
     FOURWALLS_TRY_ASSIGN(cost::CostModel model, cost::CostModel::create(spec, framework, *calibration));
-    FOURWALLS_TRY_ASSIGN(outlook.suggestions, compare::suggestChanges(model, spec, kSuggestions, stop));
+    return compare::suggestChanges(model, spec, kSuggestions, stop);
+}
 
-    cost::SearchOptions options;
-    options.devices = spec.plan.worldSize();
-    options.limit = 1;
-    options.threads = 1;
-    options.keepAll = true;
-    options.mostPlans = cost::kFirstLookPlans;
-    options.stop = stop;
-    FOURWALLS_TRY_ASSIGN(cost::PlanSearchResult found, cost::searchPlans(spec, framework, *calibration, options));
-    if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "a newer question came", "plans", {}};
+PlanOutlook outlookOf(const RunSpec& spec, compare::PlanSuggestions suggestions, const cost::PlanSearchResult& found,
+                      const PlanCloud& priced)
+{
+    PlanOutlook outlook;
+    outlook.spec = spec;
+    outlook.suggestions = std::move(suggestions);
     outlook.searched = found.counts.evaluated;
     outlook.stopped = found.stopped;
     if (!found.best.empty() && found.best.front().feasible) outlook.best = found.best.front();
-    // A neighbour may beat what a search that was cut short has seen.
-    for (const compare::PlanSuggestion& each : outlook.suggestions.best) {
-        if (outlook.best && outlook.best->seconds <= each.seconds) continue;
-        outlook.best = cost::SearchedPlan{each.plan, each.seconds, each.peakBytes, true};
-    }
-    const std::vector<cost::SearchedPlan> front = paretoFront(found.all);
-    const std::size_t stride = found.all.size() / kMostPlanDots + 1;
-    outlook.plans = front;
-    for (std::size_t i = 0; i < found.all.size(); i += stride) outlook.plans.push_back(found.all[i]);
+    const auto take = [&](std::size_t index) {
+        const PlanPoint& point = priced.points()[index];
+        outlook.plans.push_back({priced.plan(index), point.seconds, point.bytes, point.feasible});
+    };
+    for (const std::uint32_t index : priced.front()) take(index);
+    const std::size_t stride = priced.points().size() / kMostPlanDots + 1;
+    for (std::size_t i = 0; i < priced.points().size(); i += stride) take(i);
     return outlook;
 }
 

@@ -15,6 +15,7 @@
 #include "model/trace/transfer_rates.h"
 #include "views/session/job_steps.h"
 #include "views/session/step_spans.h"
+#include "views/whatif/plan_cloud.h"
 #include "views/words/recording_advice.h"
 
 #include <memory>
@@ -110,10 +111,13 @@ struct PlanOutlook {
     double gain() const;
 };
 
-/// Predicts the plan, its neighbours, and searches. calibration: null: the published one.
+/// Predicts the plan and its neighbours. calibration: null: the published one.
 /// Errors: those of the cost model, naming what the specification lacks; Cancelled.
-Result<PlanOutlook> askPlans(const RunSpec& spec, std::shared_ptr<const Calibration> calibration,
-                             std::stop_token stop = {});
+Result<compare::PlanSuggestions> askSuggestions(const RunSpec& spec, std::shared_ptr<const Calibration> calibration,
+                                                std::stop_token stop = {});
+/// That, with what a search over all plans found.
+PlanOutlook outlookOf(const RunSpec& spec, compare::PlanSuggestions suggestions, const cost::PlanSearchResult& found,
+                      const PlanCloud& priced);
 
 /// The plans that no other one beats in both time and memory, quickest first.
 std::vector<cost::SearchedPlan> paretoFront(const std::vector<cost::SearchedPlan>& plans);

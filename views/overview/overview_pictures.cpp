@@ -251,8 +251,10 @@ MiniPicture OverviewView::rooflinePicture() const
     MiniPicture picture;
     if (m_facts->roofline.empty()) {
         picture.empty =
-            m_facts->memoryOnly
-                ? tr("A memory snapshot records no kernels. Open the run's profile beside it.")
+            m_facts->memoryOnly ? tr("A memory snapshot records no kernels. Open the run's profile beside it.")
+            : m_facts->metrics.mfuAbsent == NoMfu::NotLinked
+                ? tr("Operators of this trace say how much they compute, but no kernel is known to be theirs: there is "
+                     "no roofline.")
                 : withAdvice(
                       tr("No operator of this trace says how much it computes: without FLOPs there is no roofline."),
                       Lack::Flops, m_facts->recorder);

@@ -11,6 +11,7 @@
 #include "views/overview/wall_card.h"
 #include "views/overview/waterfall_plot.h"
 #include "views/whatif/cost_words.h"
+#include "views/whatif/plan_searcher.h"
 #include "views/whatif/what_if.h"
 #include "views/words/figure_words.h"
 #include "views/words/utilisation.h"
@@ -19,6 +20,7 @@
 #include <QAction>
 #include <QGridLayout>
 #include <QPainter>
+#include <QScrollArea>
 #include <QTimer>
 #include <QVBoxLayout>
 
@@ -35,6 +37,10 @@ using compare::Wall;
 constexpr int kMemoryColumns = 400;
 /// Below this height the four walls stand side by side.
 constexpr int kTwoRowHeight = 700;
+/// Below this width everything but the walls stands below one another, in a page of that height.
+constexpr int kNarrow = 720, kNarrowHeight = 1080;
+/// Below this height the page scrolls.
+constexpr int kLeastHeight = 480;
 constexpr Wall kWalls[] = {Wall::Memory, Wall::Communication, Wall::Performance, Wall::Tuning};
 
 } // namespace
@@ -49,14 +55,27 @@ OverviewView::OverviewView(QWidget* parent) : View(parent)
 
 void OverviewView::build()
 {
-    m_content = new QWidget(this);
-    QVBoxLayout* column = fillWith(m_content);
-    m_figures = new FigureStrip(m_content);
+    // Where there is no room for all of it the page scrolls: nothing is drawn over anything else.
+    m_content = new QScrollArea(this);
+    m_content->setFrameShape(QFrame::NoFrame);
+    m_content->setWidgetResizable(true);
+    m_content->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_content->setFocusPolicy(Qt::NoFocus);
+    m_page = new QWidget;
+    m_content->setWidget(m_page);
+    for (QWidget* ground : {m_content->viewport(), m_page}) ground->setAutoFillBackground(false);
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(kGap, kGap, kGap, kGap);
+    outer->addWidget(m_content);
+    auto* column = new QVBoxLayout(m_page);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(kGap);
+    m_figures = new FigureStrip(m_page);
     column->addWidget(m_figures);
 
-    auto* middle = new QHBoxLayout;
-    middle->setSpacing(kGap);
-    m_waterfallCard = new PlotCard(m_content);
+    m_middle = new QBoxLayout(QBoxLayout::LeftToRight);
+    m_middle->setSpacing(kGap);
+    m_waterfallCard = new PlotCard(m_page);
     m_waterfall = new WaterfallPlot(m_waterfallCard);
     m_waterfallCard->addContent(m_waterfall, 1);
     m_picker = new StepPicker(m_waterfallCard);
@@ -64,16 +83,16 @@ void OverviewView::build()
     connect(m_picker, &StepPicker::stepChosen, this, [this](std::optional<StepIndex> step) {
         if (selection()) selection()->setStep(step);
     });
-    m_helpCard = new HelpCard(m_content);
-    middle->addWidget(m_waterfallCard, 7);
-    middle->addWidget(m_helpCard, 4);
-    column->addLayout(middle, 4);
+    m_helpCard = new HelpCard(m_page);
+    m_middle->addWidget(m_waterfallCard, 7);
+    m_middle->addWidget(m_helpCard, 4);
+    column->addLayout(m_middle, 4);
 
     m_wallGrid = new QGridLayout;
     m_wallGrid->setSpacing(kGap);
     column->addLayout(m_wallGrid, 6);
     for (const Wall wall : kWalls) {
-        auto* card = new WallCard(m_content);
+        auto* card = new WallCard(m_page);
         m_walls[static_cast<std::size_t>(wall)] = card;
         connect(&card->plot(), &MiniPlot::activated, this, [this, wall] { openWall(wall); });
     }
@@ -87,9 +106,13 @@ void OverviewView::build()
 
 void OverviewView::arrangeWalls()
 {
-    const int columns = height() >= kTwoRowHeight ? 2 : 4;
-    if (columns == m_columns) return;
+    const bool narrow = width() < kNarrow;
+    const int columns = narrow || height() >= kTwoRowHeight ? 2 : 4;
+    if (columns == m_columns && narrow == m_narrow) return;
     m_columns = columns;
+    m_narrow = narrow;
+    m_middle->setDirection(narrow ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+    m_page->setMinimumHeight(narrow ? kNarrowHeight : kLeastHeight);
     for (std::size_t i = 0; i < m_walls.size(); ++i) {
         m_wallGrid->removeWidget(m_walls[i]);
         m_wallGrid->addWidget(m_walls[i], static_cast<int>(i) / columns, static_cast<int>(i) % columns);
@@ -150,6 +173,9 @@ void OverviewView::traceChanged()
     m_facts.reset();
     m_offered.reset();
     m_plans.reset();
+    m_suggestions.reset();
+    if (m_look) m_look->disconnect(this);
+    m_look.clear();
     m_error.clear();
     m_planError.clear();
     m_pending = m_plansPending = m_insightPending = m_painted = false;
@@ -220,25 +246,54 @@ void OverviewView::askOutlook()
 {
     if (!session() || !session()->isOpen() || !m_facts) return;
     m_plans.reset();
+    m_suggestions.reset();
     m_planError.clear();
-    const std::optional<RunSpec> spec = knownSpec();
+    if (m_look) m_look->disconnect(this);
+    m_look.clear();
+    const std::optional<RunSpec> spec = whatIf() ? knownSpec() : std::nullopt;
     m_plansPending = spec.has_value();
     if (!spec) {
         session()->cancel(this, "plans");
         return showAll();
     }
-    const std::shared_ptr<const Calibration> calibration = whatIf() ? whatIf()->calibration() : nullptr;
-    session()->ask<PlanOutlook>(
+    session()->ask<compare::PlanSuggestions>(
         this, "plans",
-        [spec = *spec, calibration](TraceQuery&, std::stop_token stop) { return askPlans(spec, calibration, stop); },
-        [this, asked = session()](const Answer<PlanOutlook>& answer) {
+        [spec = *spec, calibration = whatIf()->calibrationOf(*spec)](TraceQuery&, std::stop_token stop) {
+            return askSuggestions(spec, calibration, stop);
+        },
+        [this, asked = session()](const Answer<compare::PlanSuggestions>& answer) {
             if (session() != asked) return;
-            m_plansPending = false;
-            m_plans = answer.value;
-            m_planError = answer.ok() ? QString() : QString::fromStdString(answer.error.message());
-            showAll();
+            m_suggestions = answer.value;
+            if (!answer.ok()) return failPlans(answer.error);
+            joinPlans();
         },
         Urgency::Background);
+    m_look = &whatIf()->firstLook(*spec);
+    connect(m_look, &PlanSearcher::finished, this, &OverviewView::joinPlans);
+    connect(m_look, &PlanSearcher::failed, this, [this] { failPlans(*m_look->error()); });
+    if (m_look->error()) return failPlans(*m_look->error());
+    showAll();
+}
+
+void OverviewView::failPlans(const Error& error)
+{
+    m_plansPending = false;
+    m_planError = QString::fromStdString(error.message());
+    showAll();
+}
+
+void OverviewView::joinPlans()
+{
+    if (!m_suggestions || !m_look || !m_look->result() || !m_look->question()) return;
+    const RunSpec& spec = m_look->question()->spec;
+    // A neighbour may beat what a search that was cut short has seen: then it is the best plan, for every view.
+    for (const compare::PlanSuggestion& each : m_suggestions->best) {
+        const auto before = m_look->result();
+        m_look->offer({each.plan, each.seconds, each.peakBytes, true});
+        if (m_look->result() != before) return; // told by its signal, which came back here
+    }
+    m_plansPending = false;
+    m_plans = std::make_shared<const PlanOutlook>(outlookOf(spec, *m_suggestions, *m_look->result(), *m_look->cloud()));
     showAll();
 }
 
@@ -281,7 +336,7 @@ void OverviewView::showWaterfall()
 {
     const TraceMetrics& metrics = m_facts->metrics;
     const std::shared_ptr<const Prediction> prediction = shownPrediction();
-    m_waterfall->setBars(waterfallBars(metrics), metrics.stepTime,
+    m_waterfall->setBars(waterfallBars(metrics, m_facts->scope.wholeTrace), metrics.stepTime,
                          prediction ? waterfallBars(prediction->metrics) : std::vector<WaterfallBar>());
     QString finding;
     if (metrics.peak.peak && metrics.mfu && metrics.stepTime)
@@ -297,12 +352,14 @@ void OverviewView::showWaterfall()
                        : QString());
     else if (!m_facts->memoryOnly && !m_facts->threadsOnly)
         finding = tr("this trace has no measured step that all ranks took");
-    m_waterfallCard->title().setText(metrics.mfu                 ? tr("Where the peak FLOP/s go")
-                                     : m_facts->scope.wholeTrace ? tr("Where the time goes")
-                                                                 : tr("Where the step's time goes"));
+    m_waterfallCard->title().setText(metrics.mfu ? tr("Where the peak FLOP/s go")
+                                     : m_facts->scope.wholeTrace || !metrics.stepTime
+                                         ? tr("Where the time goes")
+                                         : tr("Where the step's time goes"));
     m_waterfall->setNothing(
-        m_facts->threadsOnly
-            ? tr("No operator and no device's work is in this trace, only what threads did:\nthe timeline shows it.")
+        m_facts->threadsOnly ? tr("Nothing in this trace was recognised as an operator or as work of a device.\nThe "
+                                  "timeline shows what its "
+                                  "threads did.")
         : m_facts->memoryOnly
             ? tr("A memory snapshot has no steps and no kernels.\nOpen the run's profile beside it to see where its "
                  "time goes.")
@@ -324,7 +381,7 @@ void OverviewView::showWalls()
         const bool binds = m_verdict.binding == wall;
         // The memory wall's reason is its verdict.
         const QString reason = binds ? reasonOf(wall, *m_facts, m_verdict, m_plans.get(), unit) : QString();
-        card.setBinding(binds, reason == card.verdict() ? QString() : reason, m_columns == 2);
+        card.setBinding(binds, reason == card.verdict() ? QString() : reason, m_columns == 2 && !m_narrow);
         card.plot().setPicture(pictures[static_cast<std::size_t>(wall)]);
     }
 }

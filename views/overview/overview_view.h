@@ -8,12 +8,18 @@
 #include "views/overview/overview_facts.h"
 #include "views/plot/plot_card.h"
 
+#include <QPointer>
+
 #include <array>
 #include <memory>
 
+class QBoxLayout;
 class QGridLayout;
+class QScrollArea;
 
 namespace fourwalls::views {
+
+class PlanSearcher;
 
 class MiniPlot;
 class StepPicker;
@@ -60,6 +66,8 @@ private:
     void arrangeWalls();
     void askFacts();
     void askOutlook();
+    void joinPlans();
+    void failPlans(const Error& error);
     void askStepInsight();
     void showAll();
     void showPicker();
@@ -80,7 +88,9 @@ private:
     MiniPicture ratesPicture() const;
     MiniPicture planPicture() const;
 
-    QWidget* m_content = nullptr;
+    QScrollArea* m_content = nullptr;
+    QWidget* m_page = nullptr; ///< what it scrolls
+    QBoxLayout* m_middle = nullptr;
     FigureStrip* m_figures = nullptr;
     PlotCard* m_waterfallCard = nullptr;
     HelpCard* m_helpCard = nullptr;
@@ -90,9 +100,12 @@ private:
     std::array<WallCard*, compare::kWallCount> m_walls{};
     QGridLayout* m_wallGrid = nullptr;
     int m_columns = 0;
+    bool m_narrow = false;
 
     std::shared_ptr<const OverviewFacts> m_facts;
     std::shared_ptr<const PlanOutlook> m_plans;
+    std::shared_ptr<const compare::PlanSuggestions> m_suggestions;
+    QPointer<PlanSearcher> m_look; ///< the search that all views share
     compare::WallVerdict m_verdict;
     QString m_error, m_planError, m_insightError;
     bool m_pending = false, m_plansPending = false, m_insightPending = false;

@@ -108,19 +108,25 @@ QString communicationVerdict(const OverviewFacts& facts)
     if (none) {
         if (ranks.present < 2 && !ranks.isPart() && facts.source != TraceSource::Imported)
             return Overview::tr("one rank: there is nobody to talk to");
-        return with(Overview::tr("no collectives in this trace"));
+        return with(facts.threadsOnly ? Overview::tr("nothing was recognised as a collective")
+                                      : Overview::tr("no collectives in this trace"));
     }
     if (why == NoRates::NotInStep && facts.insight->rates.inTrace)
         return with(Overview::tr("none in this step, %1 in the trace")
                         .arg(formatCount(static_cast<qint64>(*facts.insight->rates.inTrace))));
     if (why == NoRates::RequestsOnly)
-        return with(Overview::tr("%1 requests in the step; how long the transfers took is not in the trace")
+        return with((facts.scope.wholeTrace
+                         ? Overview::tr("%1 requests; how long the transfers took is not in the trace")
+                         : Overview::tr("%1 requests in the step; how long the transfers took is not in the trace"))
                         .arg(formatCount(static_cast<qint64>(facts.insight->rates.inStep))));
     if (!facts.metrics.exposedCommFraction) return with(Overview::tr("no measured step: what is exposed is unknown"));
+    const bool whole = facts.scope.wholeTrace;
     QString text = facts.insight && facts.insight->holdsWaiting
-                       ? Overview::tr("%1 of the step exposed, waiting and transfer")
-                             .arg(formatPercent(*facts.metrics.exposedCommFraction))
-                       : Overview::tr("%1 of the step exposed").arg(formatPercent(*facts.metrics.exposedCommFraction));
+                       ? (whole ? Overview::tr("%1 of the trace exposed, waiting and transfer")
+                                : Overview::tr("%1 of the step exposed, waiting and transfer"))
+                   : whole ? Overview::tr("%1 of the trace exposed")
+                           : Overview::tr("%1 of the step exposed");
+    text = text.arg(formatPercent(*facts.metrics.exposedCommFraction));
     if (!facts.insight) return with(text);
     if (facts.insight->waitingShare && *facts.insight->waitingShare >= 0.005)
         text += dot() +
@@ -143,6 +149,18 @@ double computeShare(const TraceMetrics& metrics)
     return share;
 }
 
+/// What is said where nothing of the computing time stands out as lost.
+QString computationWords(const OverviewFacts& facts)
+{
+    const bool whole = facts.scope.wholeTrace;
+    if (facts.metrics.mfu && !facts.metrics.hostOnly) return Overview::tr("kernels run near what the device can do");
+    const QString text = facts.metrics.hostOnly ? (whole ? Overview::tr("%1 of the trace in operators of the processor")
+                                                         : Overview::tr("%1 of the step in operators of the processor"))
+                         : whole                ? Overview::tr("%1 of the trace is computation")
+                                                : Overview::tr("%1 of the step is computation");
+    return text.arg(formatPercent(computeShare(facts.metrics)));
+}
+
 QString performanceVerdict(const OverviewFacts& facts, const compare::WallVerdict& verdict)
 {
     const Waterfall& shares = facts.metrics.waterfall;
@@ -159,16 +177,10 @@ QString performanceVerdict(const OverviewFacts& facts, const compare::WallVerdic
                    ? Overview::tr("%1 between operators").arg(formatPercent(shares[WaterfallPart::Idle]))
                    : Overview::tr("%1 idle").arg(formatPercent(shares[WaterfallPart::Idle]));
         break;
-    default:
-        text = facts.metrics.hostOnly ? Overview::tr("%1 of the step in operators of the processor")
-                                            .arg(formatPercent(computeShare(facts.metrics)))
-               : facts.metrics.mfu
-                   ? Overview::tr("kernels run near what the device can do")
-                   : Overview::tr("%1 of the step is computation").arg(formatPercent(computeShare(facts.metrics)));
-        break;
+    default: text = computationWords(facts); break;
     }
     if (facts.memoryOnly) return Overview::tr("a memory snapshot records no kernels");
-    if (facts.threadsOnly) return Overview::tr("no operator and no device's work is in this trace");
+    if (facts.threadsOnly) return Overview::tr("nothing was recognised as an operator or as work of a device");
     if (facts.metrics.waterfall.empty()) return Overview::tr("no measured step: where its time goes is unknown");
     if (facts.roofDisproved) text += dot() + Overview::tr("kernels run above the peak: no roof is drawn");
     if (!facts.metrics.mfu) return text + dot() + whyNoMfu(facts.metrics);
@@ -217,8 +229,14 @@ QString reasonOf(Wall wall, const OverviewFacts& facts, const compare::WallVerdi
     const QString loss = formatPercent(verdict.loss[index]);
     switch (verdict.reason[index]) {
     case WallReason::MemoryFull: return memoryVerdict(facts, unit);
-    case WallReason::MemoryPrice: return Overview::tr("%1 of the step is recomputation and copies").arg(loss);
-    case WallReason::ExposedComm: return Overview::tr("%1 of the step is exposed communication").arg(loss);
+    case WallReason::MemoryPrice:
+        return (facts.scope.wholeTrace ? Overview::tr("%1 of the trace is recomputation and copies")
+                                       : Overview::tr("%1 of the step is recomputation and copies"))
+            .arg(loss);
+    case WallReason::ExposedComm:
+        return (facts.scope.wholeTrace ? Overview::tr("%1 of the trace is exposed communication")
+                                       : Overview::tr("%1 of the step is exposed communication"))
+            .arg(loss);
     case WallReason::MemoryBound: return Overview::tr("%1 avoidable, most in memory-bound kernels").arg(loss);
     case WallReason::Inefficiency: return Overview::tr("%1 avoidable, most in kernels below peak").arg(loss);
     case WallReason::Idle: return Overview::tr("%1 avoidable, most of it idle").arg(loss);
@@ -289,8 +307,8 @@ QString scopeOfStep(const OverviewFacts& facts)
     const OverviewScope& scope = facts.scope;
     if (!facts.metrics.stepTime) return Overview::tr("no measured step");
     if (scope.wholeTrace)
-        return facts.metrics.hostOnly ? Overview::tr("all that was recorded: no steps are marked")
-                                      : Overview::tr("all work of the device: no steps are marked");
+        return facts.metrics.hostOnly ? Overview::tr("all that was recorded: no whole step is marked")
+                                      : Overview::tr("all work of the device: no whole step is marked");
     QStringList parts;
     const int all = scope.measured + scope.warmup + scope.cut + scope.odd;
     const bool apart = scope.ownLengths && scope.ownLengths->first != scope.ownLengths->second;
@@ -329,6 +347,7 @@ QString whyNoRates(const OverviewFacts& facts)
     const QString count = formatCount(static_cast<qint64>(rates.inStep));
     switch (rates.why) {
     case NoRates::NoCollectives:
+        if (facts.threadsOnly) return Overview::tr("Nothing in this trace was recognised as a collective.");
         if (facts.scope.ranks.present > 1 || facts.scope.ranks.isPart() || facts.source == TraceSource::Imported)
             return Overview::tr("No collectives are in this trace.");
         return Overview::tr("One rank: nothing is sent.");
@@ -340,6 +359,14 @@ QString whyNoRates(const OverviewFacts& facts)
                             "activity, too.")
             .arg(count);
     case NoRates::SomeRanks:
+        if (!rates.members && !facts.scope.ranks.isPart())
+            return Overview::tr("%1 collectives, but the file does not say which ranks take part: waiting and transfer "
+                                "cannot be told apart, so there is no rate.")
+                .arg(count);
+        if (rates.members && rates.present == *rates.members)
+            return Overview::tr("%1 collectives, but the ranks' clocks could not be aligned: waiting and transfer "
+                                "cannot be told apart, so there is no rate.")
+                .arg(count);
         return Overview::tr("%1 collectives, but not all of their ranks are in the trace: waiting and transfer cannot "
                             "be told apart, so there "
                             "is no rate. Open the files of all ranks together.")
@@ -358,7 +385,8 @@ QList<Lack> lacksOf(const OverviewFacts& facts)
     if (facts.source != TraceSource::Imported) return {};
     QList<Lack> lacks;
     if (facts.scope.wholeTrace || !facts.metrics.stepTime) lacks << Lack::Steps;
-    if (facts.roofline.empty() && !facts.memoryOnly) lacks << Lack::Flops;
+    const bool linked = facts.metrics.mfuAbsent != NoMfu::NotLinked;
+    if (facts.roofline.empty() && !facts.memoryOnly && linked) lacks << Lack::Flops;
     if (!facts.fullest && !facts.allocator) lacks << Lack::Memory;
     return lacks;
 }

@@ -22,6 +22,7 @@ namespace fourwalls::views {
 namespace {
 
 constexpr double kWaterfallTop = 18, kNameRoom = 32, kNameLine = 13, kFigureHeight = 16, kGapShare = 0.12;
+constexpr double kNameGap = 4;        ///< names that are nearer to each other read as one
 constexpr double kLeastIdle = 0.0005; ///< parts of the idle time below this are not worth a bar of their own
 
 struct Look {
@@ -51,7 +52,7 @@ Look lookOf(const WaterfallBar& bar)
 
 } // namespace
 
-std::vector<WaterfallBar> waterfallBars(const TraceMetrics& metrics)
+std::vector<WaterfallBar> waterfallBars(const TraceMetrics& metrics, bool wholeTrace)
 {
     using Kind = WaterfallBar::Kind;
     using Part = WaterfallPart;
@@ -59,7 +60,7 @@ std::vector<WaterfallBar> waterfallBars(const TraceMetrics& metrics)
     std::vector<WaterfallBar> bars;
     if (shares.empty()) return bars;
     const std::optional<double> compute = shares.at(Part::Compute);
-    bars.push_back({std::nullopt, 1, 1, compute ? Kind::Step : Kind::Peak});
+    bars.push_back({std::nullopt, 1, 1, !compute ? Kind::Peak : wholeTrace ? Kind::Trace : Kind::Step});
     double level = 1;
     const auto lose = [&](Part part, double share, bool always, bool onHost = false) {
         if (share == 0 && !always) return;
@@ -96,7 +97,9 @@ std::vector<WaterfallBar> waterfallBars(const TraceMetrics& metrics)
 
 QString barName(const WaterfallBar& bar)
 {
-    if (!bar.part) return bar.kind == WaterfallBar::Kind::Peak ? WaterfallPlot::tr("peak") : WaterfallPlot::tr("step");
+    if (bar.kind == WaterfallBar::Kind::Peak) return WaterfallPlot::tr("peak");
+    if (bar.kind == WaterfallBar::Kind::Trace) return WaterfallPlot::tr("whole trace");
+    if (!bar.part) return WaterfallPlot::tr("step");
     if (!bar.onHost) return briefWords(*bar.part);
     return *bar.part == WaterfallPart::Compute ? WaterfallPlot::tr("operators")
                                                : WaterfallPlot::tr("between operators");
@@ -106,9 +109,9 @@ QString barMeaning(const WaterfallBar& bar)
 {
     if (bar.kind == WaterfallBar::Kind::Peak)
         return WaterfallPlot::tr("All the time that the ranks have in one step; at peak FLOP/s this is 100 %.");
-    if (!bar.part)
-        return WaterfallPlot::tr(
-            "All the time that the ranks have in one step, or in the whole trace where it marks no steps.");
+    if (bar.kind == WaterfallBar::Kind::Trace)
+        return WaterfallPlot::tr("All the time of the trace: no whole step is marked in it.");
+    if (!bar.part) return WaterfallPlot::tr("All the time that the ranks have in one step.");
     if (!bar.onHost) return meaningOf(*bar.part);
     return *bar.part == WaterfallPart::Compute
                ? WaterfallPlot::tr("Operators on the processor. No work of a device is in the trace.")
@@ -150,7 +153,7 @@ double WaterfallPlot::namesHeight() const
 {
     const QFontMetricsF metrics(fontOf(TextRole::Small));
     const bool wraps = std::any_of(m_bars.begin(), m_bars.end(), [&](const WaterfallBar& bar) {
-        return metrics.horizontalAdvance(barName(bar)) > slot() + 4;
+        return metrics.horizontalAdvance(barName(bar)) > slot() - kNameGap;
     });
     return wraps ? kNameRoom + kNameLine : kNameRoom;
 }
@@ -237,7 +240,7 @@ void WaterfallPlot::paintEvent(QPaintEvent*)
         const double names = namesHeight();
         const QRectF name(room * static_cast<double>(i) - 2, height() - names + 2, room + 4, names - 17);
         QStringList lines{barName(bar)};
-        if (painter.fontMetrics().horizontalAdvance(lines.first()) > name.width()) {
+        if (painter.fontMetrics().horizontalAdvance(lines.first()) > room - kNameGap) {
             // "exposed comm", "memory-bound": two lines
             const QString whole = lines.first();
             const auto cut = whole.indexOf(QRegularExpression(QStringLiteral("[ -]")));

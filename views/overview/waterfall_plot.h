@@ -16,8 +16,9 @@ namespace fourwalls::views {
 
 /// One bar of the waterfall. Shares are of the step time.
 struct WaterfallBar {
-    enum class Kind { Peak, Step, Loss, Rest }; ///< the whole of FLOP/s or of time, what is lost of it, what is left
-    std::optional<WaterfallPart> part;          ///< absent: the whole
+    /// The whole of FLOP/s, of a step's time or of a trace without steps; what is lost of it; what is left.
+    enum class Kind { Peak, Step, Trace, Loss, Rest };
+    std::optional<WaterfallPart> part; ///< absent: the whole
     double share = 0;
     double top = 1; ///< where the bar begins, from 0 to 1 of the peak
     Kind kind = Kind::Loss;
@@ -29,7 +30,8 @@ struct WaterfallBar {
 /// The bars in drawing order: peak, losses from the scheduling to the kernels, achieved (or compute where FLOPs or
 /// peak are unknown). The losses and the rest add up to the whole exactly. Losses of nothing are left out, except
 /// bubble, exposed communication and idle, which are the answer; idle is taken apart where its reasons are known.
-std::vector<WaterfallBar> waterfallBars(const TraceMetrics& metrics);
+/// wholeTrace: no step is marked, the metrics are of all that was recorded.
+std::vector<WaterfallBar> waterfallBars(const TraceMetrics& metrics, bool wholeTrace = false);
 
 /// In the user's language: the bar's name, and what it is.
 QString barName(const WaterfallBar& bar);

@@ -23,7 +23,7 @@ constexpr double kRounding = 1.05; ///< of a measured roof
 
 bool isOnlyFlops(const RooflinePoint& point)
 {
-    return point.flops > 0 && point.bytes <= 0 && point.total.ns > 0;
+    return point.flopsPerSecond() && point.bytes <= 0;
 }
 
 bool isOnlyBytes(const RooflinePoint& point)
@@ -137,9 +137,13 @@ void RooflineCard::present(std::shared_ptr<const PerformanceData> facts)
         m_facts && (!m_facts->roofline.points.empty() || std::ranges::any_of(m_facts->roofline.operators, isOnlyFlops));
     if (!any) {
         m_plot->show();
-        m_plot->setNothing(m_facts ? tr("No operator of this trace says how much it computes.") + QLatin1Char('\n') +
-                                         howToRecord({Lack::Flops}, m_facts->recorder)
-                                   : QString());
+        QString why;
+        if (m_facts && m_facts->metrics.mfuAbsent == NoMfu::NotLinked)
+            why = tr("Operators of this trace say how much they compute, but no kernel is known to be theirs.");
+        else if (m_facts)
+            why = tr("No operator of this trace says how much it computes.") + QLatin1Char('\n') +
+                  howToRecord({Lack::Flops}, m_facts->recorder);
+        m_plot->setNothing(why);
         m_memory->hide();
         m_rates->hide();
         m_legend->setEntries({});

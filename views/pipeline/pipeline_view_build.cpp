@@ -351,9 +351,7 @@ QString PipelineView::inferredNote() const
         notes << tr("inferred: passes from runs of operators of one direction, micro-batches counted in their order");
     if (m_facts->stagesInferred) notes << tr("inferred: stages from the process groups");
     for (const InferredField& field : m_facts->inferred) {
-        if (field.field == "pp" || field.field == "microbatches")
-            notes << tr("inferred: %1 = %2")
-                         .arg(QString::fromStdString(field.field), QString::fromStdString(field.value));
+        if (field.field == "pp" || field.field == "microbatches") notes << tr("inferred: %1").arg(inferredText(field));
     }
     return notes.join(QStringLiteral(" · "));
 }

@@ -90,6 +90,7 @@ void ShareDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
         if (option.state.testFlag(QStyle::State_Selected)) painter->fillRect(item.rect, currentTheme().selectionFill);
         painter->fillRect(QRect(item.rect.left() + 6, item.rect.center().y() - 4, 9, 9), colour);
         item.rect.setLeft(item.rect.left() + 18);
+        item.textElideMode = Qt::ElideMiddle; // what tells names apart stands at both ends
     }
     QStyledItemDelegate::paint(painter, item, index);
 }

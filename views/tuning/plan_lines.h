@@ -3,7 +3,7 @@
 // on an axis brushes it: only plans inside stay.
 #pragma once
 
-#include "views/tuning/plan_cloud.h"
+#include "views/whatif/plan_cloud.h"
 #include "views/words/format.h"
 
 #include <QImage>

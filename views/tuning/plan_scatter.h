@@ -4,7 +4,7 @@
 #pragma once
 
 #include "views/tuning/log_axis.h"
-#include "views/tuning/plan_cloud.h"
+#include "views/whatif/plan_cloud.h"
 #include "views/words/format.h"
 
 #include <QImage>

@@ -8,9 +8,9 @@
 #include "views/tuning/goodput_plot.h"
 #include "views/tuning/plan_lines.h"
 #include "views/tuning/plan_scatter.h"
-#include "views/tuning/plan_searcher.h"
 #include "views/tuning/plan_table.h"
 #include "views/whatif/cost_words.h"
+#include "views/whatif/plan_searcher.h"
 #include "views/whatif/prediction_card.h"
 #include "views/whatif/what_if.h"
 #include "views/words/plan_words.h"
@@ -43,8 +43,8 @@ TuningView::TuningView(QWidget* parent) : View(parent), m_model(new PlanTableMod
     m_refresh->setSingleShot(true);
     m_refresh->setInterval(80);
     connect(m_refresh, &QTimer::timeout, this, &TuningView::refreshPlots);
-    m_scatter->setCloud(&m_cloud);
-    m_lines->setCloud(&m_cloud);
+    m_scatter->setCloud(m_cloud.get());
+    m_lines->setCloud(m_cloud.get());
     m_content->hide();
 }
 
@@ -63,10 +63,9 @@ std::optional<RunSpec> TuningView::base() const
 
 void TuningView::traceChanged()
 {
-    if (m_searcher) m_searcher->abandon();
-    m_cloud.reset({});
+    if (m_ownSearcher) m_ownSearcher->abandon();
+    follow(nullptr);
     m_searched.reset();
-    m_result.reset();
     m_measured.reset();
     m_error.clear();
     m_painted = m_devicesTouched = false;
@@ -119,52 +118,72 @@ void TuningView::search(std::int64_t most)
 {
     const std::optional<RunSpec> spec = base();
     if (!spec) return;
-    if (!m_searcher) {
-        m_searcher = new PlanSearcher(this);
-        connect(m_searcher, &PlanSearcher::found, this, &TuningView::onFound);
-        connect(m_searcher, &PlanSearcher::finished, this, &TuningView::onFinished);
-        connect(m_searcher, &PlanSearcher::failed, this, [this](const Error& error) {
-            m_error = QString::fromStdString(error.message());
-            showState();
-            m_content->setVisible(emptyReason().isEmpty());
-            update();
-        });
-    }
     m_searched = spec;
     m_error.clear();
     m_content->show();
-    m_result.reset();
     m_painted = false;
-    m_cloud.reset(spec->plan);
-    m_scatter->setCloud(&m_cloud);
-    m_lines->setCloud(&m_cloud);
     m_model->setRows({});
     if (!m_devicesTouched) {
         const QSignalBlocker quiet(m_devices);
         m_devices->setValue(spec->plan.worldSize());
     }
-    RunSpec searched = *spec;
-    // Ranks on one processor are as many as the plan wants.
-    if (searched.cluster.fabric == NodeFabric::Shared)
-        searched.cluster.devicesPerNode = std::max(searched.cluster.devicesPerNode, m_devices->value());
-    m_scatter->setCapacity(static_cast<double>(searched.cluster.device.memoryBytes));
-    m_searcher->start(searched, whatIf()->calibrationOf(searched), m_devices->value(),
-                      static_cast<cost::SearchObjective>(m_objective->currentData().toInt()), most);
+    const int devices = m_devices->value();
+    m_scatter->setCapacity(static_cast<double>(spec->cluster.device.memoryBytes));
+    const auto objective = static_cast<cost::SearchObjective>(m_objective->currentData().toInt());
+    const bool shared = most == cost::kFirstLookPlans && objective == cost::SearchObjective::Time &&
+                        devices == spec->plan.worldSize() && isSameSpec(spec, whatIf()->recorded());
+    if (shared) {
+        follow(&whatIf()->firstLook(*spec));
+    } else {
+        if (!m_ownSearcher) m_ownSearcher = new PlanSearcher(this);
+        const RunSpec searched = withRoomFor(*spec, devices);
+        m_ownSearcher->start({searched, whatIf()->calibrationOf(searched), devices, objective, most});
+        follow(m_ownSearcher);
+    }
     showGoodput();
     showState();
 }
 
-void TuningView::onFound(const std::vector<cost::SearchedPlan>& plans)
+void TuningView::follow(PlanSearcher* searcher)
 {
-    m_cloud.add(plans);
+    if (m_searcher) m_searcher->disconnect(this);
+    m_searcher = searcher;
+    m_result.reset();
+    m_cloud = searcher ? searcher->cloud() : std::make_shared<const PlanCloud>();
+    m_scatter->setCloud(m_cloud.get());
+    m_lines->setCloud(m_cloud.get());
+    if (!searcher) return;
+    connect(searcher, &PlanSearcher::found, this, &TuningView::onFound);
+    connect(searcher, &PlanSearcher::finished, this, &TuningView::onFinished);
+    connect(searcher, &PlanSearcher::failed, this, &TuningView::onFailed);
+    if (searcher->error())
+        onFailed();
+    else if (searcher->result())
+        onFinished();
+    else
+        onFound();
+}
+
+void TuningView::onFound()
+{
+    if (m_searcher->cloud() != m_cloud) return search(cost::kFirstLookPlans); // another run is looked at now
     if (!m_refresh->isActive()) m_refresh->start();
 }
 
-void TuningView::onFinished(const std::shared_ptr<const cost::PlanSearchResult>& result)
+void TuningView::onFinished()
 {
-    m_result = result;
+    if (m_searcher->cloud() != m_cloud) return search(cost::kFirstLookPlans);
+    m_result = m_searcher->result();
     refreshPlots();
     showState();
+}
+
+void TuningView::onFailed()
+{
+    m_error = QString::fromStdString(m_searcher->error()->message());
+    showState();
+    m_content->setVisible(emptyReason().isEmpty());
+    update();
 }
 
 void TuningView::refreshPlots()
@@ -193,9 +212,9 @@ void TuningView::fillTable()
             rows.push_back(
                 {each.plan, each.seconds, each.peakBytes, tokens(each.seconds), each.feasible, std::nullopt});
     } else {
-        for (const std::uint32_t index : m_cloud.best(m_lines->brushes(), kTableRows)) {
-            const PlanPoint& point = m_cloud.points()[index];
-            rows.push_back({m_cloud.plan(index), point.seconds, point.bytes, tokens(point.seconds), true, index});
+        for (const std::uint32_t index : m_cloud->best(m_lines->brushes(), kTableRows)) {
+            const PlanPoint& point = m_cloud->points()[index];
+            rows.push_back({m_cloud->plan(index), point.seconds, point.bytes, tokens(point.seconds), true, index});
         }
     }
     m_model->setRows(std::move(rows));
@@ -263,7 +282,7 @@ void TuningView::choosePoint(std::uint32_t index)
 {
     m_scatter->setSelected(index);
     m_lines->setSelected(index);
-    takePlan(m_cloud.plan(index));
+    takePlan(m_cloud->plan(index));
 }
 
 void TuningView::takePlan(const ParallelPlan& plan)

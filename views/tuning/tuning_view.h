@@ -5,7 +5,9 @@
 
 #include "model/trace/metrics.h"
 #include "views/base/view.h"
-#include "views/tuning/plan_cloud.h"
+#include "views/whatif/plan_cloud.h"
+
+#include <QPointer>
 
 #include <memory>
 #include <optional>
@@ -43,7 +45,7 @@ public:
     QString tableAsCsv() const override;
     void fitAll() override;
 
-    const PlanCloud& cloud() const { return m_cloud; }
+    const PlanCloud& cloud() const { return *m_cloud; }
     PlanScatter& scatter() { return *m_scatter; }
     PlanLines& lines() { return *m_lines; }
     QTableView& table() { return *m_table; }
@@ -71,8 +73,11 @@ private:
     std::optional<RunSpec> base() const;
     void startIfNeeded();
     void search(std::int64_t most);
-    void onFound(const std::vector<cost::SearchedPlan>& plans);
-    void onFinished(const std::shared_ptr<const cost::PlanSearchResult>& result);
+    /// Shows what that searcher has found and finds. Null: nothing.
+    void follow(PlanSearcher* searcher);
+    void onFound();
+    void onFinished();
+    void onFailed();
     void refreshPlots();
     void fillTable();
     void showState();
@@ -97,8 +102,9 @@ private:
     QLabel *m_mtbfName = nullptr, *m_checkpointName = nullptr, *m_restartName = nullptr;
     QTimer* m_refresh = nullptr; ///< several batches of plans, one picture
 
-    PlanSearcher* m_searcher = nullptr; ///< made with the first search
-    PlanCloud m_cloud;
+    QPointer<PlanSearcher> m_searcher;     ///< the first look that all views share, or m_ownSearcher
+    PlanSearcher* m_ownSearcher = nullptr; ///< for what a person asks here; made with the first such search
+    std::shared_ptr<const PlanCloud> m_cloud = std::make_shared<PlanCloud>();
     std::optional<RunSpec> m_searched;
     std::shared_ptr<const cost::PlanSearchResult> m_result;
     std::shared_ptr<const TraceMetrics> m_measured;

@@ -5,9 +5,9 @@
 #include "views/tuning/goodput_plot.h"
 #include "views/tuning/plan_lines.h"
 #include "views/tuning/plan_scatter.h"
-#include "views/tuning/plan_searcher.h"
 #include "views/tuning/plan_table.h"
 #include "views/tuning/tuning_view.h"
+#include "views/whatif/plan_searcher.h"
 #include "views/whatif/what_if.h"
 
 #include <QComboBox>

@@ -121,8 +121,15 @@ QString verdictWords(const compare::GuessVerdict& verdict)
                          : QLatin1Char(' ') + CostWords::tr("To fill in: %1.").arg(fields.join(QStringLiteral(", ")));
     switch (verdict.reason) {
     case GateReason::Allowed: return {};
+    case GateReason::OnlyMemory:
+        return CostWords::tr("No training step is predicted: a memory snapshot does not say what ran.");
     case GateReason::NotTraining:
-        return CostWords::tr("No training step is predicted: this trace shows %1.").arg(found);
+        return verdict.sawBackward
+                   ? CostWords::tr("No training step is predicted: no optimizer's step was found in this trace.")
+               : verdict.sawOptimizer
+                   ? CostWords::tr("No training step is predicted: no backward pass was found in this trace.")
+                   : CostWords::tr("No training step is predicted: neither a backward pass nor an optimizer's step was "
+                                   "found in this trace.");
     case GateReason::UnknownDevice:
         return CostWords::tr("Nothing is predicted: no machine among the presets has this device (%1).").arg(found);
     case GateReason::NoGuess:
@@ -149,7 +156,13 @@ QString verdictWords(const compare::GuessVerdict& verdict)
 
 QString inferredText(const InferredField& field)
 {
-    return QStringLiteral("%1 = %2").arg(QString::fromStdString(field.field), QString::fromStdString(field.value));
+    constexpr double kLeastOdds = 0.01; // what is less likely is worth no words
+
+    const QString text =
+        QStringLiteral("%1 = %2").arg(QString::fromStdString(field.field), QString::fromStdString(field.value));
+    if (!field.runnerUp || field.runnerUp->odds < kLeastOdds) return text;
+    return CostWords::tr("%1 (or %2, %3 as likely)")
+        .arg(text, QString::fromStdString(field.runnerUp->value), formatPercent(field.runnerUp->odds, 0));
 }
 
 QString whyNothingIsPredicted(const WhatIf* whatIf, std::span<const InferredField> inferred)

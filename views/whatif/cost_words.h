@@ -34,7 +34,7 @@ QString memorySentence(const cost::PredictedStep& step, ByteUnit unit);
 /// " · guessed", to stand behind every prediction for a trace whose network, plan and devices nobody wrote down
 /// (WhatIf::isGuess); empty for the others and without predictions (null).
 QString guessedNote(const WhatIf* whatIf);
-/// Something that an importer could tell: "layers = 12".
+/// Something that an importer could tell: "layers = 12", "hidden = 2880 (or 64, 50 % as likely)".
 QString inferredText(const InferredField& field);
 /// Why nothing is predicted for a trace without a specification, what to fill in, and what the trace shows of it; empty
 /// where something is predicted. whatIf: null without predictions.

@@ -2,6 +2,8 @@
 // See what_if.h.
 #include "views/whatif/what_if.h"
 
+#include "views/whatif/plan_searcher.h"
+
 #include <QUndoStack>
 
 #include <algorithm>
@@ -64,6 +66,7 @@ void WhatIf::setTrace(const TraceInfo& info)
     m_recordedStep.reset();
     m_isJudging = false;
     m_info = info.header.spec ? TraceInfo() : info;
+    if (m_firstLook) m_firstLook->abandon();
     // Nothing is drawn or advised from a guess before it was held against the trace.
     if (m_known.isGuess) m_guess = std::exchange(m_known, {});
     m_history->clear();
@@ -106,6 +109,22 @@ void WhatIf::judge(std::optional<double> predictedSeconds)
     m_verdict = compare::judgeGuess(m_info, m_evidence, m_guess.spec ? &*m_guess.spec : nullptr, std::move(missing),
                                     seconds, predictedSeconds);
     emit recordedChanged();
+}
+
+PlanSearcher& WhatIf::firstLook(const RunSpec& spec)
+{
+    if (!m_firstLook) m_firstLook = new PlanSearcher(this);
+    const int devices = spec.plan.worldSize();
+    PlanQuestion question{withRoomFor(spec, devices), calibrationOf(spec), devices, cost::SearchObjective::Time,
+                          cost::kFirstLookPlans};
+    if (!m_firstLook->question() || !question.isSameAs(*m_firstLook->question()))
+        m_firstLook->start(std::move(question));
+    return *m_firstLook;
+}
+
+bool WhatIf::isLooking() const
+{
+    return m_firstLook && m_firstLook->isRunning();
 }
 
 void WhatIf::setRecorded(const RunSpec& spec, std::vector<InferredField> assumed)

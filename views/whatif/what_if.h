@@ -22,6 +22,8 @@ class QUndoStack;
 
 namespace fourwalls::views {
 
+class PlanSearcher;
+
 /// Whether two specs say the same; absent ones do.
 bool isSameSpec(const std::optional<RunSpec>& a, const std::optional<RunSpec>& b);
 
@@ -80,6 +82,11 @@ public:
     bool isStepOutstanding() const { return m_pending != 0 && m_stepOf != m_pending; }
     /// Asks for baseline() although nothing is shown of it yet (an overview wants it).
     void predictBaseline();
+    /// Other plans for the network and the machines of `spec`, which is recorded() or what the trace says itself: a first
+    /// look that takes seconds, once for all who show it.
+    PlanSearcher& firstLook(const RunSpec& spec);
+    /// Whether that look is under way.
+    bool isLooking() const;
 
     /// From a view: loads a spec into the sliders, as one entry of the history, and makes ghosts visible.
     void propose(const RunSpec& spec, const QString& text = {});
@@ -150,8 +157,9 @@ private:
     QString m_gestureText;
     std::optional<Duration> m_forecast;
     bool m_inGesture = false, m_active = false;
-    Predictor* m_predictor = nullptr; ///< made with the first question
-    std::vector<Machine> m_machines;  ///< in the order in which they came
+    Predictor* m_predictor = nullptr;    ///< made with the first question
+    PlanSearcher* m_firstLook = nullptr; ///< made when it is first asked for
+    std::vector<Machine> m_machines;     ///< in the order in which they came
     std::shared_ptr<const Prediction> m_prediction, m_baseline;
     std::shared_ptr<const cost::PredictedStep> m_step;
     std::optional<Error> m_problem, m_baselineProblem;

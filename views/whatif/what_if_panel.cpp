@@ -234,9 +234,7 @@ void WhatIfPanel::refreshGuesses()
     QStringList lines;
     if (whatIf()) {
         for (const InferredField& field : whatIf()->assumed())
-            lines << tr("%1 = %2 (%3)")
-                         .arg(QString::fromStdString(field.field), QString::fromStdString(field.value),
-                              QString::fromStdString(field.why));
+            lines << tr("%1: %2").arg(inferredText(field), QString::fromStdString(field.why));
     }
     m_guesses->setVisible(!lines.isEmpty());
     QString text = tr("%n value(s) are not in the trace itself", nullptr, static_cast<int>(lines.size()));

@@ -32,9 +32,12 @@ QString whyNoMfu(const TraceMetrics& metrics)
     case NoMfu::None: break;
     case NoMfu::NoStep: return Utilisation::tr("no measured step");
     case NoMfu::NoFlops: return Utilisation::tr("no operator says how much it computes");
+    case NoMfu::NotLinked:
+        return Utilisation::tr("operators say how much they compute, but no kernel is known to be theirs");
     case NoMfu::FewFlops:
         return Utilisation::tr("FLOPs known for %1 of the matrix products' time")
             .arg(formatPercent(peak.matrixKnown.value_or(0)));
+    case NoMfu::NoDevice: return Utilisation::tr("no device was recorded");
     case NoMfu::UnknownDevice:
         return peak.device.empty() ? Utilisation::tr("the trace does not name its device")
                                    : Utilisation::tr("no data sheet of %1").arg(deviceOf(peak));

@@ -229,11 +229,12 @@ private:
         m_header.clock = ClockKind::Wall;
         m_header.computeLabel = "measured";
         m_header.communicationLabel = "measured";
-        bool kineto = false;
+        bool kineto = false, beforeKineto = false;
         std::string runtime;
         for (const RunFile& file : m_files) {
             const ChromeHeader& header = file.survey.header;
             kineto = kineto || file.survey.kineto;
+            beforeKineto = beforeKineto || file.survey.beforeKineto;
             if (const auto size = worldSizeOf(header); size && (!m_header.worldSize || *m_header.worldSize < *size))
                 m_header.worldSize = size;
             if (runtime.empty()) runtime = header.runtime;
@@ -252,6 +253,7 @@ private:
         }
         m_header.producer = m_files.front().survey.ascend.found() ? "Ascend PyTorch Profiler"
                             : kineto                              ? "PyTorch Kineto"
+                            : beforeKineto                        ? "PyTorch autograd profiler"
                                                                   : "Chrome trace";
         if (!runtime.empty()) m_header.producer += ", " + runtime;
     }

@@ -9,6 +9,7 @@
 #include "model/import/common/op_names.h"
 #include "model/import/common/operator_flops.h"
 #include "model/trace/kernel_arithmetic.h"
+#include "model/trace/operator_phase.h"
 
 #include <algorithm>
 #include <set>
@@ -77,7 +78,7 @@ public:
         const std::optional<FineTime> fine = timeOf(event, EventKey::Ts);
         if (!fine) return;
         const std::int64_t ts = fine->rounded();
-        const Category category = m_survey.ascend.categoryOf(event, categoryOf(event[EventKey::Cat].text));
+        const Category written = m_survey.writtenCategory(event), category = m_survey.categoryOf(event, written);
         constexpr std::string_view kShown = "XBECiIRPnbeSFTp";
         m_survey.usable += phase != '\0' && kShown.find(phase) != std::string_view::npos;
         if (phase == 's' && category == Category::LaunchFlow && m_survey.ascend.found()) ascendLaunch(event, ts);
@@ -86,7 +87,7 @@ public:
             m_survey.lastNs = std::max(m_survey.lastNs, ts);
         }
         if (phase == 'X')
-            slice(event, category, *fine);
+            slice(event, written, category, *fine);
         else if (phase == 'B')
             laneOf(m_survey.lanes, category, event);
         else if (phase == 'b' || phase == 'S')
@@ -132,14 +133,15 @@ private:
                 ts);
     }
 
-    void slice(const ChromeEvent& event, Category category, FineTime begin)
+    void slice(const ChromeEvent& event, Category written, Category category, FineTime begin)
     {
         const std::int64_t ts = begin.rounded(),
                            dur = roundedLength(begin, timeOf(event, EventKey::Dur).value_or(FineTime{}));
         if (dur < 0) return;
         if (category != Category::Span) m_survey.lastNs = std::max(m_survey.lastNs, ts + dur);
         const int lane = laneOf(m_survey.lanes, category, event);
-        m_survey.kineto = m_survey.kineto || (category != Category::None && category != Category::Other);
+        m_survey.kineto = m_survey.kineto || (written != Category::None && written != Category::Other);
+        m_survey.beforeKineto = m_survey.beforeKineto || written != category;
         if (isStreamWork(category, event)) {
             streamWork(event, category, lane, ts, dur);
         } else if (isRuntimeCall(category)) {
@@ -382,6 +384,17 @@ std::optional<FineTime> timeOf(const ChromeEvent& event, EventKey key)
 {
     const JsonToken& token = event[key];
     return token ? fineTimeFromMicroseconds(token.text) : std::nullopt;
+}
+
+Category ChromeSurvey::writtenCategory(const ChromeEvent& event) const
+{
+    return ascend.categoryOf(event, importers::categoryOf(event[EventKey::Cat].text));
+}
+
+Category ChromeSurvey::categoryOf(const ChromeEvent& event, Category written)
+{
+    return written == Category::None ? categoryWithoutCat(event[EventKey::Pid].text, event[EventKey::Name].text)
+                                     : written;
 }
 
 const CollectiveDetail* ChromeSurvey::detailOf(const std::optional<Launch>& launch) const

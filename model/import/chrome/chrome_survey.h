@@ -64,6 +64,12 @@ struct ChromeSurvey {
     bool deviceWork = false;                      ///< an accelerator did something
     bool training = false;                        ///< there is a backward pass
     bool kineto = false;
+    bool beforeKineto = false; ///< PyTorch's operators without categories
+
+    /// What an event is as written: by its category or, of Ascend, its process.
+    Category writtenCategory(const ChromeEvent& event) const;
+    /// The same where nothing is written: as its name and process tell. written: of writtenCategory().
+    static Category categoryOf(const ChromeEvent& event, Category written);
 
     /// Whether times are Unix times once the base is added.
     bool wallClock() const;

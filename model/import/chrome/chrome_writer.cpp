@@ -7,6 +7,7 @@
 #include "model/import/common/kernel_class.h"
 #include "model/import/common/op_names.h"
 #include "model/import/common/operator_flops.h"
+#include "model/trace/peak_facts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -106,9 +107,9 @@ void ChromeWriter::emit(int lane, OpId op, std::int64_t ts, std::int64_t dur, st
 
 void ChromeWriter::event(const ChromeEvent& event)
 {
-    const Category category = m_survey.ascend.categoryOf(event, categoryOf(event[EventKey::Cat].text));
+    const Category written = m_survey.writtenCategory(event), category = m_survey.categoryOf(event, written);
     const std::optional<FineTime> fine = timeOf(event, EventKey::Ts), dur = timeOf(event, EventKey::Dur);
-    m_facts.add(event, category, fine, dur);
+    m_facts.add(event, written, fine, dur);
     if (event.hasDuplicateKeys()) ++m_duplicateKeys;
     const char phase = event.phase();
     if (phase == 'M') {
@@ -444,7 +445,7 @@ TraceFacts ChromeWriter::finish(const ChromeReadReport& report)
     audit("import_arrows", Info, m_flows.arrows() + m_launchFlows, "arrows kept; those of launches by correlation");
     audit("flow_without_partner", Info, m_flows.pointsAlone(), "normal in PyTorch's files");
     audit("work_without_launch", Info, m_withoutLaunch, "device work launched before the window or without a record");
-    audit("operator_flops_unassigned", Info, m_survey.links.flopsLeft(), "no matrix kernel was launched by them");
+    audit(kFlopsWithoutKernel, Info, m_survey.links.flopsLeft(), "no matrix kernel was launched by them");
     audit("buffers_before_window", Info, m_allocator.freesBeforeWindow(), "freed in the window, allocated before it");
     audit("details_left_out", Info, m_names.droppedDetails(), "too many different shapes");
     audit("names_without_numbers", Info, m_names.shortenedNames(),

@@ -12,6 +12,7 @@ namespace fourwalls::importers {
 namespace {
 
 constexpr double kFifth = 0.2;
+constexpr double kTwentieth = 0.05;
 constexpr std::int64_t kTellingLaunches = 8; ///< fewer tell nothing of how many have work
 
 /// Marks by time; those of one number that overlap are joined.
@@ -39,6 +40,7 @@ std::vector<MarkedStep> hullsOf(std::vector<MarkedStep> marks)
         same->substance = std::max(same->substance, mark.substance);
         same->launches = std::max(same->launches, mark.launches);
         same->launched = std::max(same->launched, mark.launched);
+        same->unserved = std::max(same->unserved, mark.unserved);
         same->cut = same->cut || mark.cut;
     }
     std::set<int> numbers;
@@ -108,6 +110,7 @@ void markCut(const std::vector<MarkedStep>& marks, std::vector<StepRecord>& step
         return marks[i].launches == 0 ? 1.0
                                       : static_cast<double>(marks[i].launched) / static_cast<double>(marks[i].launches);
     };
+    const auto unserved = [&](std::size_t i) { return static_cast<double>(marks[i].unserved); };
     const bool workKnown =
         std::any_of(marks.begin(), marks.end(), [](const MarkedStep& mark) { return mark.substance > 0; });
     for (std::size_t i = 0; i < steps.size(); ++i)
@@ -122,6 +125,11 @@ void markCut(const std::vector<MarkedStep>& marks, std::vector<StepRecord>& step
             if (usual && work(i) < kFifth * *usual) steps[i].state = StepState::Cut;
             const auto usualPresent = amongOthers(steps, i, present);
             if (usualPresent && marks[i].launches >= kTellingLaunches && present(i) < (1 - kFifth) * *usualPresent)
+                steps[i].state = StepState::Cut;
+            // The device's record ends within it. Some calls never have work, in no step.
+            const double usualUnserved = amongOthers(steps, i, unserved).value_or(0);
+            if (marks[i].unserved >= kTellingLaunches && unserved(i) > 2 * usualUnserved &&
+                unserved(i) >= kTwentieth * static_cast<double>(marks[i].launches))
                 steps[i].state = StepState::Cut;
         } else if (i == 0 || i + 1 == steps.size()) {
             const auto usual = amongOthers(steps, i, length);

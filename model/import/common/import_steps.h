@@ -21,6 +21,7 @@ struct MarkedStep {
         0; ///< time of that work; on a host alone, its slices within the mark. 0: nothing, or unknown of all
     std::int64_t launches = 0; ///< calls within the mark that launch work
     std::int64_t launched = 0; ///< pieces of work in the file that were launched within it
+    std::int64_t unserved = 0; ///< of its launches, those behind the last one with work in the file
     bool cut = false;          ///< known to begin before or to end after the recording
     bool projected = false;    ///< begin and end are the device's: a step lasts until the next one's begin
 };
@@ -32,7 +33,8 @@ struct MarkedStep {
 ///   or more, the first step begins there.
 /// - Marks of one number that overlap are one step (several threads of a loop). Numbers that come again are replaced.
 /// States: Cut, if the source says so, if a step has less than a fifth of the others' work, if a fifth of its launches
-/// have no work in the file though those of the others do, or (where no work is known) if the first or the last lasts
+/// have no work in the file though those of the others do, if its last launches have none (a twentieth of them, and more
+///   than in the others), or (where no work is known) if the first or the last lasts
 /// less than a fifth of the others; Warmup, the first of three or more, or of two if it lasts five times as long as the
 /// second; Odd, shorter than a fifth or longer than five times the median of the rest.
 std::vector<StepRecord> recogniseSteps(std::vector<MarkedStep> marks, std::optional<std::int64_t> earlierWorkEnd = {});

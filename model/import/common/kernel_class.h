@@ -35,10 +35,6 @@ std::optional<CollectiveOp> collectiveOf(std::string_view name);
 std::string_view algorithmOf(std::string_view name);
 std::string_view protocolOf(std::string_view name);
 
-/// The phase that an operator or annotation of PyTorch stands for: autograd's nodes are the backward pass, the
-/// re-run inside a checkpoint's backward is recomputation. None if the name does not tell.
-Phase phaseOfOperator(std::string_view name);
-
 /// Bytes of one element of a PyTorch dtype ("Float", "BFloat16", "c10::Half", "Long"); absent if unknown.
 std::optional<std::int64_t> elementBytes(std::string_view dtype);
 

@@ -23,6 +23,7 @@ constexpr std::size_t kMostProjected = 1'000'000;
 constexpr std::int64_t kNotLaunched = std::numeric_limits<std::int64_t>::min();
 constexpr double kCovered = 0.8;      ///< of the work between the first and the last pass lies in passes
 constexpr double kSpanned = 0.5;      ///< of all work lies between them
+constexpr double kMarkedPart = 0.2;   ///< of the work from a mark on: shorter marks are points
 constexpr double kClearPeriod = 0.95; ///< likeness of stretches that nobody marked
 constexpr std::size_t kClearSteps = 3;
 constexpr std::size_t kClearKernels = 10;
@@ -33,6 +34,13 @@ std::string shortKernel(std::string name)
     if (name.compare(0, 5, "void ") == 0) name.erase(0, 5);
     if (name.size() > kLongestShown) name = name.substr(0, kLongestShown) + "\xe2\x80\xa6";
     return name;
+}
+
+/// Whether there is a step that figures may be of: all that a source gives may be cut.
+bool hasMeasured(const std::optional<FoundSteps>& found)
+{
+    return found &&
+           std::ranges::any_of(found->steps, [](const StepRecord& step) { return step.state == StepState::Measured; });
 }
 
 } // namespace
@@ -152,6 +160,8 @@ std::optional<std::int64_t> StepFinder::fillWork(std::vector<MarkedStep>& marks)
     };
     if (marks.empty()) return earlier;
     const std::int64_t firstBegin = marks.front().begin;
+    std::vector<std::int64_t> lastServed(marks.size(), kNotLaunched); ///< launches with work
+    const auto index = [&marks](const MarkedStep& mark) { return static_cast<std::size_t>(&mark - marks.data()); };
     for (std::size_t i = 0; i < m_rows.size(); ++i) {
         const Row row = m_rows[i];
         if (row.name == kLaunch) {
@@ -172,9 +182,16 @@ std::optional<std::int64_t> StepFinder::fillWork(std::vector<MarkedStep>& marks)
         mark->workEnd = std::max(mark->workEnd.value_or(row.end), row.end);
         mark->substance += static_cast<double>(row.end - row.begin);
         ++mark->launched;
+        lastServed[index(*mark)] = std::max(lastServed[index(*mark)], at);
     }
-    if (!isLaunched())
+    if (isLaunched()) {
+        for (std::size_t i = 0; i < m_rows.size(); ++i)
+            if (const Row row = m_rows[i]; row.name == kLaunch)
+                if (MarkedStep* mark = markAt(row.begin); mark && row.begin > lastServed[index(*mark)])
+                    ++mark->unserved;
+    } else {
         for (MarkedStep& mark : marks) mark.launches = 0;
+    }
     if (m_works == 0)
         for (std::size_t i = 0; i < m_host.size(); ++i)
             if (MarkedStep* mark = markAt(m_host[i])) mark->substance += 1;
@@ -240,6 +257,16 @@ std::optional<FoundSteps> StepFinder::fromProfiler() const
             mark.end = each.end;
             mark.projected = true;
             marks.push_back(mark);
+        }
+        // Some profilers mark where a step begins and not how long it lasts: of the last one the end is unknown then.
+        MarkedStep& last = *std::max_element(
+            marks.begin(), marks.end(), [](const MarkedStep& a, const MarkedStep& b) { return a.begin < b.begin; });
+        std::int64_t begin = last.begin, end = last.end; // of all its streams
+        for (const MarkedStep& mark : marks)
+            if (mark.number == last.number) begin = std::min(begin, mark.begin), end = std::max(end, mark.end);
+        if (static_cast<double>(end - begin) < kMarkedPart * static_cast<double>(m_workEnd - begin)) {
+            last.end = m_workEnd;
+            last.cut = true;
         }
     }
     if (marks.empty()) return std::nullopt;
@@ -431,10 +458,10 @@ Result<FoundSteps> StepFinder::find()
     switch (m_choice.kind) {
     case Kind::Auto:
         found = fromProfiler();
-        if (!found) found = fromRanges(false);
-        if (!found) found = fromOptimizer();
-        if (!found) found = fromPeriod();
-        if (!found) found = whole();
+        if (!hasMeasured(found)) found = fromRanges(false);
+        if (!hasMeasured(found)) found = fromOptimizer();
+        if (!hasMeasured(found)) found = fromPeriod();
+        if (!hasMeasured(found)) found = whole();
         break;
     case Kind::Marks: found = fromProfiler(); break;
     case Kind::Range: found = fromRanges(true); break;
@@ -447,61 +474,6 @@ Result<FoundSteps> StepFinder::find()
         return Error{ErrorCode::InvalidArgument, "nothing in this trace gives steps by " + stepsByText(m_choice),
                      "--steps-by", "`fourwalls-cli steps FILE` lists what it has"};
     return found.value_or(FoundSteps{});
-}
-
-void RunSteps::add(RankId rank, std::int64_t shiftNs, StepFinder& finder)
-{
-    Result<FoundSteps> found = finder.find();
-    if (found)
-        m_ranks.push_back({rank, shiftNs, std::move(*found)});
-    else
-        m_failure = found.error();
-}
-
-Status RunSteps::check() const
-{
-    const bool any = std::any_of(m_ranks.begin(), m_ranks.end(),
-                                 [](const Rank& rank) { return rank.found.source != FoundSteps::Source::None; });
-    return any ? Status{} : m_failure;
-}
-
-Result<std::string> RunSteps::writeTo(TraceSink& sink)
-{
-    using Source = FoundSteps::Source;
-    FOURWALLS_TRY(check());
-    Source best = Source::None;
-    for (const Rank& rank : m_ranks) best = std::max(best, rank.found.source);
-    const Rank* reference = nullptr;
-    const std::unique_ptr<TraceProducer> producer = sink.openProducer();
-    std::int64_t without = 0;
-    for (Rank& rank : m_ranks) {
-        if (rank.found.source == Source::None || (rank.found.source == Source::Whole && best != Source::Whole)) {
-            without += rank.found.source == Source::Whole ? 1 : 0;
-            continue;
-        }
-        std::vector<StepRecord>& steps = rank.found.steps;
-        for (StepRecord& step : steps)
-            step.range = {step.range.begin + Duration{rank.shiftNs}, step.range.end + Duration{rank.shiftNs}};
-        std::int32_t offset = 0;
-        if (reference && !rank.found.numbered && best != Source::Whole) {
-            Duration most{0};
-            for (const StepRecord& step : reference->found.steps) {
-                const TimeRange common = step.range.intersected(steps.front().range);
-                if (common.empty() || common.length() <= most) continue;
-                most = common.length();
-                offset = step.step.value - steps.front().step.value;
-            }
-        }
-        for (StepRecord& step : steps) {
-            step.step = StepIndex{step.step.value + offset};
-            producer->step(rank.rank, step);
-        }
-        if (!reference) reference = &rank;
-    }
-    if (without > 0)
-        sink.audit({"ranks_without_steps", AuditSeverity::Info, without,
-                    "nothing marks the steps of these ranks, though it does those of others"});
-    return reference ? reference->found.by : std::string();
 }
 
 } // namespace fourwalls::importers

@@ -2,6 +2,8 @@
 // The table of categories.
 #include "model/import/common/trace_categories.h"
 
+#include "model/trace/operator_phase.h"
+
 #include <array>
 #include <utility>
 
@@ -58,6 +60,14 @@ Category categoryOf(std::string_view cat)
     for (const auto& [name, category] : kTable)
         if (name.size() == cat.size() && name == cat) return category;
     return Category::Other;
+}
+
+Category categoryWithoutCat(std::string_view pid, std::string_view name)
+{
+    if (pid == "CUDA functions") return Category::Kernel;
+    if (name.starts_with("aten::") || name.starts_with("torch::autograd::")) return Category::CpuOp;
+    if (pid != "CPU functions") return Category::None;
+    return phaseOfOperator(name) == Phase::BackwardInput ? Category::CpuOp : Category::UserAnnotation;
 }
 
 } // namespace fourwalls::importers

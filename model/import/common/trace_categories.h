@@ -35,6 +35,10 @@ enum class Category : std::uint8_t {
 /// (MTIA, HPU); Span: the profiling window, which is no work.
 Category categoryOf(std::string_view cat);
 
+/// What an event without any category is, as PyTorch's profiler before Kineto wrote them: its processes are called "CPU
+/// functions" and "CUDA functions". An operator of PyTorch is one whatever its process is called. None: neither.
+Category categoryWithoutCat(std::string_view pid, std::string_view name);
+
 /// Work of an accelerator as facts.csv counts it: kernels, copies and sets.
 constexpr bool isGpuWork(Category category)
 {

@@ -13,6 +13,7 @@
 #include "model/import/common/step_finder.h"
 #include "model/import/nsight/nsight_requests.h"
 #include "model/import/nsight/nsight_tables.h"
+#include "model/trace/operator_phase.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -6,6 +6,7 @@
 #include "model/import/common/import_steps.h"
 #include "model/import/common/kernel_class.h"
 #include "model/import/common/step_periodicity.h"
+#include "model/trace/operator_phase.h"
 #include "profiler/collect/step_mark.h"
 
 #include <algorithm>

@@ -8,6 +8,7 @@
 #include "model/import/spool/spool_physical_memory.h"
 #include "model/import/spool/spool_tables.h"
 #include "model/import/spool/stream_captures.h"
+#include "model/trace/operator_phase.h"
 #include "model/trace/saturating_sum.h"
 #include "profiler/collect/spool_reader.h"
 

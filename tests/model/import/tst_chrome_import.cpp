@@ -3,7 +3,9 @@
 #include "model/import/common/op_names.h"
 #include "model/trace/in_memory_query.h"
 #include "model/trace/kernel_arithmetic.h"
+#include "model/trace/metrics.h"
 #include "model/trace/peak_facts.h"
+#include "model/trace/spec_evidence.h"
 #include "tests/model/import/import_helpers.h"
 #include "tests/support/test_program.h"
 
@@ -380,6 +382,63 @@ private slots:
         int distinct = 0;
         names.each([&](const NamedWork&) { ++distinct; });
         QCOMPARE(distinct, 7);
+    }
+
+    /// The profiler that PyTorch had before Kineto writes no categories: its processes say what they are.
+    void pyTorchBeforeKineto()
+    {
+        const Imported cpu = importText(
+            js("[{'name':'aten::addmm','ph':'X','ts':0,'dur':20,'tid':1,'pid':'CPU functions','args':{}},"
+               "{'name':'AddmmBackward','ph':'X','ts':30,'dur':10,'tid':1,'pid':'CPU functions','args':{}},"
+               "{'name':'rpc_remote#_invoke','ph':'X','ts':0,'dur':100,'tid':1,'pid':'CPU functions','args':{}}]"));
+        QVERIFY2(cpu.data, cpu.error.c_str());
+        QCOMPARE(cpu.data->info.header.producer, std::string("PyTorch autograd profiler"));
+        QCOMPARE(cpu.op(*cpu.slice("aten::addmm")).activity, Activity::Compute);
+        QCOMPARE(cpu.op(*cpu.slice("rpc_remote#_invoke")).kind, SliceKind::Marker);
+        QCOMPARE(cpu.data->stepSummaries.front().compute.ns, std::int64_t{30'000});
+        InMemoryTraceQuery query(cpu.data);
+        QVERIFY(evidenceOf(query)->data().hasBackward);
+
+        const Imported gpu = importText(
+            js("[{'name':'aten::addmm','ph':'X','ts':0,'dur':20,'tid':1,'pid':'CPU functions','args':{}},"
+               "{'name':'volta_sgemm','ph':'X','ts':10,'dur':30,'tid':0,'pid':'CUDA functions','args':{}}]"));
+        QVERIFY2(gpu.data, gpu.error.c_str());
+        QCOMPARE(gpu.op(*gpu.slice("volta_sgemm")).kind, SliceKind::Kernel);
+        QCOMPARE(gpu.track(*gpu.slice("volta_sgemm")).kind, TrackKind::ComputeStream);
+        // Threads of any other program stay what they are.
+        const Imported other = importText(js("[{'name':'work','ph':'X','ts':0,'dur':20,'tid':1,'pid':1}]"));
+        QCOMPARE(other.op(*other.slice("work")).activity, Activity::None);
+    }
+
+    /// A device that is named and did nothing is no measure of what the processor computed.
+    void aNamedDeviceThatDidNothing()
+    {
+        const Imported trace =
+            importText(js("{'traceEvents':[{'ph':'X','cat':'cpu_op','name':'aten::mm','pid':9,'tid':9,'ts':100,'dur':"
+                          "20,'args':{'Input "
+                          "Dims':[[4,8],[8,16]],'Input "
+                          "type':['float','float']}}],'deviceProperties':[{'id':0,'name':'NVIDIA H100 80GB "
+                          "HBM3','totalGlobalMem':85028372480}]}"));
+        QVERIFY2(trace.data, trace.error.c_str());
+        InMemoryTraceQuery query(trace.data);
+        const auto metrics = computeMetrics(query);
+        QVERIFY(metrics.ok());
+        QVERIFY(metrics->hostOnly && !metrics->mfu && !metrics->peak.peak);
+        QCOMPARE(metrics->mfuAbsent, NoMfu::NoDevice);
+    }
+
+    /// Shapes and kernels, and no calls between them.
+    void whatNoCallLinksHasFlopsOfNoKernel()
+    {
+        const Imported trace = importText(js("{'traceEvents':[{'ph':'X','cat':'cpu_op','name':'aten::mm','pid':9,'tid':"
+                                             "9,'ts':100,'dur':20,'args':{'Input "
+                                             "Dims':[[4,8],[8,16]],'Input type':['float','float']}},"
+                                             "{'ph':'X','cat':'kernel','name':'sm80_gemm','pid':0,'tid':7,'ts':120,'"
+                                             "dur':10,'args':{'device':0,'stream':7,"
+                                             "'correlation':5}}]}"));
+        QVERIFY2(trace.data, trace.error.c_str());
+        InMemoryTraceQuery query(trace.data);
+        QCOMPARE(computeMetrics(query)->mfuAbsent, NoMfu::NotLinked);
     }
 
     void operatorsOfAProcessorCountTheirTimeOnce()

@@ -116,6 +116,37 @@ private slots:
                  (Texts{"ProfilerStep", "7 0-95 warmup", "8 100-195 measured", "9 200-295 measured"}));
     }
 
+    /// Some profilers mark on the device where a step begins, not how long it lasts: of the last one the end is unknown.
+    void aMarkWithoutLengthIsNoStep()
+    {
+        StepFinder finder;
+        for (int i = 0; i < 40; ++i) finder.addWork("gemm", 5, 500L * i, 500L * i + 400, std::nullopt, true);
+        finder.addProjected(17, 10'000, 10'017);
+        QCOMPARE(texts(finder.find()), (Texts{"whole trace", "0 0-19900 measured"}));
+        finder.addProjected(16, 0, 16);
+        QCOMPARE(texts(finder.find()), (Texts{"ProfilerStep", "16 0-10000 measured", "17 10000-19900 cut"}));
+    }
+
+    /// A file that was cut by time: of most launches of its one step it no longer has the work.
+    void whatTheRecordingNoLongerHasIsCut()
+    {
+        StepFinder finder;
+        finder.addRange("ProfilerStep#15", 1, 0, 1000);
+        for (int i = 0; i < 100; ++i) {
+            if (i < 20)
+                kernel(finder, "gemm", 10 * i, 2000 + 50 * i, 2040 + 50 * i);
+            else
+                finder.addLaunch(10 * i);
+        }
+        QCOMPARE(texts(finder.find()), (Texts{"whole trace", "0 2000-2990 measured"}));
+        // Some calls that look like launches never have work.
+        StepFinder whole;
+        whole.addRange("ProfilerStep#15", 1, 0, 1000);
+        for (int i = 0; i < 100; ++i) kernel(whole, "gemm", 9 * i, 2000 + 50 * i, 2040 + 50 * i);
+        for (int i = 0; i < 4; ++i) whole.addLaunch(950 + i);
+        QCOMPARE(texts(whole.find()), (Texts{"ProfilerStep", "15 0-6990 measured"}));
+    }
+
     void rangesMustCoverTheWork()
     {
         StepFinder finder;

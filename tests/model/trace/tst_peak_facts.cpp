@@ -4,6 +4,7 @@
 
 #include "model/trace/figures.h"
 #include "model/trace/kernel_arithmetic.h"
+#include "model/trace/operator_roofline.h"
 #include "tests/model/trace/step_builder.h"
 #include "tests/support/test_program.h"
 
@@ -60,6 +61,7 @@ private slots:
     void noMfuWithoutAPeak_data();
     void noMfuWithoutAPeak();
     void aKernelAboveItsRoofProvesItWrong();
+    void countedFlopsAreNoRate();
     void sharesAreNeverNegative();
     void fewKnownProductsAreNoMfu();
 };
@@ -216,6 +218,24 @@ void PeakFactsTest::aKernelAboveItsRoofProvesItWrong()
     // Winograd gets along with fewer FLOPs than are counted: it proves nothing.
     QVERIFY(!oneStep("Tesla V100-SXM2-32GB", "volta_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1", 20e9)
                  .peak.breach);
+}
+
+/// What it counts and does not compute is no rate of the device: 7 GFLOP in 10 us are 700 TFLOP/s on a V100.
+void PeakFactsTest::countedFlopsAreNoRate()
+{
+    TraceHeader header = test::headerOf(1, TraceSource::Imported);
+    header.ranks[0].device = "Tesla V100-SXM2-32GB";
+    Builder builder(1, header);
+    builder.step(0, 0, 0, 10 * kMs);
+    builder.work(0, "cudnn::winograd_nonfused::winogradForwardFilter4x4", Phase::Forward, 0, 2 * kMs, 1e12);
+    builder.work(0, "volta_sgemm_128x64_nt", Phase::Forward, 2 * kMs, 3 * kMs, 1e10);
+    auto query = builder.finish({});
+    const auto roofs = operatorRoofline(*query);
+    QVERIFY(roofs.ok());
+    for (const RooflinePoint& point : roofs->operators) {
+        QCOMPARE(point.flopsPerSecond().has_value(), point.name == "volta_sgemm_128x64_nt");
+        QVERIFY(!point.aboveRoof);
+    }
 }
 
 void PeakFactsTest::sharesAreNeverNegative()

@@ -5,6 +5,8 @@
 #include "model/trace/spec_evidence.h"
 #include "tests/support/test_program.h"
 
+#include <cmath>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -50,6 +52,63 @@ private slots:
         evidence.addOperator("aten::embedding", "[[50304, 768], [4, 1024]]", 1);
         evidence.addOperator("aten::nll_loss_forward", "[[4096, 50304], [4096]]", 1);
         QCOMPARE(said(evidence, "vocabulary"), std::string("50304 high"));
+    }
+
+    /// One of eight ranks whose groups nobody names: what it has of a width may be all of it or an eighth.
+    void aPartOfTheRanksMayHoldAPartOfTheWidths()
+    {
+        SpecEvidence evidence;
+        evidence.setWorld(8, 1);
+        evidence.setSteps(1);
+        evidence.addOperator("aten::embedding", "[[25136, 2880], [4, 1024]]", 1);
+        evidence.addOperator("aten::scaled_dot_product_attention", "[[4, 8, 1024, 64], [4, 8, 1024, 64]]", 36);
+        evidence.addOperator("aten::native_layer_norm", "[[4, 1024, 2880], [], [2880], [2880], []]", 73);
+        evidence.addOperator("aten::nll_loss_forward", "[[4096, 25136], [4096]]", 1);
+        QCOMPARE(said(evidence, "hidden"), std::string("2880 high"));
+        QCOMPARE(said(evidence, "vocabulary"), std::string());
+        QCOMPARE(said(evidence, "heads"), std::string());
+        evidence.addName("DistributedDataParallel.forward");
+        QCOMPARE(said(evidence, "vocabulary"), std::string("25136 high"));
+        QCOMPARE(said(evidence, "heads"), std::string("8 high"));
+    }
+
+    /// What else a value could be, and how much less the trace speaks for it.
+    void theRunnerUp()
+    {
+        SpecEvidence evidence;
+        evidence.setSteps(1);
+        evidence.addOperator("aten::scaled_dot_product_attention", "[[4, 12, 1024, 64], [4, 12, 1024, 64]]", 36);
+        evidence.addOperator("aten::scaled_dot_product_attention", "[[4, 16, 1024, 64], [4, 16, 1024, 64]]", 3);
+        evidence.addOperator("aten::native_layer_norm", "[[4, 1024, 768], [], [768], [768], []]", 40);
+        evidence.addOperator("aten::native_layer_norm", "[[4, 1024, 64], [], [64], [64], []]", 10);
+        evidence.setFlops({{Precision::Bf16, 8.0}, {Precision::F32, 2.0}});
+        evidence.setDevice("NVIDIA A100");
+        std::map<std::string, InferredField> fields;
+        std::vector<AuditRecord> audit;
+        for (const InferredField& field : evidence.infer()) audit.push_back(toAudit(field));
+        for (const InferredField& field : inferredFields(audit)) fields[field.field] = field; // through a file
+        const auto next = [&](const char* field) {
+            const auto& found = fields[field].runnerUp;
+            return found ? found->value + " " + std::to_string(std::lround(100 * found->odds)) : std::string("none");
+        };
+        QCOMPARE(next("precision"), std::string("f32 25"));
+        QCOMPARE(next("hidden"), std::string("64 25"));
+        QCOMPARE(next("heads"), std::string("16 8"));
+        QCOMPARE(next("device"), std::string("none")); // the file says so
+        QCOMPARE(fields["heads"].value, std::string("12"));
+        QCOMPARE(fields["heads"].confidence, Confidence::High);
+    }
+
+    /// Two losses per pass and one look-up of words: which of them counts micro-batches is open.
+    void signsThatContradictOneAnotherSayNothing()
+    {
+        SpecEvidence evidence;
+        evidence.setSteps(2);
+        evidence.addOperator("aten::embedding", "[[30522, 768], [8, 128]]", 2);
+        evidence.addOperator("aten::scaled_dot_product_attention", "[[8, 12, 128, 64], [8, 12, 128, 64]]", 24);
+        evidence.addOperator("aten::native_layer_norm", "[[8, 128, 768], [], [768], [768], []]", 50);
+        evidence.addOperator("aten::nll_loss_forward", "[[1024, 30522], [1024]]", 4);
+        QCOMPARE(said(evidence, "microbatches"), std::string());
     }
 
     void normsAloneAreNoTransformer()

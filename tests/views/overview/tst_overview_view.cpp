@@ -7,6 +7,7 @@
 #include "tests/views/fail_on_warning.h"
 #include "tests/views/trace_probe.h"
 #include "views/base/step_picker.h"
+#include "views/chrome/status_strip.h"
 #include "views/communication/collectives_card.h"
 #include "views/communication/communication_view.h"
 #include "views/memory/memory_advice.h"
@@ -18,9 +19,14 @@
 #include "views/overview/waterfall_plot.h"
 #include "views/plot/action_row.h"
 #include "views/plot/plot_card.h"
+#include "views/tuning/tuning_view.h"
+#include "views/whatif/plan_searcher.h"
+#include "views/words/plan_words.h"
 
+#include <QLabel>
 #include <QPushButton>
 #include <QSignalSpy>
+#include <QTableView>
 
 namespace tst_overview_view {
 
@@ -31,7 +37,8 @@ using compare::Wall;
 namespace {
 
 /// One step of one rank without a specification: compute, idle time, nothing else.
-std::shared_ptr<const InMemoryTraceData> bareTrace(bool withStep = true, const std::string& tool = {})
+std::shared_ptr<const InMemoryTraceData> bareTrace(bool withStep = true, const std::string& tool = {},
+                                                   const std::string& stepsBy = {})
 {
     TraceHeader header;
     header.producer = tool;
@@ -55,7 +62,9 @@ std::shared_ptr<const InMemoryTraceData> bareTrace(bool withStep = true, const s
             producer->step(RankId{0}, record);
         }
     }
-    return trace.finish({}).ok() ? trace.data() : nullptr;
+    TraceClosing closing;
+    closing.stepsBy = stepsBy;
+    return trace.finish(closing).ok() ? trace.data() : nullptr;
 }
 
 } // namespace
@@ -279,6 +288,67 @@ private slots:
         QVERIFY2(figure(0).note.contains(QStringLiteral("step 2")), qPrintable(figure(0).note));
         QVERIFY(std::abs(bar(view.waterfall().bars(), WaterfallPart::Compute)->share - 0.2) < 1e-12);
         QCOMPARE(view.facts()->insight->findings.step, std::optional(StepIndex(2)));
+    }
+
+    /// Where nothing marks a step, nothing on the page is said of one.
+    void aTraceWithoutStepsIsNoStep()
+    {
+        Probe marked(bareTrace());
+        QVERIFY(marked.ready());
+        QCOMPARE(barName(marked.view->waterfall().bars().front()), QStringLiteral("step"));
+        Probe probe(bareTrace(true, {}, std::string(kWholeTrace)));
+        QVERIFY(probe.ready());
+        const WaterfallBar& first = probe.view->waterfall().bars().front();
+        QCOMPARE(barName(first), QStringLiteral("whole trace"));
+        QCOMPARE(first.share, 1.0);
+        for (const Wall wall : {Wall::Memory, Wall::Communication, Wall::Performance, Wall::Tuning}) {
+            const QString said = probe.view->wall(wall).verdict();
+            QVERIFY2(!said.contains(QStringLiteral(" step")) || wall == Wall::Tuning, qPrintable(said));
+        }
+        const QList<StatusItem> status = statusOf(probe.session.info());
+        QVERIFY(std::ranges::any_of(
+            status, [](const StatusItem& item) { return item.text.endsWith(QStringLiteral("no steps")); }));
+    }
+
+    /// One search for all views: what the overview calls the best plan is the tuning view's first row.
+    void theBestPlanIsThatOfTheTuningView()
+    {
+        Probe probe(modelledTrace(specOf("pp=4 dp=2 microbatches=4"), TraceSource::Recorded));
+        QVERIFY(probe.ready());
+        QTRY_VERIFY(probe.view->plans() && probe.view->plans()->best);
+        PlanSearcher* const look = &probe.whatIf.firstLook(*probe.whatIf.recorded());
+        QVERIFY(!look->isRunning()); // asked again, and not searched again
+        TuningView tuning;
+        tuning.resize(1100, 700);
+        tuning.setWhatIf(&probe.whatIf);
+        tuning.setTrace(&probe.session, &probe.selection);
+        tuning.show();
+        QTRY_VERIFY(tuning.showsFinalData());
+        QVERIFY(!look->isRunning() && &tuning.cloud() == look->cloud().get());
+        QCOMPARE(tuning.table().model()->index(0, 0).data().toString(), planSummary(probe.view->plans()->best->plan));
+    }
+
+    /// In a narrow window the page scrolls; no row of the suggestions is drawn over another.
+    void whereThereIsNoRoomThePageScrolls()
+    {
+        Probe probe(modelledTrace(specOf("pp=4 dp=2 microbatches=4"), TraceSource::Recorded), {556, 530});
+        QVERIFY(probe.ready());
+        QTRY_VERIFY(!probe.view->suggestions().buttons().empty());
+        probe.view->grab();
+        QList<QRect> rows;
+        const auto children = probe.view->suggestions().findChildren<QWidget*>();
+        for (const QWidget* child : children) {
+            const auto* label = qobject_cast<const QLabel*>(child);
+            if (!child->isVisible() || (!label && !qobject_cast<const ElidedText*>(child))) continue;
+            if (label) QVERIFY2(label->height() >= label->heightForWidth(label->width()), qPrintable(label->text()));
+            rows << QRect(child->mapTo(probe.view.get(), QPoint()), child->size());
+        }
+        QVERIFY(rows.size() >= 3);
+        for (qsizetype i = 0; i < rows.size(); ++i)
+            for (qsizetype k = i + 1; k < rows.size(); ++k) QVERIFY(!rows[i].intersects(rows[k]));
+        // A wall's title is whole.
+        for (const Wall wall : {Wall::Memory, Wall::Communication, Wall::Performance, Wall::Tuning})
+            QVERIFY(probe.view->wall(wall).width() > 220);
     }
 
     /// What is missing is advised for the tool that made the file, with a button where there is one; in the memory view

@@ -3,11 +3,11 @@
 #include <QtTest/QtTest>
 
 #include "tests/views/fail_on_warning.h"
-#include "views/tuning/plan_cloud.h"
 #include "views/tuning/plan_lines.h"
 #include "views/tuning/plan_scatter.h"
-#include "views/tuning/plan_searcher.h"
 #include "views/tuning/tuning_view.h"
+#include "views/whatif/plan_cloud.h"
+#include "views/whatif/plan_searcher.h"
 #include "views/whatif/what_if.h"
 #ifndef Q_MOC_RUN
 #include "tests/support/test_program.h"
@@ -158,13 +158,13 @@ private slots:
         PlanSearcher searcher;
         QSignalSpy found(&searcher, &PlanSearcher::found), finished(&searcher, &PlanSearcher::finished),
             failed(&searcher, &PlanSearcher::failed);
-        searcher.start(sample::smallSpec(), nullptr, 64, cost::SearchObjective::Time, 0);
+        searcher.start({sample::smallSpec(), nullptr, 64, cost::SearchObjective::Time, 0});
         QVERIFY(searcher.isRunning());
         QVERIFY(QTest::qWaitFor([&] { return found.count() > 0; }, 20'000));
         searcher.abandon();
         QVERIFY(!searcher.isRunning());
         const auto before = found.count();
-        searcher.start(sample::smallSpec(), nullptr, 2, cost::SearchObjective::Time, 50);
+        searcher.start({sample::smallSpec(), nullptr, 2, cost::SearchObjective::Time, 50});
         QVERIFY(QTest::qWaitFor([&] { return finished.count() == 1; }, 20'000));
         QVERIFY(found.count() > before);
         QCOMPARE(failed.count(), 0);

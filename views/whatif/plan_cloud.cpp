@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // See plan_cloud.h.
-#include "views/tuning/plan_cloud.h"
+#include "views/whatif/plan_cloud.h"
 
 #include <algorithm>
 #include <tuple>
