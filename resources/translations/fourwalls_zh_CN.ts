@@ -1689,6 +1689,14 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <source>waiting cannot be told apart</source>
         <translation>等待无法区分</translation>
     </message>
+    <message>
+        <source>1 kernel</source>
+        <translation>1 个内核</translation>
+    </message>
+    <message>
+        <source>Nothing stands out but the kernels, which run far below the peak: computation takes %1 of %2, and nothing else costs %3 or more.</source>
+        <translation>没有突出的问题，只是 kernel 远低于峰值：计算占%2的 %1，其他各项均不到 %3。</translation>
+    </message>
 </context>
 <context>
     <name>FitWords</name>
@@ -4435,6 +4443,10 @@ Open the run&apos;s profile beside it to see where its time goes.</source>
 The timeline shows what its threads did.</source>
         <translation>此轨迹中没有内容被识别为算子或设备的工作。
 时间线显示其线程做了什么。</translation>
+    </message>
+    <message>
+        <source>peak %1 per device, achieved %2 · adds up to the %3 of the trace</source>
+        <translation>每设备峰值 %1，实际达到 %2 · 合计为轨迹的 %3</translation>
     </message>
 </context>
 <context>

@@ -159,6 +159,9 @@ def header_facts(rank, header):
     job = literal(header.get("distributedInfo"))
     if isinstance(job, dict):
         rank.rank, rank.world = job.get("rank"), job.get("world_size")
+        for group in job.get("pg_config") or []:
+            if isinstance(group, dict) and group.get("pg_desc"):
+                rank.groups[group["pg_desc"].upper()] = group.get("pg_size") or len(group.get("ranks") or [])
         rank.lists_groups = any(group.get("ranks") for group in job.get("pg_config") or [] if isinstance(group, dict))
     devices = header.get("deviceProperties") or header.get("computeProperties") or []
     if isinstance(devices, list) and devices:
@@ -222,6 +225,9 @@ def read(path):
         name, category = str(event.get("name", "")), category_of(event)
         rank.categories[category] += 1
         args = event.get("args") if isinstance(event.get("args"), dict) else {}
+        module = category == "python_function" and re.match(r"nn\.Module: (.+)_(\d+)$", name)
+        if module:
+            rank.modules.setdefault(module[1], set()).add(module[2])
         rank.lists_groups = rank.lists_groups or bool(args.get("Process Group Ranks"))
         if ascend:
             add_ascend(rank, names.get(event.get("pid")), begin, end, name)

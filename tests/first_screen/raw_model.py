@@ -69,6 +69,8 @@ class Rank:
     products: list = dataclasses.field(default_factory=list)  # (begin, end, flops or None)
     sync_names: collections.Counter = dataclasses.field(default_factory=collections.Counter)
     has: dict = dataclasses.field(default_factory=dict)  # forward, backward, optimizer
+    modules: dict = dataclasses.field(default_factory=dict)  # class of nn.Module: its instances
+    groups: dict = dataclasses.field(default_factory=dict)  # what a process group is for, as the file says: its size
     lists_groups: bool = False  # the ranks of its process groups
     sizes: dict = dataclasses.field(default_factory=dict)  # see raw_sizes
     span: tuple | None = None

@@ -319,6 +319,15 @@ class Facts:
             return True if int(value) == len(self.run.ranks) > 1 else None
         if field == "optimizer":
             return any(f"Optimizer.step#{value}.step" in rank.ranges for rank in self.run.ranks) or None
+        if field == "layers":
+            return any(len(each) == int(value) for each in self.run.ranks[0].modules.values()) or None
+        named = {"tp": "TENSOR_MODEL_PARALLEL", "pp": "PIPELINE_MODEL_PARALLEL", "dp": "DATA_PARALLEL"}.get(field, "?")
+        sizes = {size for desc, size in self.run.ranks[0].groups.items() if desc.startswith(named)}
+        if sizes:
+            return int(value) in sizes
+        replicas = any("DistributedDataParallel.forward" in rank.ranges for rank in self.run.ranks)
+        if field == "dp" and replicas and int(value) == self.run.world():
+            return True
         if field in ("dp", "tp", "pp", "ep") and self.run.world():
             return None if self.run.world() % int(value) == 0 else False
         return None

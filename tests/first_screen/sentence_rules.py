@@ -22,7 +22,7 @@ def rule(pattern, card=None):
 
 
 # What speaks of a step is false where nothing marks or repeats one, whatever else it says.
-OF_A_STEP = re.compile(r"\b(of|in|per) (the|this|a) step\b|\bstep's time\b")
+OF_A_STEP = re.compile(rf"\b(of|in|per) (the|this|a) step\b|\bstep's time\b|{fig.TIME} step\b")
 
 
 def judge(claim, facts):
@@ -375,7 +375,7 @@ def no_prediction(match, claim, facts):
     return (FALSE, "its data sheet is known") if known else (NO_CLAIM, "")
 
 
-@rule(rf"^Nothing stands out: computation takes ({fig.PERCENT})")
+@rule(rf"^Nothing stands out(?: but the kernels, which run far below the peak)?: computation takes ({fig.PERCENT})")
 def nothing_stands_out(match, claim, facts):
     if any(facts.share(key) and facts.share(key) > 0.06 for key in ("exposed_comm", "exposed_copy")):
         return FALSE, f"exposed {fig.percent(facts.share('exposed_comm'))}, copies {fig.percent(facts.share('exposed_copy'))}"

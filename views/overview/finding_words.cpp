@@ -102,7 +102,9 @@ QString findingFigures(const TraceFinding& finding)
         parts << costOf(finding);
         if (finding.launchShare >= kLeastFinding)
             parts << FindingWords::tr("launches cover %1").arg(formatPercent(finding.launchShare));
-        if (finding.count > 0) parts << perStep(finding, FindingWords::tr("%1 kernels").arg(count()));
+        if (finding.count > 0)
+            parts << perStep(finding, (finding.count == 1 ? FindingWords::tr("1 kernel")
+                                                          : FindingWords::tr("%1 kernels").arg(count())));
         break;
     case FindingKind::Synchronising:
     case FindingKind::DataLoading:
@@ -175,7 +177,7 @@ QString findingSentence(const TraceFinding& finding)
     return advice.isEmpty() ? fact : fact + QLatin1Char(' ') + advice;
 }
 
-QString nothingFound(const TraceFindings& findings)
+QString nothingFound(const TraceFindings& findings, bool lostInKernels)
 {
     if (!findings.compute) return FindingWords::tr("Nothing in this trace tells what would help.");
     const QString share = formatPercent(*findings.compute);
@@ -185,7 +187,10 @@ QString nothingFound(const TraceFindings& findings)
         return FindingWords::tr("Computation takes %1 of %2. For %3 the device is idle; why, the trace does not tell: "
                                 "record what the processor does, too.")
             .arg(share, scope, formatPercent(*findings.unexplainedIdle));
-    return FindingWords::tr("Nothing stands out: computation takes %1 of %2, and nothing else costs %3 or more.")
+    return (lostInKernels ? FindingWords::tr("Nothing stands out but the kernels, which run far below the peak: "
+                                             "computation takes %1 of %2, and nothing else costs %3 or more.")
+                          : FindingWords::tr(
+                                "Nothing stands out: computation takes %1 of %2, and nothing else costs %3 or more."))
         .arg(share, scope, formatPercent(kLeastFinding, 0));
 }
 

@@ -17,7 +17,8 @@ QString findingAdvice(const TraceFinding& finding);
 /// Title, figures and advice as sentences.
 QString findingSentence(const TraceFinding& finding);
 /// What to say when nothing costs kLeastFinding of the step: "Nothing stands out: …".
-QString nothingFound(const TraceFindings& findings);
+/// lostInKernels: computation takes the time, and most of it is lost below the peak.
+QString nothingFound(const TraceFindings& findings, bool lostInKernels);
 /// The view that shows it best, as the registry of views names it.
 QString findingView(const TraceFinding& finding);
 

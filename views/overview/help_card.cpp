@@ -55,7 +55,9 @@ QStringList findingNotes(const HelpFacts& help, const std::vector<SuggestionRow>
     if (facts.threadsOnly) return {HelpCard::tr("Nothing in this trace tells what would help.")};
     if (rows.empty() && facts.metrics.hostOnly)
         return {HelpCard::tr("No work of a device is in this trace: what would help it cannot be told.")};
-    return {rows.empty() ? nothingFound(found) : findingAdvice(found.findings.front())};
+    const Waterfall& shares = facts.metrics.waterfall;
+    const double lost = shares[WaterfallPart::Inefficiency] + shares[WaterfallPart::MemoryBound];
+    return {rows.empty() ? nothingFound(found, lost >= 0.5) : findingAdvice(found.findings.front())};
 }
 
 /// Commands against what the trace lacks.

@@ -39,8 +39,6 @@ constexpr int kMemoryColumns = 400;
 constexpr int kTwoRowHeight = 700;
 /// Below this width everything but the walls stands below one another, in a page of that height.
 constexpr int kNarrow = 720, kNarrowHeight = 1080;
-/// Below this height the page scrolls.
-constexpr int kLeastHeight = 480;
 constexpr Wall kWalls[] = {Wall::Memory, Wall::Communication, Wall::Performance, Wall::Tuning};
 
 } // namespace
@@ -112,7 +110,7 @@ void OverviewView::arrangeWalls()
     m_columns = columns;
     m_narrow = narrow;
     m_middle->setDirection(narrow ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
-    m_page->setMinimumHeight(narrow ? kNarrowHeight : kLeastHeight);
+    m_page->setMinimumHeight(narrow ? kNarrowHeight : 0);
     for (std::size_t i = 0; i < m_walls.size(); ++i) {
         m_wallGrid->removeWidget(m_walls[i]);
         m_wallGrid->addWidget(m_walls[i], static_cast<int>(i) / columns, static_cast<int>(i) % columns);
@@ -341,7 +339,8 @@ void OverviewView::showWaterfall()
     QString finding;
     if (metrics.peak.peak && metrics.mfu && metrics.stepTime)
         finding =
-            tr("peak %1 per device, achieved %2 · adds up to the %3 step")
+            (m_facts->scope.wholeTrace ? tr("peak %1 per device, achieved %2 · adds up to the %3 of the trace")
+                                       : tr("peak %1 per device, achieved %2 · adds up to the %3 step"))
                 .arg(peakNote(metrics.peak), formatRate(*metrics.peak.peak * *metrics.mfu, QStringLiteral("FLOP/s")),
                      formatDuration(*metrics.stepTime, 3));
     else if (metrics.stepTime && !m_facts->threadsOnly)

@@ -75,6 +75,25 @@ void SuggestionList::setRows(const std::vector<SuggestionRow>& rows, const QStri
     }
     grid->setColumnStretch(0, 1);
     m_layout->insertWidget(0, m_rows);
+    fitRows();
+}
+
+/// Layouts ask wrapped texts for the height of one line: in a narrow card rows would be drawn over one another.
+void SuggestionList::fitRows()
+{
+    if (m_rows) m_rows->setMinimumHeight(m_rows->layout()->totalHeightForWidth(width()));
+}
+
+bool SuggestionList::event(QEvent* event)
+{
+    if (event->type() == QEvent::LayoutRequest) fitRows();
+    return QWidget::event(event);
+}
+
+void SuggestionList::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    fitRows();
 }
 
 } // namespace fourwalls::views

@@ -31,7 +31,13 @@ public:
 signals:
     void chosen(int row);
 
+protected:
+    bool event(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
+    void fitRows();
+
     QVBoxLayout* m_layout;
     QWidget* m_rows = nullptr;
     QLabel* m_note;

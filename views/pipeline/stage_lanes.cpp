@@ -144,6 +144,9 @@ std::vector<StagePass> inferPasses(std::span<const PassPiece> pieces, std::span<
             passes.back().range.end = std::max(passes.back().range.end, piece.range.end);
         }
     }
+    // A forward pass has its backward behind it. What only looks like one at the end is the framework's own work between
+    // the passes and the optimizer: norms of gradients, finite checks.
+    while (backwards > 0 && isForward(passes.back())) passes.pop_back();
     return passes;
 }
 

@@ -331,24 +331,27 @@ private slots:
     /// In a narrow window the page scrolls; no row of the suggestions is drawn over another.
     void whereThereIsNoRoomThePageScrolls()
     {
-        Probe probe(modelledTrace(specOf("pp=4 dp=2 microbatches=4"), TraceSource::Recorded), {556, 530});
-        QVERIFY(probe.ready());
-        QTRY_VERIFY(!probe.view->suggestions().buttons().empty());
-        probe.view->grab();
-        QList<QRect> rows;
-        const auto children = probe.view->suggestions().findChildren<QWidget*>();
-        for (const QWidget* child : children) {
-            const auto* label = qobject_cast<const QLabel*>(child);
-            if (!child->isVisible() || (!label && !qobject_cast<const ElidedText*>(child))) continue;
-            if (label) QVERIFY2(label->height() >= label->heightForWidth(label->width()), qPrintable(label->text()));
-            rows << QRect(child->mapTo(probe.view.get(), QPoint()), child->size());
+        for (const QSize& size : {QSize(556, 530), QSize(904, 530)}) {
+            Probe probe(modelledTrace(specOf("pp=4 dp=2 microbatches=4"), TraceSource::Recorded), size);
+            QVERIFY(probe.ready());
+            QTRY_VERIFY(!probe.view->suggestions().buttons().empty());
+            probe.view->grab();
+            QList<QRect> rows;
+            const auto children = probe.view->suggestions().findChildren<QWidget*>();
+            for (const QWidget* child : children) {
+                const auto* label = qobject_cast<const QLabel*>(child);
+                if (!child->isVisible() || (!label && !qobject_cast<const ElidedText*>(child))) continue;
+                if (label)
+                    QVERIFY2(label->height() >= label->heightForWidth(label->width()), qPrintable(label->text()));
+                rows << QRect(child->mapTo(probe.view.get(), QPoint()), child->size());
+            }
+            QVERIFY(rows.size() >= 3);
+            for (qsizetype i = 0; i < rows.size(); ++i)
+                for (qsizetype k = i + 1; k < rows.size(); ++k) QVERIFY(!rows[i].intersects(rows[k]));
+            // A wall's title is whole.
+            for (const Wall wall : {Wall::Memory, Wall::Communication, Wall::Performance, Wall::Tuning})
+                QVERIFY(probe.view->wall(wall).width() > 200);
         }
-        QVERIFY(rows.size() >= 3);
-        for (qsizetype i = 0; i < rows.size(); ++i)
-            for (qsizetype k = i + 1; k < rows.size(); ++k) QVERIFY(!rows[i].intersects(rows[k]));
-        // A wall's title is whole.
-        for (const Wall wall : {Wall::Memory, Wall::Communication, Wall::Performance, Wall::Tuning})
-            QVERIFY(probe.view->wall(wall).width() > 220);
     }
 
     /// What is missing is advised for the tool that made the file, with a button where there is one; in the memory view

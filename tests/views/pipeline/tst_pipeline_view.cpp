@@ -9,6 +9,7 @@
 #include "views/pipeline/ideal_bars.h"
 #include "views/pipeline/pipeline_view.h"
 #include "views/pipeline/predicted_lanes.h"
+#include "views/pipeline/stage_lanes.h"
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
 
@@ -114,6 +115,20 @@ private slots:
     {
         QCOMPARE(tests::FailOnWarning::take(), QString());
         failOnWarning.reset();
+    }
+
+    /// What the framework does between the last backward pass and the optimizer is no micro-batch.
+    void aForwardPassHasItsBackwardBehindIt()
+    {
+        const auto piece = [](std::int64_t begin, Phase phase) {
+            return PassPiece{{Instant{begin}, Instant{begin + 10}}, phase};
+        };
+        const std::vector<PassPiece> work{piece(0, Phase::Forward), piece(20, Phase::BackwardInput),
+                                          piece(40, Phase::Forward)};
+        const std::vector<StagePass> passes = inferPasses(work, {});
+        QCOMPARE(passes.size(), std::size_t{2});
+        QVERIFY(isForward(passes[0]) && isBackward(passes[1]));
+        QCOMPARE(inferPasses(std::vector<PassPiece>{piece(0, Phase::Forward)}, {}).size(), std::size_t{1});
     }
 
     void lanesOfASchedule_data()
