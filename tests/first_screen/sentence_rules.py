@@ -315,7 +315,7 @@ def heading(match, claim, facts):
     return facts.heading(claim.words)
 
 
-@rule(rf"^(\d+) per step(?: and rank)?$|^(\d+) kernels(?: per step| per rank| per step and rank)?$|launches cover ({fig.PERCENT})|^mostly |it comes last in (\d+) of (\d+)")
+@rule(rf"^(\d+) per step(?: and rank)?$|^(\d+) kernels?(?: per step| per rank| per step and rank)?$|launches cover ({fig.PERCENT})|^mostly |it comes last in (\d+) of (\d+)")
 def finding_detail(match, claim, facts):
     return facts.detail(match, claim)
 

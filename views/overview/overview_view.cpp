@@ -39,6 +39,11 @@ constexpr int kMemoryColumns = 400;
 constexpr int kTwoRowHeight = 700;
 /// Below this width everything but the walls stands below one another, in a page of that height.
 constexpr int kNarrow = 720, kNarrowHeight = 1080;
+/// The page asks for no more height than its parts need at least: a scroll area would give it what they like best.
+class OverviewPage : public QWidget {
+public:
+    int heightForWidth(int width) const override { return layout()->totalMinimumHeightForWidth(width); }
+};
 constexpr Wall kWalls[] = {Wall::Memory, Wall::Communication, Wall::Performance, Wall::Tuning};
 
 } // namespace
@@ -59,7 +64,7 @@ void OverviewView::build()
     m_content->setWidgetResizable(true);
     m_content->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_content->setFocusPolicy(Qt::NoFocus);
-    m_page = new QWidget;
+    m_page = new OverviewPage;
     m_content->setWidget(m_page);
     for (QWidget* ground : {m_content->viewport(), m_page}) ground->setAutoFillBackground(false);
     auto* outer = new QVBoxLayout(this);

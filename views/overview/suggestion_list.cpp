@@ -22,8 +22,6 @@ SuggestionList::SuggestionList(QWidget* parent)
     m_note->setWordWrap(true);
     m_note->setFont(fontOf(TextRole::Small));
     m_note->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    // Where there is no room, the note gives way to the rows; its tool tip has all of it.
-    m_note->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Ignored);
     m_layout->addWidget(m_note, 1);
 }
 
@@ -44,7 +42,7 @@ void SuggestionList::setRows(const std::vector<SuggestionRow>& rows, const QStri
     m_buttons.clear();
     m_note->setText(note);
     m_note->setToolTip(note);
-    if (rows.empty()) return;
+    if (rows.empty()) return fitRows();
     m_rows = new QWidget(this);
     auto* grid = new QGridLayout(m_rows);
     grid->setContentsMargins(0, 0, 0, 0);
@@ -81,7 +79,10 @@ void SuggestionList::setRows(const std::vector<SuggestionRow>& rows, const QStri
 /// Layouts ask wrapped texts for the height of one line: in a narrow card rows would be drawn over one another.
 void SuggestionList::fitRows()
 {
-    if (m_rows) m_rows->setMinimumHeight(m_rows->layout()->totalHeightForWidth(width()));
+    const int rows = m_rows ? m_rows->layout()->totalHeightForWidth(width()) : 0;
+    if (m_rows) m_rows->setMinimumHeight(rows);
+    const int note = m_note->text().isEmpty() ? 0 : m_note->heightForWidth(width());
+    setMinimumHeight(rows + note + m_layout->spacing());
 }
 
 bool SuggestionList::event(QEvent* event)

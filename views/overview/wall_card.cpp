@@ -10,6 +10,12 @@
 
 namespace fourwalls::views {
 
+namespace {
+
+constexpr int kLeastPlot = 40; ///< lower ones show nothing
+
+} // namespace
+
 WallCard::WallCard(QWidget* parent)
     : PlotCard(parent)
     , m_reason(new QLabel(this))
@@ -24,6 +30,7 @@ WallCard::WallCard(QWidget* parent)
         addContent(label);
     }
     m_reason->hide();
+    m_plot->setMinimumHeight(kLeastPlot);
     addContent(m_plot, 1);
 }
 

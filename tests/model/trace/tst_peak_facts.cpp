@@ -230,7 +230,7 @@ void PeakFactsTest::countedFlopsAreNoRate()
     builder.work(0, "cudnn::winograd_nonfused::winogradForwardFilter4x4", Phase::Forward, 0, 2 * kMs, 1e12);
     builder.work(0, "volta_sgemm_128x64_nt", Phase::Forward, 2 * kMs, 3 * kMs, 1e10);
     auto query = builder.finish({});
-    const auto roofs = operatorRoofline(*query);
+    const auto roofs = operatorRoofline(query);
     QVERIFY(roofs.ok());
     for (const RooflinePoint& point : roofs->operators) {
         QCOMPARE(point.flopsPerSecond().has_value(), point.name == "volta_sgemm_128x64_nt");

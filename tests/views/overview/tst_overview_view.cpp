@@ -325,16 +325,23 @@ private slots:
         tuning.show();
         QTRY_VERIFY(tuning.showsFinalData());
         QVERIFY(!look->isRunning() && &tuning.cloud() == look->cloud().get());
-        QCOMPARE(tuning.table().model()->index(0, 0).data().toString(), planSummary(probe.view->plans()->best->plan));
+        QCOMPARE(tuning.table().model()->index(0, 0).data().toString().simplified(),
+                 planSummary(probe.view->plans()->best->plan).simplified());
     }
 
     /// In a narrow window the page scrolls; no row of the suggestions is drawn over another.
     void whereThereIsNoRoomThePageScrolls()
     {
-        for (const QSize& size : {QSize(556, 530), QSize(904, 530)}) {
-            Probe probe(modelledTrace(specOf("pp=4 dp=2 microbatches=4"), TraceSource::Recorded), size);
+        const auto planned = modelledTrace(specOf("tp=4 dp=2 pp=2 microbatches=4"), TraceSource::Recorded);
+        const auto found = bareTrace(true, "PyTorch Kineto");
+        for (const auto& [data, size] : {std::pair(planned, QSize(556, 530)), std::pair(planned, QSize(904, 400)),
+                                         std::pair(found, QSize(904, 400)), std::pair(found, QSize(904, 530))}) {
+            Probe probe(data, size);
             QVERIFY(probe.ready());
-            QTRY_VERIFY(!probe.view->suggestions().buttons().empty());
+            if (data == planned) {
+                QTRY_VERIFY(!probe.view->suggestions().buttons().empty());
+                QTRY_VERIFY(probe.view->suggestions().buttons().front()->isVisible());
+            }
             probe.view->grab();
             QList<QRect> rows;
             const auto children = probe.view->suggestions().findChildren<QWidget*>();
@@ -345,7 +352,9 @@ private slots:
                     QVERIFY2(label->height() >= label->heightForWidth(label->width()), qPrintable(label->text()));
                 rows << QRect(child->mapTo(probe.view.get(), QPoint()), child->size());
             }
-            QVERIFY(rows.size() >= 3);
+            const ActionRow& actions = probe.view->helpCard().actionRow();
+            if (actions.isVisible()) rows << QRect(actions.mapTo(probe.view.get(), QPoint()), actions.size());
+            QVERIFY(rows.size() >= 2);
             for (qsizetype i = 0; i < rows.size(); ++i)
                 for (qsizetype k = i + 1; k < rows.size(); ++k) QVERIFY(!rows[i].intersects(rows[k]));
             // A wall's title is whole.
@@ -448,7 +457,7 @@ private slots:
         // Side by side: all walls begin at one height, within the view.
         const int top = probe.view->wall(Wall::Memory).mapTo(probe.view.get(), QPoint()).y();
         QTRY_COMPARE(probe.view->wall(Wall::Tuning).mapTo(probe.view.get(), QPoint()).y(), top);
-        QVERIFY(top + probe.view->wall(Wall::Tuning).height() <= probe.view->height());
+        QTRY_VERIFY(top + probe.view->wall(Wall::Tuning).height() <= probe.view->height());
         probe.selection.setByteUnit(ByteUnit::GiB);
         QVERIFY(probe.view->findChild<FigureStrip*>()->figures()[3].value.endsWith(QStringLiteral("GiB")));
         setCurrentTheme(true);
