@@ -13,6 +13,7 @@
 #include "model/import/common/run_collectives.h"
 #include "model/import/common/spec_inference.h"
 #include "model/import/common/step_finder.h"
+#include "model/trace/operator_phase.h"
 
 #include <algorithm>
 #include <cstdlib>
