@@ -108,6 +108,19 @@ def ascend(path, tables):
             rank.work.append(raw_model.Work(start, end, str(strings[name]), COPY))
     for number, start, end in tables.rows("STEP_TIME", ("id", "startNs", "endNs")):
         rank.marks.append((start, end, f"ProfilerStep#{number}"))
+    for start, end, name in tables.rows("CANN_API", ("startNs", "endNs", "name")):
+        text = str(strings.get(name, ""))
+        if "Synchronize" in text:
+            rank.syncs.append((start, end))
+            rank.sync_names[text] += end - start
+    changes = []
+    for size, begin, end in tables.rows("OP_MEMORY", ("size", "allocationTime", "releaseTime")):
+        rank.allocator_events += 1
+        changes += [(when, sign * size) for when, sign in ((begin, 1), (end, -1)) if begin and when]
+    level = 0
+    for _, change in sorted(changes):
+        level += change
+        rank.allocated_rise = max(rank.allocated_rise or 0, level)
     ends = []
     for table in ("TASK", "PYTORCH_API", "CANN_API", "COMMUNICATION_OP"):
         rows = list(tables.rows(table, ("startNs", "endNs")))
