@@ -4,6 +4,7 @@
 #include "model/import/common/duration_pairs.h"
 #include "model/import/common/file_rank.h"
 #include "model/import/common/import_format.h"
+#include "model/import/common/text_window.h"
 #include "model/import/snapshot/memory_snapshot.h"
 #include "model/import/snapshot/snapshot_lives.h"
 #include "model/trace/memory_facts.h"
