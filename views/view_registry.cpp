@@ -4,6 +4,7 @@
 
 #include "views/communication/communication_view.h"
 #include "views/compare/compare_view.h"
+#include "views/findings/findings_view.h"
 #include "views/memory/memory_view.h"
 #include "views/overview/overview_view.h"
 #include "views/performance/performance_view.h"
@@ -21,6 +22,7 @@ const std::vector<ViewEntry>& viewRegistry()
 {
     static const std::vector<ViewEntry> entries{
         {QStringLiteral("overview"), [](QWidget* parent) -> View* { return new OverviewView(parent); }},
+        {QStringLiteral("findings"), [](QWidget* parent) -> View* { return new FindingsView(parent); }},
         {QStringLiteral("timeline"), [](QWidget* parent) -> View* { return new TimelineView(parent); }},
         {QStringLiteral("memory"), [](QWidget* parent) -> View* { return new MemoryView(parent); }},
         {QStringLiteral("communication"), [](QWidget* parent) -> View* { return new CommunicationView(parent); }},
@@ -39,6 +41,7 @@ QString viewTitle(const QString& id)
     static const std::vector<std::pair<QString, const char*>> titles{
         {QStringLiteral("welcome"), QT_TRANSLATE_NOOP("ViewTitle", "Welcome")},
         {QStringLiteral("overview"), QT_TRANSLATE_NOOP("ViewTitle", "Overview")},
+        {QStringLiteral("findings"), QT_TRANSLATE_NOOP("ViewTitle", "Findings")},
         {QStringLiteral("timeline"), QT_TRANSLATE_NOOP("ViewTitle", "Timeline")},
         {QStringLiteral("memory"), QT_TRANSLATE_NOOP("ViewTitle", "Memory")},
         {QStringLiteral("communication"), QT_TRANSLATE_NOOP("ViewTitle", "Communication")},

@@ -63,7 +63,7 @@ Status checkRank(const char* option, int rank, const ParallelPlan& plan)
 }
 
 /// "R:FACTOR".
-Result<engine::SlowRank> readSlowRank(const std::string& text, const ParallelPlan& plan)
+Result<engine::Disturbance> readSlowRank(const std::string& text, const ParallelPlan& plan)
 {
     int rank = -1;
     double factor = 0;
@@ -73,7 +73,7 @@ Result<engine::SlowRank> readSlowRank(const std::string& text, const ParallelPla
         return wrongArgument("--slow-rank", "cannot be '" + text + "'",
                              "R:FACTOR with a factor of 1 or more, for example 1:1.5");
     FOURWALLS_TRY(checkRank("--slow-rank", rank, plan));
-    return engine::SlowRank{RankId{rank}, factor};
+    return engine::Disturbance{.kind = engine::DisturbanceKind::SlowRank, .place = rank, .amount = factor, .from = 0};
 }
 
 /// "A-B:KEY=VALUE,…".
@@ -145,6 +145,11 @@ Arguments RecordArguments::all()
         {"--kernel-times", &kernelTimes,
          "table of kernel times for the device clock: taken from there and completed, so that recordings share one"},
         {"--slow-rank", &slowRanks, "R:FACTOR, makes one rank's operators slower (may be repeated)"},
+        {"--disturb", &disturbances,
+         "KIND:PLACE:AMOUNT[@STEP], spoils the run on purpose, for trying `diagnose`: slow_rank, slow_stage, "
+         "throttling, "
+         "bad_steps, sequence_imbalance (a factor), data_loading, host_pause (ms), memory_growth (MB a step)"},
+        {"--blind", &blind, "does not say in the trace what was spoiled on purpose"},
         {"--link-fault", &linkFaults,
          "A-B:bandwidth=FACTOR,latency_us=T,loss=SHARE, spoils the link of two ranks on the device clock"},
         {"--no-trace", &noTrace, "run the same without recording and print the step times"},
@@ -250,9 +255,16 @@ Result<engine::RunOptions> RecordArguments::runOptions(const RunSpec& spec) cons
     options.loadWeightsDirectory = loadWeights;
     options.evaluateEvery = evaluateEvery.value_or(0);
     options.evaluateBatches = evaluateBatches.value_or(1);
+    options.blind = blind;
     for (const std::string& text : slowRanks) {
-        FOURWALLS_TRY_ASSIGN(const engine::SlowRank slow, readSlowRank(text, spec.plan));
-        options.slowRanks.push_back(slow);
+        FOURWALLS_TRY_ASSIGN(const engine::Disturbance slow, readSlowRank(text, spec.plan));
+        options.disturbances.push_back(slow);
+    }
+    for (const std::string& text : disturbances) {
+        FOURWALLS_TRY_ASSIGN(const engine::Disturbance each, engine::parseDisturbance(text));
+        if (const Status possible = engine::checkDisturbance(each, spec.plan); !possible.ok())
+            return wrongArgument("--disturb", possible.error().what, possible.error().hint);
+        options.disturbances.push_back(each);
     }
     for (const std::string& text : linkFaults) {
         FOURWALLS_TRY_ASSIGN(const engine::LinkFault fault, readLinkFault(text, spec.plan));

@@ -31,8 +31,8 @@ struct RecordArguments {
     std::uint64_t seed = 1;
     std::optional<std::int64_t> evaluateEvery, evaluateBatches;
     std::string data, saveWeights, loadWeights, kernelTimes;
-    std::vector<std::string> slowRanks, linkFaults;
-    bool noTrace = false;
+    std::vector<std::string> slowRanks, disturbances, linkFaults;
+    bool noTrace = false, blind = false;
     bool memorySnapshot = false; ///< of PyTorch, with a command
     std::string detail, host;    ///< likewise
     std::optional<std::int64_t> every, spoolLimit;

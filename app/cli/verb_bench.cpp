@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `bench generate`: a synthetic trace of a given size.
+// `bench generate`: a synthetic trace of a given size; `bench diagnose`: the diagnosis against faults of the engine.
+#include "app/cli/diagnose_suite.h"
 #include "app/cli/output_file.h"
 #include "app/cli/stop_signals.h"
 #include "app/cli/verbs.h"
@@ -16,22 +17,29 @@ namespace {
 class BenchVerb : public Verb {
 public:
     const char* name() const override { return "bench"; }
-    const char* summary() const override { return "material for scale tests"; }
+    const char* summary() const override { return "material for scale tests, and the suite that scores diagnosis"; }
     const char* examples() const override
     {
-        return "  fourwalls-cli bench generate --slices 10000000 --ranks 8 -o big.fourwalls";
+        return "  fourwalls-cli bench generate --slices 10000000 --ranks 8 -o big.fourwalls\n"
+               "  fourwalls-cli bench diagnose --cases 300 --seed 7";
     }
     Arguments arguments() override
     {
-        return {Argument("WHAT", &m_what, "generate: write a synthetic trace").required().oneOf({"generate"}),
+        return {Argument("WHAT", &m_what, "generate: write a synthetic trace; diagnose: score the diagnosis")
+                    .required()
+                    .oneOf({"generate", "diagnose"}),
                 {"--slices", &m_options.slices, "about this many slices"},
                 {"--ranks", &m_options.ranks, "so many ranks"},
-                {"--seed", &m_options.seed, "equal seeds give equal traces"},
-                Argument("-o,--output", &m_output, "the trace to write").required()};
+                {"--seed", &m_options.seed, "equal seeds give equal traces and faults"},
+                {"--cases", &m_suite.cases, "of diagnose: recordings that are made, a third of them without a fault"},
+                {"-o,--output", &m_output, "of generate: the trace to write"}};
     }
 
     int run(Console& console) override
     {
+        if (m_what == "diagnose") return runSuite(console);
+        if (m_output.empty())
+            return console.wrongUsage({ErrorCode::InvalidArgument, "is missing", "--output", "-o big.fourwalls"});
         if (m_options.slices < 1) return console.wrongUsage(tooSmall("--slices"));
         if (m_options.ranks < 1) return console.wrongUsage(tooSmall("--ranks"));
         auto output = PendingOutput::create(m_output, OutputKind::Trace);
@@ -58,12 +66,76 @@ public:
     }
 
 private:
+    int runSuite(Console& console)
+    {
+        if (m_suite.cases < 1) return console.wrongUsage(tooSmall("--cases"));
+        m_suite.seed = static_cast<std::uint64_t>(m_options.seed);
+        const StopSignals signals;
+        Progress progress("diagnosing");
+        const auto score = runDiagnoseSuite(
+            m_suite, [&progress](double fraction) { progress(fraction); }, signals.token());
+        if (!score.ok()) return console.fail(score.error());
+        return console.json() ? console.answerJson(jsonOf(*score)) : console.answerText(textOf(*score));
+    }
+
+    static nlohmann::json share(int part, int of)
+    {
+        return of > 0 ? nlohmann::json(100.0 * part / of) : nlohmann::json(nullptr);
+    }
+
+    static nlohmann::json jsonOf(const SuiteScore& score)
+    {
+        nlohmann::json byCause = nlohmann::json::object();
+        for (const auto& [cause, of] : score.byCause)
+            byCause[cause] = {{"faults", of.faults},
+                              {"cheap", of.cheap},
+                              {"first_pct", share(of.first, of.faults)},
+                              {"top3_pct", share(of.top3, of.faults)},
+                              {"gain_error_pct",
+                               of.gains > 0 ? nlohmann::json(100 * of.gainError / of.gains) : nlohmann::json(nullptr)},
+                              {"taken_for", of.takenFor}};
+        return {{"cases", score.cases},
+                {"clean", score.clean},
+                {"faults", score.faults},
+                {"rank_right_pct", share(score.placedRight, score.placed)},
+                {"cause_first_pct", share(score.first, score.faults)},
+                {"cause_top3_pct", share(score.top3, score.faults)},
+                {"false_alarm_pct", share(score.falseAlarms, score.clean)},
+                {"false_alarms_by_cause", score.falseBy},
+                {"gain_error_pct", score.gains > 0 ? nlohmann::json(score.gainError * 100) : nlohmann::json(nullptr)},
+                {"by_cause", byCause},
+                {"not_right", score.missed}};
+    }
+
+    static std::string textOf(const SuiteScore& score)
+    {
+        const auto percent = [](int part, int of) { return of > 0 ? formatFigure(100.0 * part / of, 3) + " %" : "-"; };
+        std::string text = std::to_string(score.cases) + " recordings, " + std::to_string(score.clean) +
+                           " of them without a fault; " + std::to_string(score.faults) +
+                           " faults that cost 3 % of the step or more\n";
+        text += "rank, stage or link right  " + percent(score.placedRight, score.placed) + '\n';
+        text += "cause first                " + percent(score.first, score.faults) + '\n';
+        text += "cause among the first 3    " + percent(score.top3, score.faults) + '\n';
+        text += "false alarms when clean    " + percent(score.falseAlarms, score.clean) + '\n';
+        if (score.gains > 0) text += "gain off by                " + formatFigure(score.gainError * 100, 3) + " %\n";
+        for (const auto& [cause, of] : score.byCause) {
+            text += cause + ": " + std::to_string(of.faults) + " faults, first named as";
+            for (const auto& [as, count] : of.takenFor) text += ' ' + as + ' ' + std::to_string(count);
+            if (of.gains > 0) text += "; gain off by " + formatFigure(100 * of.gainError / of.gains, 3) + " %";
+            text += '\n';
+        }
+        for (const auto& [number, what] : score.missed) text += number + ": " + what + '\n';
+        text.pop_back();
+        return text;
+    }
+
     static Error tooSmall(const std::string& option)
     {
         return {ErrorCode::InvalidArgument, "must be at least 1", option, option + " 8"};
     }
 
     store::SyntheticOptions m_options;
+    SuiteOptions m_suite;
     std::string m_what, m_output;
 };
 

@@ -1,50 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-// `diagnose`: what stands out in a trace's step, with its figures, and what could not be told.
+// `diagnose`: what is wrong with a run, with the evidence and what it would gain, and what could not be told.
 #include "app/cli/metrics_report.h"
 #include "app/cli/open_input.h"
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
-#include "model/trace/trace_findings.h"
+#include "model/diagnose/diagnosis.h"
 
 #include <fmt/format.h>
+
+#include <cmath>
 
 namespace fourwalls::cli {
 
 namespace {
 
+using diagnose::Abstention;
+using diagnose::Diagnosis;
+using diagnose::Evidence;
+using diagnose::EvidenceUnit;
+using diagnose::Finding;
 using nlohmann::json;
 
-/// The wall that a finding belongs to.
-const char* wallOf(FindingKind kind)
+json evidenceValue(const Evidence& evidence)
 {
-    switch (kind) {
-    case FindingKind::WaitsForRank:
-    case FindingKind::WaitsForEachOther:
-    case FindingKind::ExposedCommunication: return "communication";
-    case FindingKind::MemoryFull:
-    case FindingKind::OutOfMemory: return "memory";
-    case FindingKind::PipelineBubble: return "tuning";
-    default: return "performance";
+    switch (unitOf(evidence.kind)) {
+    case EvidenceUnit::Text: return evidence.text;
+    case EvidenceUnit::Truth: return evidence.value != 0;
+    case EvidenceUnit::Count:
+    case EvidenceUnit::Steps:
+    case EvidenceUnit::Bytes:
+        if (evidence.value == std::floor(evidence.value)) return static_cast<std::int64_t>(evidence.value);
+        return evidence.value;
+    default: return evidence.value;
     }
 }
 
-const char* titleOf(FindingKind kind)
+std::string shownOf(const Evidence& evidence)
 {
-    switch (kind) {
-    case FindingKind::WaitsForRank: return "the other ranks wait for one rank";
-    case FindingKind::WaitsForEachOther: return "ranks wait for one another in collectives";
-    case FindingKind::ExposedCommunication: return "communication that no computation hides";
-    case FindingKind::HostBound: return "the device waits for work from the program";
-    case FindingKind::Synchronising: return "the program waits in synchronising calls while no device work is recorded";
-    case FindingKind::DataLoading: return "the device waits for data";
-    case FindingKind::Copies: return "copies that no computation hides";
-    case FindingKind::SmallKernels: return "many small kernels";
-    case FindingKind::PipelineBubble: return "pipeline stages wait for one another";
-    case FindingKind::Throttling: return "power or temperature lowers the clock";
-    case FindingKind::MemoryFull: return "memory is nearly full";
-    case FindingKind::OutOfMemory: return "memory ran out";
+    switch (unitOf(evidence.kind)) {
+    case EvidenceUnit::Fraction: return fmt::format("{:.1f} %", evidence.value * 100);
+    case EvidenceUnit::Text: return evidence.text;
+    case EvidenceUnit::Truth: return evidence.value != 0 ? "yes" : "no";
+    case EvidenceUnit::Times: return fmt::format("{:.3f} times", evidence.value);
+    case EvidenceUnit::Count:
+    case EvidenceUnit::Steps: return formatFigure(evidence.value, 4);
+    default: return fmt::format("{} {}", formatFigure(evidence.value, 4), diagnose::name(unitOf(evidence.kind)));
     }
-    return "";
+}
+
+template <class Ids>
+json numbersOf(const Ids& ids)
+{
+    json numbers = json::array();
+    for (const auto& id : ids) numbers.push_back(id.value);
+    return numbers;
 }
 
 class DiagnoseVerb : public Verb {
@@ -62,98 +71,79 @@ public:
     {
         const auto trace = openInput(m_file);
         if (!trace) return console.fail(trace.error());
-        const auto found = traceFindings(**trace);
+        const auto found = diagnose::diagnose(**trace);
         if (!found) return console.fail(found.error());
         return console.json() ? console.answerJson(jsonOf(*found)) : console.answerText(textOf(*found));
     }
 
 private:
-    static json evidenceOf(const TraceFinding& finding)
-    {
-        json evidence = json::array();
-        const json where = finding.show.range ? json{{"begin_ns", finding.show.range->begin.ns},
-                                                     {"end_ns", finding.show.range->end.ns}}
-                                              : json(nullptr);
-        const auto add = [&](const char* what, json value, const char* unit) {
-            evidence.push_back({{"what", what}, {"value", std::move(value)}, {"unit", unit}, {"where", where}});
-        };
-        if (finding.kind == FindingKind::OutOfMemory) {
-            add("failed allocations", finding.count, "times");
-            if (!finding.what.empty()) add("first", finding.what, "text");
-            return evidence;
-        }
-        if (finding.kind == FindingKind::MemoryFull) {
-            add("peak", finding.bytes, "bytes");
-            add("capacity", finding.ofBytes, "bytes");
-            return evidence;
-        }
-        if (finding.kind == FindingKind::Throttling) {
-            add("share of the sampled time", finding.share, "fraction");
-            add("clock while it is lowered", finding.clock * 1e-6, "MHz");
-            add("highest sampled clock", finding.fullClock * 1e-6, "MHz");
-            add("samples in the trace", finding.count, "times");
-            add("reasons", finding.what, "text");
-            return evidence;
-        }
-        add("share of the step", finding.share, "fraction");
-        add("time per step", finding.time.milliseconds(), "ms");
-        if (finding.count > 0) add("occurrences per step", finding.count, "times");
-        if (finding.cause) add("waited for rank", finding.cause->value, "rank");
-        if (finding.cause) add("comes last", finding.last, "times");
-        if (finding.kind == FindingKind::HostBound) add("covered by launches", finding.launchShare, "fraction");
-        if (finding.includesWaiting) add("waiting can be told from transfer", false, "boolean");
-        if (!finding.what.empty()) add("mostly", finding.what, "name");
-        return evidence;
-    }
-
-    static json jsonOf(const TraceFindings& found)
+    static json jsonOf(const Diagnosis& found)
     {
         json object{{"findings", json::array()}, {"abstained", json::array()}};
-        for (const TraceFinding& finding : found.findings) {
-            json ranks = json::array();
-            for (const RankId rank : finding.ranks) ranks.push_back(rank.value);
-            const bool timed = finding.kind != FindingKind::MemoryFull && finding.kind != FindingKind::OutOfMemory;
-            object["findings"].push_back(
-                {{"id", fourwalls::name(finding.kind)},
-                 {"wall", wallOf(finding.kind)},
-                 {"title", titleOf(finding.kind)},
-                 {"ranks", ranks},
-                 {"stage", nullptr},
-                 {"steps", finding.step ? json::array({finding.step->value}) : json::array()},
-                 {"evidence", evidenceOf(finding)},
-                 {"gain_ms", timed ? json(finding.gain * found.stepTime.milliseconds()) : json(nullptr)},
-                 {"gain_pct", timed ? json(finding.gain * 100) : json(nullptr)},
-                 {"gain_from", timed ? json("upper_bound") : json(nullptr)},
-                 {"confidence", nullptr}});
+        for (const Finding& finding : found.findings) {
+            const json where = finding.show.range ? json{{"begin_ns", finding.show.range->begin.ns},
+                                                         {"end_ns", finding.show.range->end.ns}}
+                                                  : json(nullptr);
+            json evidence = json::array();
+            for (const Evidence& each : finding.evidence)
+                evidence.push_back({{"what", wordsOf(each.kind)},
+                                    {"value", evidenceValue(each)},
+                                    {"unit", diagnose::name(unitOf(each.kind))},
+                                    {"where", where}});
+            const auto& gain = finding.gain;
+            object["findings"].push_back({{"id", diagnose::name(finding.cause)},
+                                          {"wall", wallOf(finding.cause)},
+                                          {"title", titleOf(finding.cause)},
+                                          {"ranks", numbersOf(finding.ranks)},
+                                          {"waiting_ranks", numbersOf(finding.waiting)},
+                                          {"stage", finding.stage ? json(*finding.stage) : json(nullptr)},
+                                          {"steps", numbersOf(finding.steps)},
+                                          {"evidence", evidence},
+                                          {"gain_ms", gain ? json(gain->perStep.milliseconds()) : json(nullptr)},
+                                          {"gain_pct", gain ? json(gain->share * 100) : json(nullptr)},
+                                          {"gain_from", gain ? json(diagnose::name(gain->source)) : json(nullptr)},
+                                          {"confidence", diagnose::name(finding.confidence)}});
         }
-        for (const FindingAbstention& each : found.abstained)
-            object["abstained"].push_back({{"id", fourwalls::name(each.kind)}, {"because", each.because}});
+        for (const Abstention& each : found.abstained)
+            object["abstained"].push_back({{"id", diagnose::name(each.cause)}, {"because", each.because}});
         object["step_time_ms"] = found.stepTime.ns > 0 ? json(found.stepTime.milliseconds()) : json(nullptr);
         object["compute_share"] = orNull(found.compute);
+        object["replay_error_pct"] = orNull(found.replayError);
         return object;
     }
 
-    static std::string textOf(const TraceFindings& found)
+    /// "rank 3", "ranks 0, 1, 2 and 5 more"; empty: all of them have it.
+    static std::string ranksOf(const Finding& finding, const Diagnosis& found)
+    {
+        constexpr std::size_t kMostNames = 8;
+        const std::vector<RankId>& ranks = finding.ranks;
+        if (ranks.empty() || (ranks.size() == found.ranks.size() && ranks.size() > 1)) return {};
+        std::string text = ranks.size() == 1 ? ": rank " : ": ranks ";
+        for (std::size_t i = 0; i < std::min(ranks.size(), kMostNames); ++i)
+            text += (i > 0 ? ", " : "") + std::to_string(ranks[i].value);
+        if (ranks.size() > kMostNames) text += fmt::format(" and {} more", ranks.size() - kMostNames);
+        return text;
+    }
+
+    static std::string textOf(const Diagnosis& found)
     {
         std::string text;
-        for (const TraceFinding& finding : found.findings) {
-            text += fmt::format("{}\n", titleOf(finding.kind));
-            for (const json& each : evidenceOf(finding)) {
-                const json& value = each["value"];
-                const std::string unit = each["unit"];
-                const std::string shown = unit == "fraction"        ? fmt::format("{:.1f} %", value.get<double>() * 100)
-                                          : value.is_number_float() ? formatFigure(value.get<double>(), 4)
-                                          : value.is_string()       ? value.get<std::string>()
-                                                                    : value.dump();
-                text += fmt::format("  {:<30}{}{}\n", each["what"].get<std::string>(), shown,
-                                    unit == "ms" || unit == "bytes" || unit == "MHz" ? " " + unit : "");
-            }
+        for (const Finding& finding : found.findings) {
+            text += fmt::format("{}{}{}\n", titleOf(finding.cause), ranksOf(finding, found),
+                                finding.stage ? fmt::format(", stage {}", *finding.stage) : std::string());
+            if (finding.gain)
+                text += fmt::format("  {:<36}{:.1f} % of the step ({})\n", "would gain", finding.gain->share * 100,
+                                    finding.gain->source == diagnose::GainSource::Replay ? "replayed without it"
+                                                                                         : "at most");
+            for (const Evidence& each : finding.evidence)
+                text += fmt::format("  {:<36}{}\n", wordsOf(each.kind), shownOf(each));
         }
         if (found.findings.empty())
-            text += found.compute ? fmt::format("nothing costs {:.0f} % of the step or more\n", kLeastFinding * 100)
-                                  : std::string("nothing can be told\n");
-        for (const FindingAbstention& each : found.abstained)
-            text += fmt::format("not told: {} ({})\n", fourwalls::name(each.kind), each.because);
+            text += found.compute
+                        ? fmt::format("nothing costs {:.0f} % of the step or more\n", diagnose::kLeastFinding * 100)
+                        : std::string("nothing can be told\n");
+        for (const Abstention& each : found.abstained)
+            text += fmt::format("not told: {} ({})\n", diagnose::name(each.cause), each.because);
         text.pop_back();
         return text;
     }

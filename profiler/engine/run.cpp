@@ -277,8 +277,10 @@ private:
     {
         RankContext& rank = *slot.context;
         Recorder& recorder = rank.recorder;
-        for (const SlowRank& slow : m_options.slowRanks)
-            if (slow.rank == recorder.rank()) recorder.slowDown(slow.factor);
+        recorder.disturb(RankDisturbance(m_options.disturbances, m_spec, recorder.rank()));
+        if (!m_options.blind)
+            for (const std::string& each : recorder.disturbance().words())
+                recorder.event(EventKind::Fault, "on purpose: " + each);
 
         RankReport& report = m_report.ranks[static_cast<std::size_t>(recorder.rank().value)];
         report.rank = recorder.rank();
@@ -388,6 +390,7 @@ private:
         const CounterId wallCounter = recorder.defineCounter("step_wall_ms", CounterUnit::None, true);
         const CounterId cpuCounter = recorder.defineCounter("step_cpu_ms", CounterUnit::None, true);
         std::int64_t eventsBefore = 0;
+        std::vector<Tensor> kept; // what MemoryGrowth does not free
         for (std::int64_t i = 0; i < steps; ++i) {
             if (stopsBefore(i)) {
                 if (first) m_report.stopped = true;
@@ -399,6 +402,10 @@ private:
                 eventsBefore = events();
                 if (first && m_options.sink) m_sinkBefore = sinkTime();
             }
+            recorder.beginStep(i);
+            if (const std::int64_t bytes = recorder.disturbance().growthBytes(); bytes > 0)
+                kept.push_back(Tensor::make(slot.context->allocator, {bytes / bytesOf(DType::F32)}, DType::F32,
+                                            MemoryCategory::Other));
             const Instant wall = recorder.wallNow();
             const Duration cpu = threadCpu();
             StepProgress progress = step(i);
@@ -494,11 +501,7 @@ Status checkOptions(const RunSpec& spec, const RunOptions& options)
     };
     const auto exists = [world](RankId rank) { return rank.value >= 0 && rank.value < world; };
     const std::string ranks = "0 to " + std::to_string(world - 1);
-    for (const SlowRank& slow : options.slowRanks) {
-        if (!exists(slow.rank)) return invalid("slow rank", "there is no such rank", ranks);
-        if (!(slow.factor >= 1) || slow.factor > 1e6)
-            return invalid("slow rank", "the factor is not between 1 and a million", "1.5");
-    }
+    for (const Disturbance& each : options.disturbances) FOURWALLS_TRY(checkDisturbance(each, worldOf(spec.plan)));
     for (const LinkFault& fault : options.linkFaults) {
         if (!exists(fault.a) || !exists(fault.b) || fault.a == fault.b)
             return invalid("link", "there are no two such ranks", ranks);

@@ -2,6 +2,23 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="en_US">
 <context>
+    <name>FindingsView</name>
+    <message numerus="yes">
+        <source>%n thing(s) wrong with this run</source>
+        <translation>
+            <numerusform>%n thing wrong with this run</numerusform>
+            <numerusform>%n things wrong with this run</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n cost(s) of its plan and program</source>
+        <translation>
+            <numerusform>%n cost of its plan and program</numerusform>
+            <numerusform>%n costs of its plan and program</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>MainWindow</name>
     <message numerus="yes">
         <source>Importing %1 and %n more file(s) as one run</source>

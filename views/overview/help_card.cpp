@@ -3,23 +3,30 @@
 #include "views/overview/help_card.h"
 
 #include "views/base/page_actions.h"
-#include "views/overview/finding_words.h"
 #include "views/overview/overview_words.h"
 #include "views/overview/suggestion_list.h"
 #include "views/plot/action_row.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
+#include "views/words/finding_words.h"
 
 #include <QPushButton>
 #include <QStringList>
 
 #include <cmath>
 
+#include <algorithm>
+
 namespace fourwalls::views {
 
 bool HelpFacts::showsFindings() const
 {
-    return facts && !facts->spec && !plans && facts->source != TraceSource::Predicted;
+    if (!facts || facts->source == TraceSource::Predicted) return false;
+    if (!facts->spec && !plans) return true;
+    // What is wrong comes before what could be planned better.
+    return facts->insight &&
+           std::any_of(facts->insight->findings.findings.begin(), facts->insight->findings.findings.end(),
+                       [](const diagnose::Finding& each) { return isFault(each.cause); });
 }
 
 HelpCard::HelpCard(QWidget* parent) : PlotCard(parent), m_list(new SuggestionList(this)), m_actions(new ActionRow(this))
@@ -51,7 +58,7 @@ QStringList findingNotes(const HelpFacts& help, const std::vector<SuggestionRow>
     if (!facts.insight)
         return {help.insightError.isEmpty() ? HelpCard::tr("Reading the step…")
                                             : HelpCard::tr("The step could not be read. %1").arg(help.insightError)};
-    const TraceFindings& found = facts.insight->findings;
+    const diagnose::Diagnosis& found = facts.insight->findings;
     if (facts.threadsOnly) return {HelpCard::tr("Nothing in this trace tells what would help.")};
     if (rows.empty() && facts.metrics.hostOnly)
         return {HelpCard::tr("No work of a device is in this trace: what would help it cannot be told.")};
@@ -78,10 +85,15 @@ void HelpCard::presentFindings(const HelpFacts& help)
     std::vector<SuggestionRow> rows;
     QString scope;
     if (facts.insight && !facts.memoryOnly) {
-        const TraceFindings& found = facts.insight->findings;
-        for (const TraceFinding& each : found.findings) {
+        const diagnose::Diagnosis& found = facts.insight->findings;
+        for (const diagnose::Finding& each : found.findings) {
             if (rows.size() == kSuggestions) break;
-            rows.push_back({findingTitle(each), findingFigures(each), {}});
+            // "Up to" the share that the figures begin with anyway is left out.
+            const bool replayed = each.gain && each.gain->source == diagnose::GainSource::Replay;
+            const QString figures = findingFigures(each);
+            rows.push_back({findingTitle(each),
+                            replayed ? findingGain(each) + QStringLiteral(" \u00b7 ") + figures : figures,
+                            {}});
         }
         scope = found.findings.size() > rows.size()
                     ? tr("%1 of %2 findings").arg(rows.size()).arg(found.findings.size())

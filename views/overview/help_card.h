@@ -22,7 +22,7 @@ struct HelpFacts {
     QString planError, insightError;
     ByteUnit unit = ByteUnit::GB;
 
-    /// Whether the trace itself speaks: no model describes it.
+    /// Whether the trace itself speaks: something is wrong with the run, or no model describes it.
     bool showsFindings() const;
 };
 

@@ -199,7 +199,7 @@ Result<StepInsight> askInsight(TraceQuery& trace, std::stop_token stop, std::opt
         }
         if (all.ns > 0) insight.waitingShare = waiting.seconds() / all.seconds();
     }
-    FOURWALLS_TRY_ASSIGN(insight.findings, traceFindings(trace, stop, wanted));
+    FOURWALLS_TRY_ASSIGN(insight.findings, diagnose::diagnose(trace, stop, wanted));
     return insight;
 }
 

@@ -6,12 +6,12 @@
 #include "model/compare/plan_suggestions.h"
 #include "model/compare/wall_verdict.h"
 #include "model/cost/plan_search.h"
+#include "model/diagnose/diagnosis.h"
 #include "model/spec/calibration.h"
 #include "model/trace/collective_timing.h"
 #include "model/trace/inferred_spec.h"
 #include "model/trace/memory_facts.h"
 #include "model/trace/metrics.h"
-#include "model/trace/trace_findings.h"
 #include "model/trace/transfer_rates.h"
 #include "views/session/job_steps.h"
 #include "views/session/step_spans.h"
@@ -55,7 +55,7 @@ struct StepInsight {
     bool holdsWaiting = false;          ///< transfers cannot be told from waiting
     std::optional<double> waitingShare; ///< of the time in collectives, where it can be told
     std::optional<RankLateness> late;   ///< who keeps the others waiting
-    TraceFindings findings;
+    diagnose::Diagnosis findings;
 };
 
 /// What is asked once per trace.

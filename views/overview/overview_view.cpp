@@ -3,7 +3,6 @@
 #include "views/overview/overview_view.h"
 
 #include "views/base/step_picker.h"
-#include "views/overview/finding_words.h"
 #include "views/overview/help_card.h"
 #include "views/overview/mini_plot.h"
 #include "views/overview/overview_figures.h"
@@ -14,6 +13,7 @@
 #include "views/whatif/plan_searcher.h"
 #include "views/whatif/what_if.h"
 #include "views/words/figure_words.h"
+#include "views/words/finding_words.h"
 #include "views/words/utilisation.h"
 #include "views/words/words.h"
 
@@ -399,7 +399,7 @@ HelpFacts OverviewView::help() const
 void OverviewView::showFinding(int index)
 {
     if (!m_facts->insight || index < 0 || index >= static_cast<int>(m_facts->insight->findings.findings.size())) return;
-    const TraceFinding& finding = m_facts->insight->findings.findings[static_cast<std::size_t>(index)];
+    const diagnose::Finding& finding = m_facts->insight->findings.findings[static_cast<std::size_t>(index)];
     if (finding.show.rank) selection()->setRank(*finding.show.rank);
     if (finding.show.range) selection()->setRange(*finding.show.range);
     emit selection()->viewRequested(findingView(finding));

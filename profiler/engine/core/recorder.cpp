@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace fourwalls::engine {
@@ -286,9 +287,36 @@ void Scope::begin(const OpKey& key)
     m_start = m_recorder.now();
 }
 
+void Recorder::findSlowness()
+{
+    m_slowness = m_microbatch ? m_disturbance.slowness(m_step, m_microbatch->value) : m_disturbance.slowness(m_step);
+}
+
+void Recorder::beginStep(std::int64_t step)
+{
+    m_step = step;
+    if (m_disturbance.empty()) return;
+    findSlowness();
+    m_pause = m_disturbance.pause(step);
+    m_kernelsLastStep = m_kernelsOfStep;
+    m_kernelsOfStep = 0;
+}
+
+void Recorder::standStill(Duration duration)
+{
+    if (m_virtual)
+        m_virtualNow = m_virtualNow + duration;
+    else
+        delay(duration);
+}
+
 void Scope::beginKernel(const OpKey& key)
 {
     if (m_recorder.m_insideKernel) return; // what contains this one counts
+    const auto kernel = static_cast<double>(m_recorder.m_kernelsOfStep++);
+    if (m_recorder.m_pause.length.ns > 0 &&
+        kernel >= m_recorder.m_pause.at * static_cast<double>(m_recorder.m_kernelsLastStep))
+        m_recorder.standStill(std::exchange(m_recorder.m_pause, {}).length);
     m_recorder.m_insideKernel = true;
     if (m_recorder.m_virtual)
         m_kernelTime = &m_recorder.m_kernelTimes.entry({key.name, key.flops, key.bytes, key.shape});

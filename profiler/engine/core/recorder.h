@@ -6,6 +6,7 @@
 #include "model/trace/records.h"
 #include "model/trace/trace_sink.h"
 #include "profiler/engine/core/clock_origin.h"
+#include "profiler/engine/core/disturbance.h"
 #include "profiler/engine/core/kernel_times.h"
 #include "profiler/engine/core/rank_memory.h"
 
@@ -89,12 +90,17 @@ public:
     bool virtualClock() const { return m_virtual; }
     /// How long kernels take on the virtual clock.
     KernelTimes& kernelTimes() { return m_kernelTimes; }
-    /// Makes every kernel take `factor` times as long, on either clock. factor >= 1.
-    void slowDown(double factor)
+    /// What is done to this rank on purpose, on either clock.
+    void disturb(RankDisturbance disturbance)
     {
-        m_slowness = factor;
-        m_timesKernels = m_virtual || factor > 1;
+        m_disturbance = std::move(disturbance);
+        m_timesKernels = m_virtual || !m_disturbance.empty();
     }
+    const RankDisturbance& disturbance() const { return m_disturbance; }
+    /// From here on it is that step.
+    void beginStep(std::int64_t step);
+    /// Nothing goes on at this rank for so long.
+    void standStill(Duration duration);
     /// Steps that are left out of the metrics, of so many in all: the operators' times settle in them.
     std::int64_t warmupSteps(std::int64_t steps) const
     {
@@ -127,7 +133,7 @@ public:
     {
         m_phase = place.phase;
         m_layer = place.layer;
-        m_microbatch = place.microbatch;
+        setMicrobatch(place.microbatch);
     }
 
     /// The track for what this thread sends and receives. Defined when first asked for; only while on().
@@ -144,7 +150,11 @@ public:
 
     Phase phase() const { return m_phase; }
     std::int32_t layer() const { return m_layer; } ///< of the scopes that are open; -1: none
-    void setMicrobatch(std::optional<Microbatch> microbatch) { m_microbatch = microbatch; }
+    void setMicrobatch(std::optional<Microbatch> microbatch)
+    {
+        m_microbatch = microbatch;
+        if (!m_disturbance.empty()) findSlowness();
+    }
 
     /// Ends the recording: later calls do nothing.
     void close()
@@ -191,7 +201,12 @@ private:
     bool m_virtual = false;
     bool m_timesKernels = false; // the virtual clock or a slow rank: each kernel's processor time is read
     bool m_insideKernel = false;
+    void findSlowness();
     double m_slowness = 1;
+    RankDisturbance m_disturbance;
+    std::int64_t m_step = 0;
+    RankDisturbance::Pause m_pause;                          // of this step, until it is over
+    std::int64_t m_kernelsOfStep = 0, m_kernelsLastStep = 0; // of which the pause has its place
     KernelTimes m_kernelTimes;
     Instant m_virtualNow;
     RankMemory* m_device = nullptr;

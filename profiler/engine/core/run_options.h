@@ -6,6 +6,7 @@
 #include "model/trace/records.h"
 #include "model/trace/trace_sink.h"
 #include "profiler/engine/core/clock_origin.h"
+#include "profiler/engine/core/disturbance.h"
 
 #include <array>
 #include <cstdint>
@@ -35,12 +36,6 @@ struct RunCallbacks {
     std::function<void(const std::string&)> onMessage; ///< one line of progress (set-up, peak probe); may be empty
 };
 
-/// A rank whose kernels take `factor` times as long.
-struct SlowRank {
-    RankId rank;
-    double factor = 1; ///< >= 1
-};
-
 /// What is wrong with the link between two ranks, on the device clock.
 struct LinkFault {
     RankId a, b;
@@ -59,14 +54,15 @@ struct RunOptions {
     bool measurePeak = true;           ///< the 100 ms matrix-product sweep before the first step
     ClockKind clock = ClockKind::Wall; ///< Wall, or Device: needs at least 3 steps, of which 2 measure the operators
     std::string kernelTimesFile; ///< of the device clock: times are taken from there, and new ones added. Empty: none
-    std::vector<SlowRank> slowRanks;
-    std::vector<LinkFault> linkFaults; ///< of the device clock
-    std::int64_t evaluateEvery = 0;    ///< steps between evaluations; 0: none
-    std::int64_t evaluateBatches = 1;  ///< global batches of one evaluation, which training does not see
-    std::stop_token stop;              ///< checked between steps; a stopped run reports what it did
-    bool nccl = false;                 ///< on GPUs: one for each rank, and NCCL between them; else all share one
-    bool separateProcesses = false;    ///< the ranks are processes, or will be
-    ProcessWorld* processes = nullptr; ///< those: this one is one rank, and all call the same. Null for threads
+    std::vector<Disturbance> disturbances; ///< what is done on purpose
+    bool blind = false;                    ///< the trace does not say what was done on purpose
+    std::vector<LinkFault> linkFaults;     ///< of the device clock
+    std::int64_t evaluateEvery = 0;        ///< steps between evaluations; 0: none
+    std::int64_t evaluateBatches = 1;      ///< global batches of one evaluation, which training does not see
+    std::stop_token stop;                  ///< checked between steps; a stopped run reports what it did
+    bool nccl = false;                     ///< on GPUs: one for each rank, and NCCL between them; else all share one
+    bool separateProcesses = false;        ///< the ranks are processes, or will be
+    ProcessWorld* processes = nullptr;     ///< those: this one is one rank, and all call the same. Null for threads
 };
 
 /// What one rank came to.

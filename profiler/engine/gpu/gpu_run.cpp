@@ -128,7 +128,7 @@ Status checkGpu(const RunSpec& spec, const RunOptions& options)
         return unsupported("clock",
                            "the device clock takes the processor's time of the operators, and a GPU has its own",
                            "--clock wall");
-    if (!options.slowRanks.empty()) return unsupported("slow rank", "a GPU cannot be slowed down", "--device cpu");
+    if (!options.disturbances.empty()) return unsupported("disturbance", "a GPU cannot be slowed down", "--device cpu");
     const Precision precision = spec.training.precision;
     if (precision != Precision::F32 && precision != Precision::Tf32 && precision != Precision::Bf16)
         return unsupported("precision", "the CUDA engine computes in f32, tf32 or bf16", "--precision bf16");

@@ -134,6 +134,7 @@ Batch Trainer::loadBatch(std::int64_t step, std::int64_t first, std::int64_t cou
 {
     const Scope scope(m_rank.recorder, SliceKind::DataLoading, "data loading", Phase::DataLoading, -1,
                       count * m_network.data->sampleBytes());
+    m_rank.recorder.standStill(m_rank.recorder.disturbance().loading());
     return m_network.data->batch(m_rank, step, m_spec.training.batch, first, count);
 }
 

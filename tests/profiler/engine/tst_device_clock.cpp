@@ -109,7 +109,7 @@ void DeviceClockTest::stepsRepeatExactly()
 void DeviceClockTest::slowRank()
 {
     RunOptions options;
-    options.slowRanks = {{RankId{1}, 3.0}};
+    options.disturbances = {{DisturbanceKind::SlowRank, 1, 3.0, 0}};
     const DeviceRun run("dp=2", options);
     const auto summaries = run.query->stepSummaries();
     QVERIFY(summaries.ok());
@@ -188,11 +188,11 @@ void DeviceClockTest::refusals()
     };
     QVERIFY(refused(options, 2, "clock"));
     QVERIFY(checkRunnable(smallSpec("dp=2", 3), options).ok());
-    options.slowRanks = {{RankId{2}, 2.0}};
-    QVERIFY(refused(options, 3, "slow rank"));
-    options.slowRanks = {{RankId{1}, 0.5}};
-    QVERIFY(refused(options, 3, "slow rank"));
-    options.slowRanks.clear();
+    options.disturbances = {{DisturbanceKind::SlowRank, 2, 2.0, 0}};
+    QVERIFY(refused(options, 3, "slow_rank"));
+    options.disturbances = {{DisturbanceKind::SlowRank, 1, 0.5, 0}};
+    QVERIFY(refused(options, 3, "slow_rank"));
+    options.disturbances.clear();
     LinkFault fault;
     fault.a = RankId{0};
     fault.b = RankId{1};

@@ -271,7 +271,7 @@ private slots:
         options.clock = ClockKind::Device;
         QVERIFY(!refusal(specOf(Net::Decoder, "", 3), options).empty());
         options = {};
-        options.slowRanks = {{RankId{0}, 2.0}};
+        options.disturbances = {{DisturbanceKind::SlowRank, 0, 2.0, 0}};
         QVERIFY(!refusal(specOf(Net::Decoder, "", 3), options).empty());
         QVERIFY(!refusal(specOf(Net::Decoder, "", 3, Precision::Fp8)).empty());
         // A GPU that breaks in the middle.

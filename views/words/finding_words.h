@@ -2,24 +2,28 @@
 // What a trace's own findings say on the screen: a title, its figures with their scope, what one can do, and where to look.
 #pragma once
 
-#include "model/trace/trace_findings.h"
+#include "model/diagnose/diagnosis.h"
 
 #include <QString>
 
 namespace fourwalls::views {
 
 /// What it is, in a few words: "The other ranks wait for rank 0".
-QString findingTitle(const TraceFinding& finding);
+QString findingTitle(const diagnose::Finding& finding);
 /// How much, of what: "82 % of step 6 · 48.2 ms · in 13 of 13 operations rank 0 comes last".
-QString findingFigures(const TraceFinding& finding);
+QString findingFigures(const diagnose::Finding& finding);
+/// What it would gain, and how that is known: "replayed without it: 12 % less"; empty: not of time.
+QString findingGain(const diagnose::Finding& finding);
+/// Why something cannot be told, and what to record.
+QString untold(const diagnose::Abstention& abstention);
 /// What helps against it; empty where nothing general does.
-QString findingAdvice(const TraceFinding& finding);
+QString findingAdvice(const diagnose::Finding& finding);
 /// Title, figures and advice as sentences.
-QString findingSentence(const TraceFinding& finding);
+QString findingSentence(const diagnose::Finding& finding);
 /// What to say when nothing costs kLeastFinding of the step: "Nothing stands out: …".
 /// lostInKernels: computation takes the time, and most of it is lost below the peak.
-QString nothingFound(const TraceFindings& findings, bool lostInKernels);
+QString nothingFound(const diagnose::Diagnosis& findings, bool lostInKernels = false);
 /// The view that shows it best, as the registry of views names it.
-QString findingView(const TraceFinding& finding);
+QString findingView(const diagnose::Finding& finding);
 
 } // namespace fourwalls::views

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// See case_facts.h.
+#include "model/diagnose/case_facts.h"
+
+#include "model/trace/step_window.h"
+
+#include <cmath>
+#include <limits>
+
+namespace fourwalls::diagnose {
+
+namespace {
+
+constexpr std::size_t kMostCollectives = 200'000; ///< of one step
+/// Slices that are taken apart: about a second's work.
+constexpr double kMostSlices = 1.5e6;
+
+/// As many measured steps in a row around the chosen one as are not too many slices together; none: one step has too many.
+std::optional<replay::StepChoiceRange> stepsAround(const CaseFacts& facts)
+{
+    const std::vector<JobStep>& steps = facts.steps;
+    const auto chosen =
+        std::find_if(steps.begin(), steps.end(), [&](const JobStep& each) { return each.step == *facts.result.step; });
+    if (chosen == steps.end()) return std::nullopt;
+    const double each = static_cast<double>(facts.trace.info().counts.slices) / static_cast<double>(steps.size());
+    if (each > kMostSlices) return std::nullopt;
+    const auto most = static_cast<std::ptrdiff_t>(each > 0 ? kMostSlices / each : 1);
+    const auto counts = [](const JobStep& step) { return step.complete && step.state == StepState::Measured; };
+    auto first = chosen, last = chosen;
+    while (last - first + 1 < most) {
+        const bool before = first != steps.begin() && counts(*(first - 1));
+        const bool after = last + 1 != steps.end() && counts(*(last + 1));
+        if (!before && !after) break;
+        if (after) ++last;
+        if (before && last - first + 1 < most) --first;
+    }
+    return replay::StepChoiceRange{first->step, last->step};
+}
+
+Status readReplay(CaseFacts& facts)
+{
+    const auto range = stepsAround(facts);
+    if (!range) {
+        facts.whyNoReplay = "a step has too many slices to be taken apart";
+        return {};
+    }
+    auto replay = replay::Replay::of(facts.trace, range, facts.stop);
+    if (replay.ok()) {
+        facts.work = workEffects(*replay);
+        facts.result.replayError = replay->quality(replay::DelayRule::Class).meanError;
+        facts.replay = std::move(*replay);
+        return {};
+    }
+    if (replay.error().code == ErrorCode::Cancelled) return replay.error();
+    facts.whyNoReplay = replay.error().what;
+    return {};
+}
+
+} // namespace
+
+Finding CaseFacts::ofShare(Cause cause, double share) const
+{
+    Finding finding;
+    finding.cause = cause;
+    finding.ranks = result.ranks;
+    if (!result.wholeTrace && result.step) finding.steps = {*result.step};
+    finding.add(EvidenceKind::ShareOfStep, share).add(EvidenceKind::TimePerStep, share * length() * 1e-6);
+    finding.gain = Gain{Duration{std::llround(share * length())}, share, GainSource::UpperBound};
+    return finding;
+}
+
+Finding CaseFacts::ofRanks(Cause cause, std::vector<RankId> ranks) const
+{
+    Finding finding;
+    finding.cause = cause;
+    finding.ranks = std::move(ranks);
+    if (!result.wholeTrace) finding.steps = work.steps;
+    if (finding.ranks.size() == 1) finding.show.rank = finding.ranks.front();
+    return finding;
+}
+
+Finding* CaseFacts::found(Cause cause)
+{
+    const auto found = std::find_if(result.findings.begin(), result.findings.end(),
+                                    [cause](const Finding& each) { return each.cause == cause; });
+    return found == result.findings.end() ? nullptr : &*found;
+}
+
+Gain CaseFacts::gainOf(const TimeChange& change, replay::DelayRule rule, const TimeChange& also) const
+{
+    const replay::ReplayGraph& graph = replay->graph(rule);
+    replay::NodeTimes times = replay::timesOf(graph, rule);
+    std::vector<std::int64_t> end;
+    const auto mean = [](const std::vector<std::int64_t>& lengths) {
+        double sum = 0;
+        for (const std::int64_t each : lengths) sum += static_cast<double>(each);
+        return lengths.empty() ? 0 : sum / static_cast<double>(lengths.size());
+    };
+    const auto replayed = [&] {
+        replay::simulate(graph, times, end);
+        return mean(replay::stepLengths(graph, times.duration, end));
+    };
+    if (also) also(times);
+    const double before = replayed();
+    change(times);
+    const double after = replayed();
+    const double recorded = mean(replay::stepLengths(graph, graph.duration, graph.recordedEnd));
+    if (recorded <= 0) return {};
+    return {Duration{std::llround(before - after)}, (before - after) / recorded, GainSource::Replay};
+}
+
+Status readFacts(CaseFacts& facts, std::optional<StepIndex> wanted)
+{
+    TraceQuery& trace = facts.trace;
+    const TraceInfo& info = trace.info();
+    FOURWALLS_TRY_ASSIGN(facts.steps, trace.jobSteps());
+    std::optional<JobStep> step = stepOfNumber(facts.steps, wanted);
+    if (!step) step = typicalStep(facts.steps);
+    if (!step) return {};
+    facts.result.step = step->step;
+    facts.result.wholeTrace = info.closing.stepsBy == kWholeTrace;
+    facts.result.stepTime = step->range.length();
+    facts.range = step->range;
+    FOURWALLS_TRY_ASSIGN(facts.summaries, trace.stepSummaries(step->step));
+    for (const StepSummary& summary : facts.summaries) facts.result.ranks.push_back(summary.rank);
+    if (facts.summaries.empty() || facts.length() <= 0) return {};
+    const auto measured = std::count_if(facts.steps.begin(), facts.steps.end(),
+                                        [](const JobStep& each) { return each.state == StepState::Measured; });
+    facts.runs = std::max<std::int64_t>(1, measured) * static_cast<std::int64_t>(facts.summaries.size());
+    for (const TrackView& track : trace.tracks()) {
+        if (track.slices == 0) continue;
+        const TrackKind kind = track.info.kind;
+        facts.hasDevice |=
+            kind == TrackKind::ComputeStream || kind == TrackKind::CommStream || kind == TrackKind::CopyStream;
+        facts.hasHost |= kind == TrackKind::CpuThread;
+    }
+    FOURWALLS_TRY_ASSIGN(const std::vector<OpSummary> summaries,
+                         trace.opSummaries(std::numeric_limits<std::int32_t>::max()));
+    for (const OpSummary& summary : summaries) {
+        FOURWALLS_TRY_ASSIGN(auto op, trace.op(summary.op));
+        if (op) facts.ops.emplace_back(std::move(op), summary);
+        if (facts.stop.stop_requested()) return Error{ErrorCode::Cancelled, "a newer question came", "findings", {}};
+    }
+    FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveView> collectives,
+                         trace.collectives(std::nullopt, facts.range, kMostCollectives));
+    facts.operations = joinOperations(collectives);
+    return readReplay(facts);
+}
+
+} // namespace fourwalls::diagnose

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time in which the devices wait for the program: for data, for launches, for calls that wait, for a program that stands.
+#include "model/base/median.h"
+#include "model/diagnose/causes.h"
+#include "model/diagnose/foremost.h"
+#include "model/trace/launch_gaps.h"
+
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace fourwalls::diagnose {
+
+namespace {
+
+/// A delay is a pause if it is this many times the median of its kind's.
+constexpr double kPauseDeviations = 10;
+/// Pauses shorter than this share of a step are the host's ordinary jitter.
+constexpr double kLeastPause = 0.005;
+/// A rank's pauses stand out if they are this many times those of its peers.
+constexpr double kAgainstPeers = 3;
+
+/// A part of the step that all of it could be won back from.
+template <class Part>
+Finding partOf(const CaseFacts& facts, Cause cause, double share, Part part, std::optional<Activity> activity)
+{
+    Finding finding = facts.ofShare(cause, share);
+    if (activity) {
+        const Foremost call = foremost(facts, *activity);
+        if (!call.name.empty()) finding.add(EvidenceKind::Mostly, call.name);
+        if (call.count > 0) finding.add(EvidenceKind::Occurrences, static_cast<double>(call.count));
+    }
+    finding.show.rank = facts.most(part);
+    return finding;
+}
+
+/// Ranks that have far more of a time than the others; all ranks where none has.
+template <class Part>
+std::vector<RankId> ranksWithMost(const CaseFacts& facts, Part part)
+{
+    std::vector<double> all;
+    for (const StepSummary& each : facts.summaries) all.push_back(static_cast<double>(part(each).ns));
+    const double usual = lowerMedian(all);
+    std::vector<RankId> ranks;
+    for (const StepSummary& each : facts.summaries) {
+        const auto own = static_cast<double>(part(each).ns);
+        if (own > 2 * usual && own - usual > kLeastFault * facts.length()) ranks.push_back(each.rank);
+    }
+    return ranks.empty() || all.size() < 2 ? facts.result.ranks : ranks;
+}
+
+/// Nodes in which the next batch is fetched.
+std::vector<replay::NodeIndex> loadingNodes(const CaseFacts& facts)
+{
+    const replay::Recording& recording = facts.replay->recording();
+    const replay::ReplayGraph& graph = facts.replay->graph(replay::DelayRule::Own);
+    std::vector<replay::NodeIndex> nodes;
+    for (std::size_t node = 0; node < graph.nodes(); ++node)
+        if (graph.piece[node] != replay::kNone &&
+            recording.op(recording.pieces[graph.piece[node]]).kind == SliceKind::DataLoading)
+            nodes.push_back(static_cast<replay::NodeIndex>(node));
+    return nodes;
+}
+
+/// What a rank's program stood still for, beyond what it does anyway.
+struct Pauses {
+    double total = 0; ///< over the steps [ns]
+    double longest = 0;
+    std::int64_t count = 0;
+    std::set<std::uint32_t> steps;
+    std::vector<std::pair<replay::NodeIndex, std::int64_t>> nodes; ///< and what each is delayed by
+    TimeRange longestAt;
+};
+
+std::map<RankId, Pauses> pausesOf(const CaseFacts& facts)
+{
+    const replay::Recording& recording = facts.replay->recording();
+    const replay::ReplayGraph& graph = facts.replay->graph(replay::DelayRule::Own);
+    std::map<std::uint32_t, std::vector<std::int64_t>> kinds;
+    const auto counts = [&](std::size_t node) {
+        const replay::NodeRole role = graph.role[node];
+        return graph.piece[node] != replay::kNone &&
+               (role == replay::NodeRole::Work || role == replay::NodeRole::Arrival || role == replay::NodeRole::Host);
+    };
+    for (std::size_t node = 0; node < graph.nodes(); ++node)
+        if (counts(node)) kinds[graph.delayClass[node]].push_back(graph.delay[node]);
+    std::map<std::uint32_t, std::int64_t> usual;
+    for (auto& [kind, delays] : kinds) usual[kind] = delays.size() < 3 ? 0 : lowerMedian(std::move(delays));
+    std::map<RankId, Pauses> pauses;
+    for (const replay::Piece& piece : recording.pieces) pauses.try_emplace(piece.rank);
+    for (std::size_t node = 0; node < graph.nodes(); ++node) {
+        if (!counts(node)) continue;
+        const std::int64_t before = std::max<std::int64_t>(0, usual[graph.delayClass[node]]);
+        const std::int64_t excess = graph.delay[node] - before;
+        if (static_cast<double>(excess) < kLeastPause * facts.length() ||
+            static_cast<double>(graph.delay[node]) < kPauseDeviations * static_cast<double>(before))
+            continue;
+        const replay::Piece& piece = recording.pieces[graph.piece[node]];
+        Pauses& of = pauses[piece.rank];
+        of.total += static_cast<double>(excess);
+        ++of.count;
+        of.steps.insert(graph.step[node]);
+        of.nodes.push_back({static_cast<replay::NodeIndex>(node), excess});
+        if (static_cast<double>(excess) <= of.longest) continue;
+        of.longest = static_cast<double>(excess);
+        of.longestAt = {piece.start - Duration{graph.delay[node]}, piece.start};
+    }
+    return pauses;
+}
+
+} // namespace
+
+void findDataLoading(CaseFacts& facts)
+{
+    // What the summaries call idle for data; in a pipeline such time counts as a bubble, so the loads themselves say more.
+    std::map<RankId, double> loading;
+    for (const StepSummary& each : facts.summaries) loading[each.rank] = static_cast<double>(each.idleDataLoading.ns);
+    std::vector<replay::NodeIndex> nodes;
+    if (facts.replay && !facts.work.steps.empty()) {
+        nodes = loadingNodes(facts);
+        const replay::ReplayGraph& graph = facts.replay->graph(replay::DelayRule::Own);
+        std::map<RankId, double> sums;
+        for (const replay::NodeIndex node : nodes)
+            sums[facts.replay->recording().pieces[graph.piece[node]].rank] +=
+                static_cast<double>(graph.duration[node]) / static_cast<double>(facts.work.steps.size());
+        // A loader thread that works beside the step makes nobody wait.
+        if (!facts.hasHost)
+            for (const auto& [rank, sum] : sums) loading[rank] = std::max(loading[rank], sum);
+    }
+    if (loading.empty()) return;
+    const auto most = std::max_element(loading.begin(), loading.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    const double share = most->second / std::max(1.0, facts.length());
+    if (share < kLeastFault) return;
+    const auto part = [&loading](const StepSummary& each) { return Duration{std::llround(loading[each.rank])}; };
+    Finding finding = partOf(facts, Cause::DataLoading, std::min(1.0, share), part, Activity::DataLoading);
+    finding.ranks = ranksWithMost(facts, part);
+    if (!nodes.empty())
+        finding.gain = facts.gainOf([&](replay::NodeTimes& times) {
+            for (const replay::NodeIndex node : nodes) times.duration[node] = 0;
+        });
+    finding.confidence = Confidence::Certain;
+    if (finding.gain->share >= kLeastFault) facts.add(std::move(finding));
+}
+
+void findHostPauses(CaseFacts& facts)
+{
+    if (!facts.replay || facts.work.steps.empty()) return;
+    const auto steps = static_cast<double>(facts.work.steps.size());
+    const std::map<RankId, Pauses> pauses = pausesOf(facts);
+    for (const auto& [rank, own] : pauses) {
+        if (own.total < kLeastFault * facts.length() * steps) continue;
+        // What all ranks have is the machine, or the program itself.
+        std::vector<double> others;
+        for (const auto& [other, of] : pauses)
+            if (other != rank) others.push_back(of.total);
+        if (!others.empty() && own.total < kAgainstPeers * lowerMedian(others)) continue;
+        // Each step at the same place is the program, not a pause.
+        if (others.empty() && own.steps.size() == facts.work.steps.size()) continue;
+        Finding finding = facts.ofRanks(Cause::HostPause, {rank});
+        finding.gain = facts.gainOf(
+            [&](replay::NodeTimes& times) {
+                for (const auto& [node, excess] : own.nodes) times.delay[node] -= excess;
+            },
+            replay::DelayRule::Own);
+        if (finding.gain->share < kLeastFault) continue;
+        finding.add(EvidenceKind::TimePerStep, own.total / steps * 1e-6)
+            .add(EvidenceKind::Occurrences, std::round(static_cast<double>(own.count) / steps * 100) / 100)
+            .add(EvidenceKind::LongestPause, own.longest * 1e-6)
+            .add(EvidenceKind::StepsAffected, static_cast<double>(own.steps.size()))
+            .add(EvidenceKind::StepsLookedAt, steps);
+        finding.show.range = own.longestAt;
+        finding.confidence = Confidence::Likely;
+        facts.add(std::move(finding));
+    }
+}
+
+void findHostBound(CaseFacts& facts)
+{
+    if (!facts.hasDevice) {
+        facts.abstain(Cause::HostBound, Lack::Device, "no device's work is in the trace");
+        return;
+    }
+    const auto unexplained = [](const StepSummary& s) { return s.idleLaunch + s.idleOther; };
+    if (!facts.hasHost) {
+        if (facts.deviceIdle() < kLeastFinding) return;
+        facts.result.unexplainedIdle = facts.deviceIdle();
+        facts.abstain(Cause::HostBound, Lack::Program,
+                      "the device is idle for " + std::to_string(static_cast<int>(facts.deviceIdle() * 100 + 0.5)) +
+                          " % of the step, but the program on the processor is not in the trace");
+        return;
+    }
+    if (const double share = facts.share(unexplained); share >= kLeastFinding) {
+        Finding finding = facts.ofShare(Cause::HostBound, share);
+        finding.add(EvidenceKind::LaunchShare, facts.share([](const StepSummary& s) { return s.idleLaunch; }));
+        std::int64_t kernels = 0;
+        for (const auto& [info, summary] : facts.ops)
+            if (info->kind == SliceKind::Kernel) kernels += summary.count;
+        finding.add(EvidenceKind::Occurrences, std::round(facts.perStep(kernels)))
+            .add(EvidenceKind::DeviceIdle, facts.deviceIdle());
+        finding.show.rank = facts.most(unexplained);
+        if (finding.show.rank) {
+            const auto gaps = launchGaps(facts.trace, *finding.show.rank, facts.result.step, facts.stop);
+            if (gaps.ok() && !gaps->longestGapAt.empty()) finding.show.range = gaps->longestGapAt;
+        }
+        facts.add(std::move(finding));
+    }
+    const auto waiting = [](const StepSummary& s) { return s.idleSynchronisation; };
+    if (const double share = facts.share(waiting); share >= kLeastFinding)
+        facts.add(partOf(facts, Cause::SyncCalls, share, waiting, Activity::Synchronisation));
+}
+
+} // namespace fourwalls::diagnose

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that grows, is full, or is reserved and not used.
+#include "model/base/median.h"
+#include "model/diagnose/causes.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+
+namespace fourwalls::diagnose {
+
+namespace {
+
+constexpr double kFullShare = 0.9;  ///< of the capacity: nothing larger fits
+constexpr double kFlatShare = 0.98; ///< resident of peak: a pool that was reserved once is no limit
+constexpr std::size_t kLeastSteps = 5;
+constexpr double kMostlyRising = 0.8;   ///< of pairs of steps
+constexpr double kLeastGrowth = 0.005;  ///< over the steps, of the peak
+constexpr double kLeastUnused = 0.3;    ///< of what is reserved
+constexpr double kLeastReserved = 0.25; ///< of the capacity: less is no trouble
+
+std::int64_t capacityOf(const CaseFacts& facts, RankId rank)
+{
+    for (const RankInfo& each : facts.trace.info().header.ranks)
+        if (each.rank == rank) return each.memoryBytes;
+    return 0;
+}
+
+Status findFailures(CaseFacts& facts)
+{
+    const TraceInfo& info = facts.trace.info();
+    FOURWALLS_TRY_ASSIGN(const std::vector<EventRecord> failures,
+                         facts.trace.events({info.range.begin, Instant{std::numeric_limits<std::int64_t>::max()}},
+                                            10'000, EventKind::OutOfMemory));
+    if (failures.empty()) return {};
+    Finding finding;
+    finding.cause = Cause::OutOfMemory;
+    finding.confidence = Confidence::Certain;
+    std::set<RankId> ranks;
+    for (const EventRecord& failure : failures)
+        if (failure.rank) ranks.insert(*failure.rank);
+    finding.ranks.assign(ranks.begin(), ranks.end());
+    finding.add(EvidenceKind::Failures, static_cast<double>(failures.size()));
+    if (!failures.front().text.empty()) finding.add(EvidenceKind::First, failures.front().text);
+    finding.urgency = 2;
+    finding.show = {FindingView::Memory, failures.front().rank, std::nullopt};
+    facts.add(std::move(finding));
+    return {};
+}
+
+void findFull(CaseFacts& facts, const std::vector<MemorySummary>& memory)
+{
+    Finding fullest;
+    fullest.cause = Cause::MemoryNearWall;
+    fullest.confidence = Confidence::Certain;
+    fullest.urgency = 1;
+    bool capacityKnown = false;
+    double most = 0;
+    for (const MemorySummary& each : memory) {
+        if (each.step || each.peakBytes <= 0) continue;
+        const std::int64_t capacity = capacityOf(facts, each.rank);
+        if (capacity <= 0) continue;
+        capacityKnown = true;
+        const double share = static_cast<double>(each.peakBytes) / static_cast<double>(capacity);
+        const bool flat = static_cast<double>(each.residentBytes) >= kFlatShare * static_cast<double>(each.peakBytes);
+        if (share < kFullShare || share > 1 || flat) continue;
+        fullest.ranks.push_back(each.rank);
+        if (share <= most) continue;
+        most = share;
+        fullest.evidence = {{EvidenceKind::Peak, static_cast<double>(each.peakBytes), {}},
+                            {EvidenceKind::Capacity, static_cast<double>(capacity), {}}};
+        fullest.show = {FindingView::Memory, each.rank, std::nullopt};
+    }
+    if (!fullest.ranks.empty()) facts.add(std::move(fullest));
+    if (memory.empty())
+        facts.abstain(Cause::MemoryNearWall, Lack::Allocations, "no allocations are in the trace");
+    else if (!capacityKnown)
+        facts.abstain(Cause::MemoryNearWall, Lack::Capacity, "the device's memory is not known");
+}
+
+/// Bytes alive after a step over the steps: the median of the slopes of all pairs (Theil 1950, Sen 1968), and how many of
+/// the pairs rise.
+struct Growth {
+    double perStep = 0, rising = 0;
+};
+Growth growthOf(const std::vector<std::pair<double, double>>& series)
+{
+    constexpr std::size_t kMostPoints = 200;
+    const std::size_t stride = series.size() / kMostPoints + 1;
+    std::vector<double> slopes;
+    double rising = 0;
+    for (std::size_t i = 0; i < series.size(); i += stride)
+        for (std::size_t j = i + stride; j < series.size(); j += stride) {
+            slopes.push_back((series[j].second - series[i].second) / (series[j].first - series[i].first));
+            rising += slopes.back() > 0;
+        }
+    if (slopes.empty()) return {};
+    const auto pairs = static_cast<double>(slopes.size());
+    return {median(std::move(slopes)), rising / pairs};
+}
+
+void findGrowth(CaseFacts& facts, const std::vector<MemorySummary>& memory)
+{
+    std::set<StepIndex> measured;
+    for (const JobStep& step : facts.steps)
+        if (step.state == StepState::Measured) measured.insert(step.step);
+    std::map<RankId, std::vector<std::pair<double, double>>> resident;
+    std::map<RankId, double> peaks;
+    for (const MemorySummary& each : memory) {
+        if (!each.step) {
+            peaks[each.rank] = static_cast<double>(each.peakBytes);
+        } else if (measured.contains(*each.step)) {
+            resident[each.rank].push_back(
+                {static_cast<double>(each.step->value), static_cast<double>(each.residentBytes)});
+        }
+    }
+    std::map<RankId, double> growing;
+    for (const auto& [rank, series] : resident) {
+        if (series.size() < kLeastSteps) continue;
+        const Growth growth = growthOf(series);
+        const double span = series.back().first - series.front().first;
+        if (growth.rising >= kMostlyRising && growth.perStep * span >= kLeastGrowth * peaks[rank])
+            growing[rank] = growth.perStep;
+    }
+    if (growing.empty()) return;
+    const auto most = std::max_element(growing.begin(), growing.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    Finding finding;
+    finding.cause = Cause::MemoryGrowth;
+    for (const auto& [rank, growth] : growing) finding.ranks.push_back(rank);
+    finding.add(EvidenceKind::BytesPerStep, most->second)
+        .add(EvidenceKind::Peak, peaks[most->first])
+        .add(EvidenceKind::StepsLookedAt, static_cast<double>(resident[most->first].size()));
+    if (const std::int64_t capacity = capacityOf(facts, most->first); capacity > 0)
+        finding.add(EvidenceKind::Capacity, static_cast<double>(capacity))
+            .add(EvidenceKind::StepsLeft,
+                 std::floor((static_cast<double>(capacity) - peaks[most->first]) / most->second));
+    finding.urgency = 0.5;
+    finding.show = {FindingView::Memory, most->first, std::nullopt};
+    facts.add(std::move(finding));
+}
+
+void findUnused(CaseFacts& facts, const std::vector<MemorySummary>& memory)
+{
+    Finding finding;
+    finding.cause = Cause::Fragmentation;
+    double most = 0;
+    for (const MemorySummary& each : memory) {
+        if (each.step || !each.peakReservedBytes || *each.peakReservedBytes <= 0) continue;
+        const auto reserved = static_cast<double>(*each.peakReservedBytes), peak = static_cast<double>(each.peakBytes);
+        const std::int64_t capacity = capacityOf(facts, each.rank);
+        const double unused = 1 - peak / reserved;
+        if (unused < kLeastUnused || capacity <= 0 || reserved < kLeastReserved * static_cast<double>(capacity))
+            continue;
+        finding.ranks.push_back(each.rank);
+        if (unused <= most) continue;
+        most = unused;
+        finding.evidence = {{EvidenceKind::Reserved, reserved, {}},
+                            {EvidenceKind::Peak, peak, {}},
+                            {EvidenceKind::Capacity, static_cast<double>(capacity), {}}};
+        finding.show = {FindingView::Memory, each.rank, std::nullopt};
+    }
+    finding.urgency = 0.3;
+    if (!finding.ranks.empty()) facts.add(std::move(finding));
+}
+
+} // namespace
+
+Status findMemory(CaseFacts& facts)
+{
+    FOURWALLS_TRY(findFailures(facts));
+    FOURWALLS_TRY_ASSIGN(const std::vector<MemorySummary> memory, facts.trace.memorySummaries());
+    findFull(facts, memory);
+    findGrowth(facts, memory);
+    findUnused(facts, memory);
+    return {};
+}
+
+} // namespace fourwalls::diagnose

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work that is shared out unevenly: over pipeline stages, micro-batches and experts.
+#include "model/base/median.h"
+#include "model/diagnose/causes.h"
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace fourwalls::diagnose {
+
+namespace {
+
+constexpr double kLeastCorrelation = 0.8; ///< of forward and backward, if the micro-batch is what differs
+
+/// How much a rank is slower for the same work, in the mean over the steps, as findSlowRanks and findThrottling said; 1: not.
+double slownessOf(const CaseFacts& facts, RankId rank)
+{
+    for (const Finding& each : facts.result.findings) {
+        if (std::find(each.ranks.begin(), each.ranks.end(), rank) == each.ranks.end()) continue;
+        const double ratio = each.value(EvidenceKind::Ratio);
+        if (each.cause == Cause::SlowRank || each.cause == Cause::SlowStage) return std::max(1.0, ratio);
+        if (each.cause == Cause::Throttling && each.value(EvidenceKind::StepsLookedAt) > 0)
+            return 1 + (ratio - 1) * each.value(EvidenceKind::StepsAffected) / each.value(EvidenceKind::StepsLookedAt);
+    }
+    return 1;
+}
+
+/// What one rank computes for one micro-batch in one step [ns].
+struct Pass {
+    double forward = 0, backward = 0;
+
+    double all() const { return forward + backward; }
+};
+using PassKey = std::tuple<std::uint32_t, std::uint32_t, std::int32_t>; // rank, step, micro-batch
+
+/// Whether a rank's step is long for another reason, which findThrottling or findBadSteps told.
+bool isExplained(const CaseFacts& facts, RankId rank, StepIndex step)
+{
+    return std::any_of(facts.result.findings.begin(), facts.result.findings.end(), [&](const Finding& each) {
+        return (each.cause == Cause::Throttling || each.cause == Cause::BadSteps) &&
+               std::find(each.ranks.begin(), each.ranks.end(), rank) != each.ranks.end() &&
+               std::find(each.steps.begin(), each.steps.end(), step) != each.steps.end();
+    });
+}
+
+std::map<PassKey, Pass> passesOf(const CaseFacts& facts)
+{
+    const WorkEffects& work = facts.work;
+    std::map<PassKey, Pass> passes;
+    std::vector<std::vector<bool>> explained;
+    for (const RankWork& rank : work.ranks) {
+        explained.emplace_back();
+        for (const StepIndex step : work.steps) explained.back().push_back(isExplained(facts, rank.rank, step));
+    }
+    for (const WorkItem& item : work.items) {
+        if (item.microbatch < 0 || explained[item.rank][item.step]) continue;
+        Pass& pass = passes[{item.rank, item.step, item.microbatch}];
+        if (item.phase == Phase::Forward)
+            pass.forward += static_cast<double>(item.time);
+        else if (item.phase == Phase::BackwardInput || item.phase == Phase::BackwardWeight ||
+                 item.phase == Phase::Recompute)
+            pass.backward += static_cast<double>(item.time);
+    }
+    return passes;
+}
+
+/// Every pass of a stage in a step takes what they take in the mean.
+CaseFacts::TimeChange evenPasses(const WorkEffects& work, const std::map<PassKey, Pass>& passes)
+{
+    std::map<std::pair<int, std::uint32_t>, std::pair<double, double>>
+        sums; // stage and step: passes' time, their number
+    for (const auto& [key, pass] : passes) {
+        auto& [sum, count] = sums[{work.ranks[std::get<0>(key)].stage, std::get<1>(key)}];
+        sum += pass.all();
+        count += 1;
+    }
+    return [&work, &passes, sums = std::move(sums)](replay::NodeTimes& times) {
+        for (const WorkItem& item : work.items) {
+            if (item.microbatch < 0) continue;
+            const auto pass = passes.find({item.rank, item.step, item.microbatch});
+            if (pass == passes.end() || pass->second.all() <= 0) continue;
+            const auto& [sum, count] = sums.at({work.ranks[item.rank].stage, item.step});
+            times.duration[item.node] =
+                std::llround(static_cast<double>(times.duration[item.node]) * sum / count / pass->second.all());
+        }
+    };
+}
+
+double correlation(const std::vector<std::pair<double, double>>& values)
+{
+    double x = 0, y = 0, xx = 0, yy = 0, xy = 0;
+    const auto n = static_cast<double>(values.size());
+    for (const auto& [a, b] : values) {
+        x += a / n;
+        y += b / n;
+    }
+    for (const auto& [a, b] : values) {
+        xx += (a - x) * (a - x);
+        yy += (b - y) * (b - y);
+        xy += (a - x) * (b - y);
+    }
+    return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
+}
+
+} // namespace
+
+void findSlowStage(CaseFacts& facts)
+{
+    const WorkEffects& work = facts.work;
+    if (work.empty() || work.stages < 2 || facts.found(Cause::SlowStage)) return;
+    std::vector<double> times(static_cast<std::size_t>(work.stages)), members(times.size());
+    for (const RankWork& each : work.ranks) {
+        times[static_cast<std::size_t>(each.stage)] += each.computing / slownessOf(facts, each.rank);
+        members[static_cast<std::size_t>(each.stage)] += 1;
+    }
+    double mean = 0;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+        if (members[i] == 0) return; // a stage whose ranks are not in the trace
+        times[i] /= members[i];
+        mean += times[i] / static_cast<double>(times.size());
+    }
+    const auto longest = static_cast<std::size_t>(std::max_element(times.begin(), times.end()) - times.begin());
+    if (mean <= 0) return;
+    const double others =
+        (mean * static_cast<double>(times.size()) - times[longest]) / static_cast<double>(times.size() - 1);
+    std::vector<RankId> ranks;
+    std::vector<double> factors;
+    for (const RankWork& each : work.ranks) {
+        const auto stage = static_cast<std::size_t>(each.stage);
+        factors.push_back(times[stage] > 0 ? mean / times[stage] : 1);
+        if (stage == longest) ranks.push_back(each.rank);
+    }
+    Finding finding = facts.ofRanks(Cause::SlowStage, std::move(ranks));
+    const auto shareOut = [&](replay::NodeTimes& of) {
+        for (const WorkItem& item : work.items)
+            of.duration[item.node] = std::llround(static_cast<double>(of.duration[item.node]) * factors[item.rank]);
+    };
+    // Where micro-batches differ, their waits hide what a stage costs: what is left once they are even counts.
+    const std::map<PassKey, Pass> passes = passesOf(facts);
+    const bool uneven = facts.found(Cause::SequenceImbalance) != nullptr;
+    finding.gain =
+        facts.gainOf(shareOut, replay::DelayRule::Class, uneven ? evenPasses(work, passes) : CaseFacts::TimeChange());
+    if (finding.gain->share < kLeastFault || times[longest] < mean * (1 + kLeastFault)) return;
+    finding.stage = static_cast<int>(longest);
+    finding.show.view = FindingView::Pipeline;
+    finding.add(EvidenceKind::Ratio, times[longest] / others)
+        .add(EvidenceKind::OwnTime, times[longest] * 1e-6)
+        .add(EvidenceKind::PeersTime, others * 1e-6);
+    facts.add(std::move(finding));
+}
+
+void findSequenceImbalance(CaseFacts& facts)
+{
+    const WorkEffects& work = facts.work;
+    if (work.ranks.size() < 2) return;
+    const std::map<PassKey, Pass> passes = passesOf(facts);
+    // What is the rank's or the stage's own is taken out: only what differs between passes of one rank counts.
+    std::vector<std::vector<double>> forwards(work.ranks.size()), backwards(work.ranks.size());
+    for (const auto& [key, pass] : passes) {
+        if (pass.forward <= 0 || pass.backward <= 0) continue;
+        forwards[std::get<0>(key)].push_back(std::log(pass.forward));
+        backwards[std::get<0>(key)].push_back(std::log(pass.backward));
+    }
+    std::vector<std::pair<double, double>> values;
+    std::vector<double> spread;
+    for (const auto& [key, pass] : passes) {
+        const std::size_t rank = std::get<0>(key);
+        if (pass.forward <= 0 || pass.backward <= 0 || forwards[rank].size() < 3) continue;
+        const double forward = std::log(pass.forward) - median(forwards[rank]),
+                     backward = std::log(pass.backward) - median(backwards[rank]);
+        values.push_back({forward, backward});
+        spread.push_back(std::abs((forward + backward) / 2));
+    }
+    if (values.size() < 6) return;
+    const double together = correlation(values);
+    if (together < kLeastCorrelation) return;
+    std::vector<RankId> ranks;
+    for (const RankWork& each : work.ranks) ranks.push_back(each.rank);
+    Finding finding = facts.ofRanks(Cause::SequenceImbalance, std::move(ranks));
+    finding.gain = facts.gainOf(evenPasses(work, passes));
+    if (finding.gain->share < kLeastFault) return;
+    finding.add(EvidenceKind::Spread, 1.4826 * median(std::move(spread))).add(EvidenceKind::ForwardBackward, together);
+    facts.add(std::move(finding));
+}
+
+void findExpertImbalance(CaseFacts& facts)
+{
+    const WorkEffects& work = facts.work;
+    if (!facts.replay || work.ranks.size() < 2) return;
+    const replay::Recording& recording = facts.replay->recording();
+    const replay::ReplayGraph& graph = facts.replay->graph(replay::DelayRule::Own);
+    struct Load {
+        double time = 0, flops = 0;
+    };
+    // By step, layer and pass: the ranks meet in an all-to-all before and after.
+    using Place = std::tuple<std::uint32_t, std::int32_t, std::int32_t, int>;
+    std::map<Place, std::map<std::uint32_t, Load>> loads;
+    std::vector<std::pair<const WorkItem*, Place>> items;
+    for (const WorkItem& item : work.items) {
+        const OpInfo& op = recording.op(recording.pieces[graph.piece[item.node]]);
+        if (op.name.find("expert") == std::string::npos && op.name.find("grouped") == std::string::npos) continue;
+        const Place place{item.step, op.layer ? op.layer->value : -1, item.microbatch, static_cast<int>(item.phase)};
+        Load& load = loads[place][item.rank];
+        load.time += static_cast<double>(item.time);
+        load.flops += op.flops;
+        items.push_back({&item, place});
+    }
+    double busiest = 0, mean = 0;
+    for (const auto& [place, ranks] : loads) {
+        if (ranks.size() < 2) continue;
+        double most = 0, sum = 0;
+        for (const auto& [rank, load] : ranks) {
+            const double tokens = load.flops > 0 ? load.flops : load.time;
+            most = std::max(most, tokens);
+            sum += tokens;
+        }
+        busiest += most;
+        mean += sum / static_cast<double>(ranks.size());
+    }
+    if (mean <= 0 || busiest < mean * (1 + kLeastFinding)) return;
+    std::vector<RankId> ranks;
+    for (const RankWork& each : work.ranks) ranks.push_back(each.rank);
+    Finding finding = facts.ofRanks(Cause::ExpertImbalance, std::move(ranks));
+    finding.gain = facts.gainOf([&](replay::NodeTimes& times) {
+        for (const auto& [item, place] : items) {
+            double sum = 0;
+            const auto& of = loads[place];
+            for (const auto& [rank, load] : of) sum += load.time;
+            const double own = of.at(item->rank).time;
+            if (own > 0)
+                times.duration[item->node] =
+                    std::llround(static_cast<double>(item->time) * sum / static_cast<double>(of.size()) / own);
+        }
+    });
+    if (finding.gain->share < kLeastFault) return;
+    finding.add(EvidenceKind::BusiestShare, busiest / mean);
+    finding.show.view = FindingView::Timeline;
+    facts.add(std::move(finding));
+}
+
+} // namespace fourwalls::diagnose

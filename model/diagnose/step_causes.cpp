@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps that are longer than the rest, and what the job does between steps.
+#include "model/base/median.h"
+#include "model/diagnose/causes.h"
+
+#include <cmath>
+#include <set>
+
+namespace fourwalls::diagnose {
+
+namespace {
+
+constexpr double kBadDeviations = 6;
+constexpr double kBadShare = 0.1; ///< longer than the median by so much at least
+constexpr double kMostBad = 0.2;  ///< of the steps; more are no exception
+constexpr std::size_t kLeastCounted = 6;
+
+/// Which rank works longest in a bad step, against what it does in the others; absent: all alike.
+std::optional<RankId> slowIn(const CaseFacts& facts, const std::set<StepIndex>& bad)
+{
+    std::optional<RankId> slow;
+    double most = 1 + kBadShare / 2;
+    double second = 1;
+    for (const RankWork& rank : facts.work.ranks) {
+        std::vector<double> in, out;
+        for (std::size_t i = 0; i < rank.againstItself.size(); ++i)
+            if (rank.againstItself[i] > 0)
+                (bad.contains(facts.work.steps[i]) ? in : out).push_back(rank.againstItself[i]);
+        if (in.empty() || out.empty()) continue;
+        const double ratio = median(in) / median(out);
+        if (ratio > most) {
+            second = slow ? most : 1;
+            most = ratio;
+            slow = rank.rank;
+        } else {
+            second = std::max(second, ratio);
+        }
+    }
+    return slow && most - 1 > 2 * (second - 1) ? slow : std::nullopt;
+}
+
+/// What the job does between steps, in all.
+struct Stall {
+    Cause cause;
+    std::set<Phase> phases;
+    double time = 0; ///< [ns]
+    std::int64_t count = 0;
+    double longest = 0; ///< [ns]
+    TimeRange at{};
+};
+
+/// Whether anything of the phases is in the range, wide enough to be drawn.
+bool doesIn(const CaseFacts& facts, TimeRange range, const std::set<Phase>& phases)
+{
+    constexpr int kPixels = 200;
+    SliceQuery query;
+    for (const TrackView& track : facts.trace.tracks()) query.tracks.push_back(track.id);
+    query.range = range;
+    query.pixels = kPixels;
+    const auto window = facts.trace.slices(query, facts.stop);
+    return window.ok() && std::any_of(window->ops.begin(), window->ops.end(),
+                                      [&](const auto& each) { return phases.contains(each.second->phase); });
+}
+
+} // namespace
+
+void findBadSteps(CaseFacts& facts)
+{
+    std::vector<double> lengths;
+    for (const JobStep& step : facts.steps)
+        if (step.complete && step.state == StepState::Measured)
+            lengths.push_back(static_cast<double>(step.range.length().ns));
+    if (lengths.size() < kLeastCounted) return;
+    const double middle = median(lengths);
+    std::vector<double> away;
+    for (const double each : lengths) away.push_back(std::abs(each - middle));
+    const double limit = middle + std::max(kBadDeviations * 1.4826 * median(away), kBadShare * middle);
+    std::set<StepIndex> bad;
+    double excess = 0, longest = 0;
+    std::optional<TimeRange> at;
+    for (const JobStep& step : facts.steps) {
+        const auto length = static_cast<double>(step.range.length().ns);
+        // An odd step that is longer is bad, too; one that is cut or warms up is not.
+        const bool counts = step.complete && (step.state == StepState::Measured || step.state == StepState::Odd);
+        if (!counts || length <= limit) continue;
+        bad.insert(step.step);
+        excess += length - middle;
+        if (length <= longest) continue;
+        longest = length;
+        at = step.range;
+    }
+    const auto all = static_cast<double>(lengths.size());
+    if (bad.empty() || static_cast<double>(bad.size()) > kMostBad * all) return;
+    const double share = excess / (middle * all + excess);
+    // What pauses of one program explain is told there.
+    if (share < kLeastFault / 3 || facts.found(Cause::HostPause)) return;
+    Finding finding;
+    finding.cause = Cause::BadSteps;
+    finding.steps.assign(bad.begin(), bad.end());
+    if (const std::optional<RankId> slow = slowIn(facts, bad))
+        finding.ranks = {*slow};
+    else
+        finding.ranks = facts.result.ranks;
+    finding.add(EvidenceKind::StepsAffected, static_cast<double>(bad.size()))
+        .add(EvidenceKind::StepsLookedAt, all)
+        .add(EvidenceKind::LongestStep, longest * 1e-6)
+        .add(EvidenceKind::MedianStep, middle * 1e-6);
+    finding.gain = Gain{Duration{std::llround(excess / all)}, share, GainSource::UpperBound};
+    finding.confidence = Confidence::Certain;
+    finding.show = {FindingView::Timeline, std::nullopt, at};
+    if (finding.ranks.size() == 1) finding.show.rank = finding.ranks.front();
+    facts.add(std::move(finding));
+}
+
+void findStalls(CaseFacts& facts)
+{
+    // What lies between two steps is no part of either.
+    const auto measured = std::find_if_not(facts.steps.begin(), facts.steps.end(), [](const JobStep& step) {
+        return step.state == StepState::Warmup || step.state == StepState::Cut;
+    });
+    const auto count = static_cast<double>(facts.steps.end() - measured);
+    if (count < 3) return;
+    std::vector<TimeRange> wide;
+    for (auto step = measured + 1; step != facts.steps.end(); ++step) {
+        const TimeRange gap{(step - 1)->range.end, step->range.begin};
+        if (static_cast<double>((gap.end - gap.begin).ns) > kLeastFault * facts.length()) wide.push_back(gap);
+    }
+    const auto all = static_cast<double>((facts.steps.back().range.end - measured->range.begin).ns);
+    if (wide.empty() || all <= 0) return;
+    Stall stalls[] = {{.cause = Cause::CheckpointStall, .phases = {Phase::CheckpointSave, Phase::CheckpointLoad}},
+                      {.cause = Cause::EvaluationStall, .phases = {Phase::Evaluation}}};
+    for (const TimeRange& gap : wide)
+        for (Stall& stall : stalls)
+            if (doesIn(facts, gap, stall.phases)) {
+                const auto length = static_cast<double>(gap.length().ns);
+                stall.time += length;
+                ++stall.count;
+                if (length > stall.longest) {
+                    stall.longest = length;
+                    stall.at = gap;
+                }
+                break;
+            }
+    for (const Stall& stall : stalls) {
+        const double share = stall.time / all;
+        if (share < kLeastFault) continue;
+        Finding finding;
+        finding.cause = stall.cause;
+        finding.ranks = facts.result.ranks;
+        finding.add(EvidenceKind::TimePerStep, stall.time / count * 1e-6)
+            .add(EvidenceKind::StepsAffected, static_cast<double>(stall.count))
+            .add(EvidenceKind::StepsLookedAt, count)
+            .add(EvidenceKind::LongestPause, stall.longest * 1e-6);
+        finding.gain = Gain{Duration{std::llround(stall.time / count)}, share, GainSource::UpperBound};
+        finding.confidence = Confidence::Certain;
+        finding.show = {FindingView::Timeline, std::nullopt, stall.at};
+        facts.add(std::move(finding));
+    }
+}
+
+} // namespace fourwalls::diagnose

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transfers that are slow, that others are waited for in, or that nothing hides.
+#include "model/base/median.h"
+#include "model/diagnose/causes.h"
+#include "model/trace/collective_timing.h"
+#include "model/trace/hop_schedule.h"
+
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+namespace fourwalls::diagnose {
+
+namespace {
+
+constexpr double kSlowLink = 1.25;         ///< a link that takes so many times what its siblings take is slow
+constexpr std::size_t kMostSchedules = 24; ///< operations whose hops are looked at, those with most transfer first
+constexpr double kLinkDeviations = 4;
+constexpr double kLeastLinkNoise = 0.01;
+
+/// Two ranks, or all ranks of a group, between which something was sent.
+struct Link {
+    std::set<RankId> ranks;
+    std::string name;
+
+    friend bool operator<(const Link& a, const Link& b)
+    {
+        return std::tie(a.name, a.ranks) < std::tie(b.name, b.ranks);
+    }
+};
+
+/// What is sent over links that should take equally long for it.
+struct Kind {
+    std::string what;
+    std::int64_t bytes = 0;
+    bool together = true; ///< within a node
+
+    friend bool operator<(const Kind& a, const Kind& b)
+    {
+        return std::tie(a.what, a.bytes, a.together) < std::tie(b.what, b.bytes, b.together);
+    }
+};
+using Samples = std::map<Kind, std::map<Link, std::vector<double>>>; // [ns]
+
+class Links {
+public:
+    explicit Links(const CaseFacts& facts) : m_facts(facts), m_info(facts.trace.info())
+    {
+        for (const RankInfo& rank : m_info.header.ranks) m_hosts[rank.rank] = rank.host;
+        const auto& spec = m_info.header.spec;
+        if (!spec || spec->cluster.devicesPerNode <= 0) return;
+        const bool several = spec->cluster.devicesPerNode > 1 || spec->cluster.nodes > 1;
+        m_perNode = several && m_info.header.clock == ClockKind::Device ? spec->cluster.devicesPerNode : 0;
+    }
+
+    bool together(RankId a, RankId b)
+    {
+        if (m_perNode > 0) return a.value / m_perNode == b.value / m_perNode;
+        return m_hosts[a] == m_hosts[b];
+    }
+
+    /// What the recording's own description of the cluster says a message takes; absent: no such clock.
+    std::optional<double> expected(const Kind& kind) const
+    {
+        const auto& spec = m_info.header.spec;
+        if (m_info.header.clock != ClockKind::Device || !spec || spec->cluster.nodeLink.bytesPerSecond <= 0)
+            return std::nullopt;
+        const LinkSpec between{spec->cluster.networkBytesPerSecondPerDevice(), spec->cluster.nicLink.latencySeconds};
+        return (kind.together ? spec->cluster.nodeLink : between).seconds(static_cast<double>(kind.bytes)) * 1e9;
+    }
+
+    /// Hops of the operations with most transfer: the time from when both ends are ready.
+    void addHops(Samples& samples)
+    {
+        std::vector<const JoinedOperation*> longest;
+        for (const JoinedOperation& each : m_facts.operations)
+            if (!each.isMessage() && each.members.size() > 1) longest.push_back(&each);
+        std::stable_sort(longest.begin(), longest.end(),
+                         [](const auto* a, const auto* b) { return a->transfer() > b->transfer(); });
+        if (longest.size() > kMostSchedules) longest.resize(kMostSchedules);
+        for (const JoinedOperation* operation : longest) {
+            const auto schedule = hopSchedule(m_facts.trace, *operation, m_facts.stop);
+            if (!schedule.ok() || !schedule->recorded) continue;
+            std::map<RankId, Instant> arrivals;
+            for (const CollectiveView& member : operation->members) arrivals[member.rank] = member.record.start;
+            std::map<std::pair<int, int>, Instant> ready; // round, member
+            // What a member received, and what it sent before, as it sends one after the other.
+            for (const ScheduledHop& hop : schedule->hops)
+                for (const int member : {hop.from, hop.to}) {
+                    const auto [at, isFirst] = ready.try_emplace({hop.round + 1, member}, hop.recorded->end);
+                    if (!isFirst) at->second = std::max(at->second, hop.recorded->end);
+                }
+            const auto readyAt = [&](int round, int member) {
+                for (int before = round; before > 0; --before)
+                    if (const auto found = ready.find({before, member}); found != ready.end()) return found->second;
+                return arrivals[schedule->members[static_cast<std::size_t>(member)]];
+            };
+            for (const ScheduledHop& hop : schedule->hops) {
+                const Instant begin = std::max(readyAt(hop.round, hop.from), readyAt(hop.round, hop.to));
+                const RankId from = schedule->members[static_cast<std::size_t>(hop.from)],
+                             to = schedule->members[static_cast<std::size_t>(hop.to)];
+                const auto took = static_cast<double>((hop.recorded->end - begin).ns);
+                if (took > 0)
+                    samples[{"hop", std::llround(hop.bytes), together(from, to)}][{{from, to}, ""}].push_back(took);
+            }
+        }
+    }
+
+    /// Messages between two, and collectives by group.
+    void addOperations(Samples& samples)
+    {
+        if (!m_facts.replay) return;
+        const replay::Recording& recording = m_facts.replay->recording();
+        const replay::ReplayGraph& graph = m_facts.replay->graph(replay::DelayRule::Own);
+        for (std::size_t node = 0; node < graph.nodes(); ++node) {
+            if (graph.role[node] != replay::NodeRole::Moving || graph.piece[node] == replay::kNone) continue;
+            const replay::Piece& piece = recording.pieces[graph.piece[node]];
+            if (!piece.isCollective() || graph.duration[node] <= 0) continue;
+            const CollectiveRecord& record = recording.collectives[piece.collective].record;
+            if (!record.payloadBytes || *record.payloadBytes <= 0) continue;
+            const ProcessGroupInfo& group = m_info.groups[static_cast<std::size_t>(record.group.value)];
+            const auto took = static_cast<double>(graph.duration[node]);
+            if (record.peer) {
+                samples[{"message", *record.payloadBytes, together(piece.rank, *record.peer)}]
+                       [{{piece.rank, *record.peer}, ""}]
+                           .push_back(took);
+            } else if (group.ranks.size() > 1) {
+                const bool inside = std::all_of(group.ranks.begin(), group.ranks.end(),
+                                                [&](RankId rank) { return together(rank, group.ranks.front()); });
+                samples[{std::string(name(record.operation)) + ' ' + group.name + ' ' +
+                             std::to_string(group.ranks.size()),
+                         *record.payloadBytes, inside}][{{group.ranks.begin(), group.ranks.end()}, group.name}]
+                    .push_back(took);
+            }
+        }
+    }
+
+private:
+    const CaseFacts& m_facts;
+    const TraceInfo& m_info;
+    std::map<RankId, std::string> m_hosts;
+    int m_perNode = 0;
+};
+
+/// A link against its siblings.
+struct LinkRatio {
+    double ratio = 1, own = 0, siblings = 0; ///< of the kind with most time; times [ns]
+    double time = 0;                         ///< added up, what the ratio rests on
+};
+
+double relativeDeviationOf(std::vector<double> values)
+{
+    const double middle = median(values);
+    if (middle <= 0) return 0;
+    for (double& each : values) each = std::abs(each / middle - 1);
+    return 1.4826 * median(std::move(values));
+}
+
+/// What a link takes if nothing else is sent over it at the time: the lower tenth of its samples.
+double quickOf(std::vector<double> times)
+{
+    const auto tenth = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 10);
+    std::nth_element(times.begin(), tenth, times.end());
+    return *tenth;
+}
+
+/// Links that are slow for what is sent over them; of hops also against the description of the cluster.
+std::map<Link, LinkRatio> slowLinks(const Samples& samples, const Links& links)
+{
+    std::map<Link, LinkRatio> slow;
+    for (const auto& [kind, ofKind] : samples) {
+        const bool betweenTwo = kind.what == "hop" || kind.what == "message";
+        std::vector<double> usual;
+        for (const auto& [link, times] : ofKind) usual.push_back(median(times));
+        double reference = lowerMedian(usual);
+        const bool alone = usual.size() < 2;
+        if (alone) {
+            // Other transfers on the link are none of its fault.
+            const std::optional<double> expected = betweenTwo ? links.expected(kind) : std::nullopt;
+            if (!expected || *expected <= 0) continue;
+            reference = *expected;
+        }
+        for (const auto& [link, times] : ofKind) {
+            const double own = alone ? quickOf(times) : median(times);
+            const double noise =
+                std::max(kLeastLinkNoise, relativeDeviationOf(times) / std::sqrt(static_cast<double>(times.size())));
+            if (own < kSlowLink * reference || own / reference - 1 < kLinkDeviations * noise) continue;
+            LinkRatio& of = slow[link];
+            const double time = own * static_cast<double>(times.size());
+            if (time <= of.time) continue;
+            of = {own / reference, own, reference, time};
+        }
+    }
+    return slow;
+}
+
+/// Whether a transfer goes over the link: between its two ranks, or in a group that has them both.
+bool goesOver(const Link& link, const CollectiveRecord& record, RankId rank, const ProcessGroupInfo& group)
+{
+    if (record.peer) return link.ranks == std::set<RankId>{rank, *record.peer};
+    const std::set<RankId> members(group.ranks.begin(), group.ranks.end());
+    return std::includes(members.begin(), members.end(), link.ranks.begin(), link.ranks.end());
+}
+
+Finding linkFinding(CaseFacts& facts, const Link& link, const LinkRatio& of)
+{
+    Finding finding = facts.ofRanks(Cause::SlowLink, {link.ranks.begin(), link.ranks.end()});
+    finding.add(EvidenceKind::Ratio, of.ratio)
+        .add(EvidenceKind::MovingTime, of.own * 1e-6)
+        .add(EvidenceKind::SiblingsMoving, of.siblings * 1e-6);
+    if (!link.name.empty()) finding.add(EvidenceKind::Mostly, link.name);
+    finding.show = {FindingView::Communication, std::nullopt, std::nullopt};
+    if (!facts.replay) return finding;
+    const replay::Recording& recording = facts.replay->recording();
+    const replay::ReplayGraph& graph = facts.replay->graph(replay::DelayRule::Own);
+    finding.gain = facts.gainOf([&](replay::NodeTimes& times) {
+        for (std::size_t node = 0; node < graph.nodes(); ++node) {
+            if (graph.role[node] != replay::NodeRole::Moving || graph.piece[node] == replay::kNone) continue;
+            const replay::Piece& piece = recording.pieces[graph.piece[node]];
+            if (!piece.isCollective()) continue;
+            const CollectiveRecord& record = recording.collectives[piece.collective].record;
+            const ProcessGroupInfo& group = recording.info.groups[static_cast<std::size_t>(record.group.value)];
+            if (goesOver(link, record, piece.rank, group))
+                times.duration[node] = std::llround(static_cast<double>(times.duration[node]) / of.ratio);
+        }
+    });
+    return finding;
+}
+
+} // namespace
+
+void findSlowLinks(CaseFacts& facts)
+{
+    if (!ranksShareClock(facts.trace.info()) || facts.operations.empty()) return;
+    Links links(facts);
+    Samples pairs, groups;
+    links.addHops(pairs);
+    links.addOperations(groups);
+    // A link between two ranks explains the groups that hold it.
+    for (auto& [kind, ofKind] : groups)
+        if (kind.what == "message") pairs[kind] = std::move(ofKind);
+    std::erase_if(groups, [](const auto& each) { return each.first.what == "message"; });
+    std::map<Link, LinkRatio> slow = slowLinks(pairs, links);
+    if (slow.empty()) {
+        slow = slowLinks(groups, links);
+        // Groups that are slow together share a link.
+        if (slow.size() > 1) {
+            std::set<RankId> common = slow.begin()->first.ranks;
+            for (const auto& [link, ratio] : slow)
+                std::erase_if(common, [&](RankId rank) { return !link.ranks.contains(rank); });
+            if (common.size() >= 2) slow = {{{common, slow.begin()->first.name}, slow.begin()->second}};
+        }
+    }
+    for (const auto& [link, of] : slow) {
+        Finding finding = linkFinding(facts, link, of);
+        if (finding.gain && finding.gain->share >= kLeastFault) facts.add(std::move(finding));
+    }
+}
+
+namespace {
+
+/// Causes that make others wait for the ranks that have them.
+bool explainsWaiting(const Finding& finding, RankId rank)
+{
+    switch (finding.cause) {
+    case Cause::SlowRank:
+    case Cause::SlowStage:
+    case Cause::DataLoading:
+    case Cause::HostPause:
+    case Cause::Throttling:
+    case Cause::BadSteps: return std::find(finding.ranks.begin(), finding.ranks.end(), rank) != finding.ranks.end();
+    default: return false;
+    }
+}
+
+void addLateness(CaseFacts& facts, Finding& finding, const RankLateness& late)
+{
+    finding.add(EvidenceKind::DelaysOthers, late.delayed.milliseconds())
+        .add(EvidenceKind::ComesLast, static_cast<double>(late.last))
+        .add(EvidenceKind::OperationsTogether, static_cast<double>(late.operations));
+    finding.waiting = facts.result.ranks;
+    std::erase(finding.waiting, late.rank);
+}
+
+} // namespace
+
+void findWaiting(CaseFacts& facts)
+{
+    std::vector<JoinedOperation> joined;
+    std::int64_t alone = 0, messages = 0;
+    for (const JoinedOperation& operation : facts.operations) {
+        if (operation.isMessage())
+            ++messages;
+        else if (operation.members.size() >= 2)
+            joined.push_back(operation);
+        else
+            ++alone;
+    }
+    const TraceHeader& header = facts.trace.info().header;
+    if (alone > 0 && header.worldSize != 1)
+        facts.abstain(Cause::SlowRank, Lack::OtherRanks,
+                      std::to_string(header.ranks.size()) +
+                          (header.worldSize ? " of " + std::to_string(*header.worldSize) : "") +
+                          " ranks are in the trace: who waits for whom cannot be told of " + std::to_string(alone) +
+                          " operations");
+    else if (joined.empty() && alone + messages == 0 &&
+             facts.share([](const StepSummary& s) { return s.exposedComm; }) > 0)
+        facts.abstain(Cause::SlowRank, Lack::Sequence,
+                      "communication is in the trace, but not which operations belong together");
+    const std::size_t ranks = facts.summaries.size();
+    if (joined.empty() || ranks < 2) return;
+    const ArrivalSkew skew = arrivalSkew(joined);
+    const auto widest = std::max_element(joined.begin(), joined.end(),
+                                         [](const auto& a, const auto& b) { return a.skew() < b.skew(); });
+    const double waiting = static_cast<double>(skew.totalWait.ns) / static_cast<double>(ranks) / facts.length();
+    if (const RankLateness* late = skew.late(facts.result.stepTime)) {
+        bool explained = false;
+        for (Finding& each : facts.result.findings) {
+            if (!explainsWaiting(each, late->rank) || each.ranks.size() > 1) continue;
+            addLateness(facts, each, *late);
+            if (!each.show.range) each.show = {FindingView::Timeline, std::nullopt, widest->range()};
+            explained = true;
+        }
+        const double each =
+            std::min(1.0, static_cast<double>(late->caused.ns) / static_cast<double>(ranks - 1) / facts.length());
+        const bool uneven = facts.found(Cause::SequenceImbalance) || facts.found(Cause::ExpertImbalance);
+        if (explained || uneven || each < kLeastFinding) return;
+        Finding finding = facts.ofShare(Cause::SlowRank, each);
+        finding.ranks = {late->rank};
+        const double gain = std::min(each, static_cast<double>(late->delayed.ns) / facts.length());
+        finding.gain = Gain{Duration{std::llround(gain * facts.length())}, gain, GainSource::UpperBound};
+        addLateness(facts, finding, *late);
+        finding.confidence = Confidence::Likely; // that it is late is certain; why, nothing here tells
+        finding.show = {FindingView::Timeline, std::nullopt, widest->range()};
+        facts.add(std::move(finding));
+        return;
+    }
+    for (const Cause cause : {Cause::SequenceImbalance, Cause::ExpertImbalance, Cause::SlowStage, Cause::SlowRank,
+                              Cause::HostPause, Cause::DataLoading})
+        if (facts.found(cause)) return; // they explain it
+    if (waiting < kLeastFinding) return;
+    Finding finding = facts.ofShare(Cause::UnevenArrivals, std::min(1.0, waiting));
+    finding.gain->share /= 2;
+    finding.gain->perStep = Duration{finding.gain->perStep.ns / 2};
+    finding.add(EvidenceKind::OperationsTogether, static_cast<double>(skew.operations));
+    finding.show = {FindingView::Timeline, std::nullopt, widest->range()};
+    finding.confidence = Confidence::Likely;
+    facts.add(std::move(finding));
+}
+
+void findExposedCommunication(CaseFacts& facts)
+{
+    const TraceHeader& header = facts.trace.info().header;
+    const std::size_t ranks = facts.summaries.size();
+    std::int64_t alone = 0;
+    Duration waited;
+    for (const JoinedOperation& operation : facts.operations) {
+        if (operation.isMessage()) continue;
+        if (operation.members.size() < 2)
+            ++alone;
+        else
+            waited += operation.wait();
+    }
+    // Of a group whose members nobody lists, others than those in the trace may be late, too.
+    const bool open =
+        std::any_of(facts.operations.begin(), facts.operations.end(), [&facts](const JoinedOperation& operation) {
+            return !operation.isMessage() && operation.members.size() > 1 &&
+                   collectiveTiming(facts.trace.info(), operation.group, operation.operation) !=
+                       CollectiveTiming::Separated;
+        });
+    const bool missing =
+        open || alone > 0 || (header.worldSize && *header.worldSize > static_cast<int>(header.ranks.size()));
+    const double exposed = facts.share([](const StepSummary& s) { return s.exposedComm; });
+    const double waiting = ranks > 0 ? static_cast<double>(waited.ns) / static_cast<double>(ranks) / facts.length() : 0;
+    const double share = missing ? exposed : std::max(0.0, exposed - waiting);
+    if (share < kLeastFinding) return;
+    Finding finding = facts.ofShare(Cause::ExposedCommunication, share);
+    finding.add(EvidenceKind::Occurrences,
+                std::floor(static_cast<double>(facts.operations.size()) /
+                           static_cast<double>(std::max<std::size_t>(1, missing ? ranks : 1))));
+    if (missing) finding.add(EvidenceKind::HoldsWaiting, 1);
+    if (facts.replay && !missing) {
+        const replay::ReplayGraph& graph = facts.replay->graph(replay::DelayRule::Own);
+        finding.gain = facts.gainOf([&](replay::NodeTimes& times) {
+            for (std::size_t node = 0; node < graph.nodes(); ++node)
+                if (graph.role[node] == replay::NodeRole::Moving) times.duration[node] = 0;
+        });
+    }
+    finding.show.view = FindingView::Communication;
+    facts.add(std::move(finding));
+}
+
+} // namespace fourwalls::diagnose

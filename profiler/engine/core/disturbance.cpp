@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// See disturbance.h.
+#include "profiler/engine/core/disturbance.h"
+
+#include "model/spec/rank_layout.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+namespace fourwalls::engine {
+
+namespace {
+
+constexpr std::array<std::pair<DisturbanceKind, std::string_view>, 8> kKinds{{
+    {DisturbanceKind::SlowRank, "slow_rank"},
+    {DisturbanceKind::SlowStage, "slow_stage"},
+    {DisturbanceKind::Throttling, "throttling"},
+    {DisturbanceKind::BadSteps, "bad_steps"},
+    {DisturbanceKind::DataLoading, "data_loading"},
+    {DisturbanceKind::HostPause, "host_pause"},
+    {DisturbanceKind::SequenceImbalance, "sequence_imbalance"},
+    {DisturbanceKind::MemoryGrowth, "memory_growth"},
+}};
+
+constexpr std::int64_t kBadStepsApart = 10;
+
+/// A number from 0 to 1 that the arguments decide (splitmix64, Steele et al. 2014).
+double chance(std::uint64_t seed, std::uint64_t a, std::uint64_t b, std::uint64_t c)
+{
+    std::uint64_t x = seed;
+    for (const std::uint64_t each : {a, b, c}) {
+        x += 0x9e3779b97f4a7c15ull + each;
+        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+        x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+        x ^= x >> 31;
+    }
+    return static_cast<double>(x >> 11) * 0x1p-53;
+}
+
+bool isFactor(DisturbanceKind kind)
+{
+    return kind != DisturbanceKind::DataLoading && kind != DisturbanceKind::HostPause &&
+           kind != DisturbanceKind::MemoryGrowth;
+}
+
+template <class Number>
+bool readAll(std::string_view text, Number& number)
+{
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return failure == std::errc{} && end == text.data() + text.size();
+}
+
+Error wrongDisturbance(std::string_view text)
+{
+    std::string kinds;
+    for (const auto& [kind, word] : kKinds) kinds += (kinds.empty() ? "" : ", ") + std::string(word);
+    return {ErrorCode::InvalidArgument, "cannot be '" + std::string(text) + "'", "--disturb",
+            "KIND:PLACE:AMOUNT or KIND:PLACE:AMOUNT@STEP, for example throttling:1:1.5@10; kinds: " + kinds};
+}
+
+} // namespace
+
+std::string_view name(DisturbanceKind kind)
+{
+    return kKinds[static_cast<std::size_t>(kind)].second;
+}
+
+Result<Disturbance> parseDisturbance(std::string_view text)
+{
+    const std::size_t first = text.find(':');
+    const std::size_t second = first == text.npos ? first : text.find(':', first + 1);
+    if (second == text.npos) return wrongDisturbance(text);
+    Disturbance disturbance;
+    const std::string_view kind = text.substr(0, first), place = text.substr(first + 1, second - first - 1);
+    const auto found =
+        std::find_if(kKinds.begin(), kKinds.end(), [&](const auto& each) { return each.second == kind; });
+    if (found == kKinds.end()) return wrongDisturbance(text);
+    disturbance.kind = found->first;
+    if (int number = 0; place != "all") {
+        if (!readAll(place, number)) return wrongDisturbance(text);
+        disturbance.place = number;
+    }
+    std::string_view amount = text.substr(second + 1);
+    if (const std::size_t at = amount.find('@'); at != amount.npos) {
+        if (!readAll(amount.substr(at + 1), disturbance.from) || disturbance.from < 0) return wrongDisturbance(text);
+        amount = amount.substr(0, at);
+    }
+    if (!readAll(amount, disturbance.amount) || !std::isfinite(disturbance.amount)) return wrongDisturbance(text);
+    return disturbance;
+}
+
+Status checkDisturbance(const Disturbance& disturbance, const ParallelPlan& plan)
+{
+    const bool stage = disturbance.kind == DisturbanceKind::SlowStage;
+    const int places = stage ? plan.pp : plan.worldSize();
+    const std::string where = std::string(name(disturbance.kind));
+    if (disturbance.place && (*disturbance.place < 0 || *disturbance.place >= places))
+        return Error{ErrorCode::InvalidArgument, stage ? "there is no such stage" : "there is no such rank", where,
+                     "0 to " + std::to_string(places - 1)};
+    constexpr double kMost = 1e6;
+    if (isFactor(disturbance.kind) ? !(disturbance.amount >= 1 && disturbance.amount <= kMost)
+                                   : !(disturbance.amount > 0 && disturbance.amount <= kMost))
+        return Error{ErrorCode::InvalidArgument,
+                     isFactor(disturbance.kind) ? "the factor is not between 1 and a million"
+                                                : "the amount is not between 0 and a million",
+                     where, isFactor(disturbance.kind) ? "1.5" : "10"};
+    return {};
+}
+
+RankDisturbance::RankDisturbance(std::span<const Disturbance> all, const RunSpec& spec, RankId rank)
+    : m_seed(spec.training.seed)
+    , m_rank(rank.value)
+{
+    if (all.empty() || spec.plan.parameterServer != ParameterServer::None) {
+        // Servers stand beside the plan's ranks.
+        for (const Disturbance& each : all)
+            if (each.kind != DisturbanceKind::SlowStage && (!each.place || *each.place == rank.value))
+                m_own.push_back(each);
+        return;
+    }
+    const RankCoordinates at = RankLayout(spec.plan).coordinates(rank);
+    m_data = at.data;
+    for (const Disturbance& each : all) {
+        const int own = each.kind == DisturbanceKind::SlowStage ? at.stage : rank.value;
+        if (!each.place || *each.place == own) m_own.push_back(each);
+    }
+}
+
+double RankDisturbance::slowness(std::int64_t step) const
+{
+    double factor = 1;
+    for (const Disturbance& each : m_own) {
+        const bool always = each.kind == DisturbanceKind::SlowRank || each.kind == DisturbanceKind::SlowStage;
+        const bool later = each.kind == DisturbanceKind::Throttling && step >= each.from;
+        const bool bad =
+            each.kind == DisturbanceKind::BadSteps && step >= each.from && (step - each.from) % kBadStepsApart == 0;
+        if (always || later || bad) factor *= each.amount;
+    }
+    return factor;
+}
+
+double RankDisturbance::slowness(std::int64_t step, std::int32_t microbatch) const
+{
+    double factor = slowness(step);
+    for (const Disturbance& each : m_own)
+        if (each.kind == DisturbanceKind::SequenceImbalance)
+            factor *= 1 + (each.amount - 1) * chance(m_seed, static_cast<std::uint64_t>(step),
+                                                     static_cast<std::uint64_t>(microbatch),
+                                                     static_cast<std::uint64_t>(m_data));
+    return factor;
+}
+
+Duration RankDisturbance::loading() const
+{
+    double ms = 0;
+    for (const Disturbance& each : m_own)
+        if (each.kind == DisturbanceKind::DataLoading) ms += each.amount;
+    return Duration{std::llround(ms * 1e6)};
+}
+
+RankDisturbance::Pause RankDisturbance::pause(std::int64_t step) const
+{
+    Pause pause;
+    for (const Disturbance& each : m_own) {
+        const auto number = static_cast<std::uint64_t>(step), rank = static_cast<std::uint64_t>(m_rank);
+        if (each.kind != DisturbanceKind::HostPause || chance(m_seed, number, rank, 1) < 0.5) continue;
+        pause.length = pause.length + Duration{std::llround(each.amount * 1e6)};
+        pause.at = chance(m_seed, number, rank, 2);
+    }
+    return pause;
+}
+
+std::int64_t RankDisturbance::growthBytes() const
+{
+    double bytes = 0;
+    for (const Disturbance& each : m_own)
+        if (each.kind == DisturbanceKind::MemoryGrowth) bytes += each.amount * 1e6;
+    return std::llround(bytes);
+}
+
+std::vector<std::string> RankDisturbance::words() const
+{
+    std::vector<std::string> words;
+    for (const Disturbance& each : m_own) {
+        std::array<char, 32> amount{};
+        const auto written = std::to_chars(amount.data(), amount.data() + amount.size(), each.amount);
+        words.push_back(std::string(name(each.kind)) + ' ' + std::string(amount.data(), written.ptr));
+        if (each.from > 0) words.back() += " from step " + std::to_string(each.from);
+    }
+    return words;
+}
+
+} // namespace fourwalls::engine

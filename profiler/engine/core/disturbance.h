@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is done to a run on purpose, so that its diagnosis can be tried: ranks really take longer, stand still, or keep what
+// they should free. Nothing of a finished recording is edited.
+#pragma once
+
+#include "model/base/ids.h"
+#include "model/base/result.h"
+#include "model/base/time.h"
+#include "model/spec/run_spec.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fourwalls::engine {
+
+enum class DisturbanceKind : std::uint8_t {
+    SlowRank,          ///< every kernel of a rank takes `amount` times as long
+    SlowStage,         ///< the same of all ranks of a pipeline stage
+    Throttling,        ///< the same from step `from` on
+    BadSteps,          ///< the same in one step of ten, at the earliest in step `from`
+    DataLoading,       ///< the loader takes `amount` ms longer for each micro-batch
+    HostPause,         ///< in every other step, at chance, the program stands still for `amount` ms
+    SequenceImbalance, ///< kernels of a micro-batch take 1 to `amount` times as long, drawn for each anew
+    MemoryGrowth       ///< after each step `amount` MB more stay allocated
+};
+/// "slow_rank", …: as diagnosis calls what it is to find.
+std::string_view name(DisturbanceKind kind);
+
+struct Disturbance {
+    DisturbanceKind kind = DisturbanceKind::SlowRank;
+    std::optional<int> place; ///< rank, or stage of SlowStage; absent: all
+    double amount = 1;        ///< a factor >= 1, or ms, or MB; see DisturbanceKind
+    std::int64_t from = 0;    ///< step
+};
+
+/// Reads "KIND:PLACE:AMOUNT" or "KIND:PLACE:AMOUNT@STEP"; PLACE is a rank, a stage or "all".
+/// Errors: InvalidArgument naming what is wrong with it.
+Result<Disturbance> parseDisturbance(std::string_view text);
+/// Errors: InvalidArgument if the run has no such rank or stage, or the amount is out of range.
+Status checkDisturbance(const Disturbance& disturbance, const ParallelPlan& plan);
+
+/// What is done to one rank.
+class RankDisturbance {
+public:
+    RankDisturbance() = default;
+    RankDisturbance(std::span<const Disturbance> all, const RunSpec& spec, RankId rank);
+
+    bool empty() const { return m_own.empty(); }
+    /// How much longer kernels of a step take.
+    double slowness(std::int64_t step) const;
+    /// And those of one of its micro-batches. Ranks that share micro-batches have it alike.
+    double slowness(std::int64_t step, std::int32_t microbatch) const;
+    Duration loading() const;
+    /// How long the program stands still in a step, and at which of its kernels, as a share of them; 0: not.
+    struct Pause {
+        Duration length;
+        double at = 0;
+    };
+    Pause pause(std::int64_t step) const;
+    std::int64_t growthBytes() const;
+    /// "slow_rank 1.5", …: what the rank has.
+    std::vector<std::string> words() const;
+
+private:
+    std::vector<Disturbance> m_own;
+    std::uint64_t m_seed = 0;
+    int m_data = 0; ///< place among the data-parallel ranks
+    int m_rank = 0;
+};
+
+} // namespace fourwalls::engine

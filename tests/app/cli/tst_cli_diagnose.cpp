@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// `diagnose` on recordings in which something was spoiled on purpose: the cause, who has it, and what it would gain.
+#include <QtTest>
+
+#include "tests/app/cli/program.h"
+#include "tests/support/test_program.h"
+
+#include <QJsonArray>
+#include <QJsonObject>
+#include <QTemporaryDir>
+
+namespace tst_cli_diagnose {
+
+using namespace fourwalls::test;
+
+class CliDiagnoseTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void spoiledOnPurpose_data();
+    void spoiledOnPurpose();
+    void nothingIsWrong();
+    void theTraceSaysWhatWasDone();
+    void theSuite();
+    void refuses_data();
+    void refuses();
+
+private:
+    QString record(const QStringList& arguments, int steps = 12)
+    {
+        const QString file = m_folder.filePath(QString("run%1.fourwalls").arg(++m_files));
+        const QStringList quick{
+            "record",  "-o", file,    "--clock", "device", "--model", "gpt-tiny", "--steps", QString::number(steps),
+            "--batch", "8",  "--seq", "32"};
+        const Answer answer = run(quick + arguments);
+        if (answer.exitCode != 0) qWarning("%s", answer.err.constData());
+        return answer.exitCode == 0 ? file : QString();
+    }
+    QTemporaryDir m_folder;
+    int m_files = 0;
+};
+
+QJsonObject findingOf(const QJsonObject& answer, const QString& id)
+{
+    for (const QJsonValue& each : answer["findings"].toArray())
+        if (each.toObject()["id"].toString() == id) return each.toObject();
+    return {};
+}
+
+void CliDiagnoseTest::spoiledOnPurpose_data()
+{
+    QTest::addColumn<QStringList>("how");
+    QTest::addColumn<QString>("id");
+    QTest::addColumn<QJsonArray>("ranks");
+    const auto row = [](const char* name, const QStringList& how, const QString& id, const QJsonArray& ranks) {
+        QTest::newRow(name) << how << id << ranks;
+    };
+    row("slow rank", {"--plan", "dp=4", "--slow-rank", "2:1.5"}, "slow_rank", {2});
+    row("slow rank of a pipeline", {"--plan", "pp=2 microbatches=4", "--disturb", "slow_rank:0:1.6"}, "slow_rank", {0});
+    row("slow stage", {"--plan", "dp=2 pp=2 microbatches=4", "--disturb", "slow_stage:0:1.8"}, "slow_stage", {0, 1});
+    row("throttled", {"--plan", "dp=2", "--disturb", "throttling:1:1.6@7"}, "throttling", {1});
+    row("bad steps", {"--plan", "dp=2", "--disturb", "bad_steps:0:4@5"}, "bad_steps", {0});
+    row("slow loader", {"--plan", "dp=2", "--disturb", "data_loading:1:8"}, "data_loading", {1});
+    row("pauses", {"--plan", "dp=2", "--disturb", "host_pause:1:20"}, "host_pause", {1});
+    row("uneven micro-batches", {"--plan", "dp=2 microbatches=4", "--disturb", "sequence_imbalance:all:2.5"},
+        "sequence_imbalance", {0, 1});
+    row("memory", {"--plan", "dp=2", "--disturb", "memory_growth:1:2"}, "memory_growth", {1});
+    row("slow link", {"--plan", "dp=4", "--cluster", "dgx-a100", "--link-fault", "1-2:latency_us=2000"}, "slow_link",
+        {1, 2});
+    row("evaluations", {"--plan", "dp=2", "--eval-every", "4"}, "evaluation_stall", {0, 1});
+}
+
+void CliDiagnoseTest::spoiledOnPurpose()
+{
+    QFETCH(QStringList, how);
+    QFETCH(QString, id);
+    QFETCH(QJsonArray, ranks);
+    const QString file = record(how);
+    QVERIFY(!file.isEmpty());
+    const Answer answer = run({"diagnose", file, "--json"});
+    QVERIFY2(answer.exitCode == 0, answer.err.constData());
+    const QJsonObject said = answer.json(), finding = findingOf(said, id);
+    QVERIFY2(!finding.isEmpty(), answer.out.constData());
+    QCOMPARE(finding["ranks"].toArray(), ranks);
+    QVERIFY(!finding["evidence"].toArray().isEmpty() && !finding["confidence"].toString().isEmpty());
+    if (id == "memory_growth")
+        QVERIFY(finding["gain_ms"].isNull());
+    else
+        QVERIFY(finding["gain_pct"].toDouble() >= 1 && finding["gain_pct"].toDouble() < 100);
+    // Findings are in the order of what they gain.
+    double before = 1e9;
+    for (const QJsonValue& each : said["findings"].toArray()) {
+        if (each.toObject()["gain_pct"].isNull()) continue;
+        QVERIFY(each.toObject()["gain_pct"].toDouble() <= before);
+        before = each.toObject()["gain_pct"].toDouble();
+    }
+    QVERIFY(run({"diagnose", file}).exitCode == 0);
+}
+
+void CliDiagnoseTest::nothingIsWrong()
+{
+    for (const char* plan : {"tp=2", "dp=4 zero=2"}) {
+        const QString file = record({"--plan", plan});
+        QVERIFY(!file.isEmpty());
+        const QJsonObject said = run({"diagnose", file, "--json"}).json();
+        for (const QJsonValue& each : said["findings"].toArray()) {
+            const QString id = each.toObject()["id"].toString();
+            // What the plan itself costs.
+            QVERIFY2(id == "exposed_communication" || id == "small_kernels" || id == "uneven_arrivals", qPrintable(id));
+        }
+    }
+}
+
+void CliDiagnoseTest::theTraceSaysWhatWasDone()
+{
+    const auto events = [this](const QStringList& more) {
+        const QString file = record(QStringList{"--plan", "dp=2", "--disturb", "slow_rank:1:1.5"} + more, 4);
+        const QString folder = m_folder.filePath(QString("csv%1").arg(m_files));
+        if (run({"export", file, "--format", "csv", "-o", folder}).exitCode != 0) return QByteArray("no export");
+        QFile table(folder + "/events.csv");
+        return table.open(QIODevice::ReadOnly) ? table.readAll() : QByteArray();
+    };
+    QVERIFY(events({}).contains("on purpose: slow_rank 1.5"));
+    QVERIFY(!events({"--blind"}).contains("on purpose"));
+}
+
+void CliDiagnoseTest::theSuite()
+{
+    const Answer answer = run({"bench", "diagnose", "--cases", "2", "--seed", "2", "--json"});
+    QVERIFY2(answer.exitCode == 0, answer.err.constData());
+    const QJsonObject score = answer.json();
+    QCOMPARE(score["cases"].toInt(), 2);
+    for (const char* key : {"clean", "rank_right_pct", "cause_first_pct", "cause_top3_pct", "false_alarm_pct",
+                            "gain_error_pct", "by_cause"})
+        QVERIFY2(score.contains(key), key);
+}
+
+void CliDiagnoseTest::refuses_data()
+{
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<QString>("says");
+    const QStringList run{"record", "-o", "x.fourwalls", "--plan", "dp=2", "--steps", "4"};
+    QTest::newRow("unknown kind") << run + QStringList{"--disturb", "gremlins:0:2"} << "gremlins";
+    QTest::newRow("no amount") << run + QStringList{"--disturb", "slow_rank:0"} << "KIND:PLACE:AMOUNT";
+    QTest::newRow("no such rank") << run + QStringList{"--disturb", "slow_rank:5:2"} << "no such rank";
+    QTest::newRow("factor below one") << run + QStringList{"--disturb", "throttling:0:0.5@2"} << "factor";
+    QTest::newRow("no output") << QStringList{"bench", "generate"} << "--output";
+    QTest::newRow("no cases") << QStringList{"bench", "diagnose", "--cases", "0"} << "--cases";
+}
+
+void CliDiagnoseTest::refuses()
+{
+    QFETCH(QStringList, arguments);
+    QFETCH(QString, says);
+    const Answer answer = run(arguments);
+    QCOMPARE(answer.exitCode, 2);
+    QVERIFY2(answer.err.contains(says.toUtf8()), answer.err.constData());
+}
+
+FOURWALLS_TEST(CliDiagnoseTest, QCoreApplication)
+
+} // namespace tst_cli_diagnose
+
+#include "tst_cli_diagnose.moc"

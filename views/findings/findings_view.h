@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is wrong with the run: all findings with evidence, gain and advice, and what could not be told.
+#pragma once
+
+#include "model/diagnose/diagnosis.h"
+#include "views/base/view.h"
+
+#include <memory>
+#include <optional>
+
+class QScrollArea;
+class QVBoxLayout;
+
+namespace fourwalls::views {
+
+class ElidedText;
+
+class FindingsView : public View {
+    Q_OBJECT
+public:
+    explicit FindingsView(QWidget* parent = nullptr);
+
+    QString id() const override { return QStringLiteral("findings"); }
+    QString title() const override { return tr("Findings"); }
+    bool showsFinalData() const override;
+    QString emptyReason() const override;
+    QString tableAsCsv() const override;
+    void fitAll() override {}
+
+    const diagnose::Diagnosis* diagnosis() const { return m_diagnosis.get(); }
+
+protected:
+    void traceChanged() override;
+    void themeChanged() override;
+    void languageChanged() override;
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    void ask();
+    void showAll();
+    void open(std::size_t finding);
+    QWidget* cardOf(std::size_t finding);
+    QWidget* untoldCard();
+    QString summary() const;
+
+    QWidget* m_content;
+    ElidedText* m_summary;
+    QScrollArea* m_scroll;
+    QWidget* m_list = nullptr;
+    std::shared_ptr<const diagnose::Diagnosis> m_diagnosis;
+    std::optional<StepIndex> m_step; ///< that was asked for
+    QString m_error;
+    bool m_pending = false;
+};
+
+} // namespace fourwalls::views
