@@ -1697,6 +1697,269 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <source>Nothing stands out but the kernels, which run far below the peak: computation takes %1 of %2, and nothing else costs %3 or more.</source>
         <translation>没有突出的问题，只是 kernel 远低于峰值：计算占%2的 %1，其他各项均不到 %3。</translation>
     </message>
+    <message>
+        <source>steps %1 to %2</source>
+        <translation>第 %1 至 %2 步</translation>
+    </message>
+    <message>
+        <source>%1 times what its peers take for the same work</source>
+        <translation>同样的工作耗时为同组的 %1 倍</translation>
+    </message>
+    <message>
+        <source>in %1 of %2 steps</source>
+        <translation>%2 步中有 %1 步</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>ranks %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>, </source>
+        <translation>、</translation>
+    </message>
+    <message>
+        <source>%1 and %2 more</source>
+        <translation>%1 等另外 %2 个</translation>
+    </message>
+    <message>
+        <source>the others wait for %1 of %2 (%3)</source>
+        <translation>其他 rank 等待了 %2 的 %1（%3）</translation>
+    </message>
+    <message>
+        <source>computes %1 per step, the other stages %2</source>
+        <translation>每步计算 %1，其他阶段 %2</translation>
+    </message>
+    <message>
+        <source>a transfer takes %1, its siblings take %2</source>
+        <translation>一次传输需 %1，同类需 %2</translation>
+    </message>
+    <message>
+        <source>micro-batches differ by %1</source>
+        <translation>微批次相差 %1</translation>
+    </message>
+    <message>
+        <source>the busiest rank has %1 times the mean</source>
+        <translation>最忙的 rank 是平均值的 %1 倍</translation>
+    </message>
+    <message>
+        <source>%1 per step, the longest %2</source>
+        <translation>每步 %1，最长 %2</translation>
+    </message>
+    <message>
+        <source>the longest takes %1, the median %2</source>
+        <translation>最长的需 %1，中位数 %2</translation>
+    </message>
+    <message>
+        <source>%1 times as long from step %2 on</source>
+        <translation>从第 %2 步起耗时为 %1 倍</translation>
+    </message>
+    <message>
+        <source>%1 more after each step</source>
+        <translation>每步之后多 %1</translation>
+    </message>
+    <message>
+        <source>full after %1 more steps</source>
+        <translation>再过 %1 步就满</translation>
+    </message>
+    <message>
+        <source>%1 reserved, %2 used at most</source>
+        <translation>保留 %1，最多使用 %2</translation>
+    </message>
+    <message>
+        <source>Rank %1 is slower than the others</source>
+        <translation>rank %1 比其他 rank 慢</translation>
+    </message>
+    <message>
+        <source>Pipeline stage %1 takes longer than the others</source>
+        <translation>流水线阶段 %1 比其他阶段慢</translation>
+    </message>
+    <message>
+        <source>The link between %1 is slow</source>
+        <translation>%1 之间的链路慢</translation>
+    </message>
+    <message>
+        <source>Micro-batches take unequally long</source>
+        <translation>微批次耗时不均</translation>
+    </message>
+    <message>
+        <source>Experts have unequally many tokens</source>
+        <translation>各专家的 token 数不均</translation>
+    </message>
+    <message>
+        <source>The program of %1 stands still now and then</source>
+        <translation>%1 的程序不时停顿</translation>
+    </message>
+    <message>
+        <source>The others wait until rank %1 has its data</source>
+        <translation>其他 rank 等待 rank %1 取得数据</translation>
+    </message>
+    <message>
+        <source>The job waits for checkpoints</source>
+        <translation>作业等待检查点</translation>
+    </message>
+    <message>
+        <source>The job waits for evaluations</source>
+        <translation>作业等待评估</translation>
+    </message>
+    <message>
+        <source>Few steps are much longer than the rest</source>
+        <translation>少数步远比其余的长</translation>
+    </message>
+    <message>
+        <source>The same work takes longer as time goes by</source>
+        <translation>同样的工作随时间变慢</translation>
+    </message>
+    <message>
+        <source>Memory grows from step to step</source>
+        <translation>内存逐步增长</translation>
+    </message>
+    <message>
+        <source>Far more memory is reserved than used</source>
+        <translation>保留的内存远多于使用的</translation>
+    </message>
+    <message>
+        <source>replayed without it: %1 less</source>
+        <translation>去掉它重放：缩短 %1</translation>
+    </message>
+    <message>
+        <source>up to %1 less</source>
+        <translation>最多缩短 %1</translation>
+    </message>
+    <message>
+        <source>The trace has no steps: nothing can be a share of one.</source>
+        <translation>轨迹中没有步，无法计算占比。</translation>
+    </message>
+    <message>
+        <source>Some ranks are not in the trace: who waits for whom in collectives cannot be told. Record all ranks, or open their files together.</source>
+        <translation>轨迹中缺少一些 rank，无法判断集合通信中谁在等谁。请记录所有 rank，或一起打开它们的文件。</translation>
+    </message>
+    <message>
+        <source>Communication is in the trace, but not which operations of the ranks belong together.</source>
+        <translation>轨迹中有通信，但没有说明各 rank 的哪些操作属于同一次。</translation>
+    </message>
+    <message>
+        <source>No device&apos;s work is in the trace: whether a device waits for the program cannot be told.</source>
+        <translation>轨迹中没有设备的工作，无法判断设备是否在等待程序。</translation>
+    </message>
+    <message>
+        <source>The device is idle at times, and the program on the processor is not in the trace: record CPU activities, too.</source>
+        <translation>设备时有空闲，而处理器上的程序不在轨迹中：请同时记录 CPU 活动。</translation>
+    </message>
+    <message>
+        <source>No work is done by two ranks: whether one of them is slower cannot be told.</source>
+        <translation>没有两个 rank 做同样的工作，无法判断哪个更慢。</translation>
+    </message>
+    <message>
+        <source>No allocations are in the trace: nothing can be said about memory.</source>
+        <translation>轨迹中没有内存分配，无法说明内存。</translation>
+    </message>
+    <message>
+        <source>The size of the device&apos;s memory is not known: how near the wall is cannot be told.</source>
+        <translation>不知道设备内存的大小，无法判断离内存墙有多近。</translation>
+    </message>
+    <message>
+        <source>Check its clock, temperature and neighbours; a spare machine shows whether it is the machine.</source>
+        <translation>检查它的频率、温度和邻居；换一台机器就能看出是不是机器的问题。</translation>
+    </message>
+    <message>
+        <source>Give it fewer layers, or the others more.</source>
+        <translation>给它更少的层，或给其他阶段更多的层。</translation>
+    </message>
+    <message>
+        <source>Check cable, adapter and route between them.</source>
+        <translation>检查它们之间的线缆、网卡和路由。</translation>
+    </message>
+    <message>
+        <source>Pack sequences to equal lengths, or share them out by what they cost.</source>
+        <translation>把序列打包成相同长度，或按代价分配。</translation>
+    </message>
+    <message>
+        <source>A balancing loss or a capacity limit evens experts out.</source>
+        <translation>负载均衡损失或容量上限可使专家均衡。</translation>
+    </message>
+    <message>
+        <source>gc.disable() with a collection every so many steps, and a quiet host, take pauses away.</source>
+        <translation>gc.disable() 并每隔若干步回收一次，加上安静的主机，可以消除停顿。</translation>
+    </message>
+    <message>
+        <source>Record clocks and power to see whether the device is throttled.</source>
+        <translation>记录频率和功耗，看设备是否被降频。</translation>
+    </message>
+    <message>
+        <source>Asynchronous checkpoints write beside the next steps.</source>
+        <translation>异步检查点与后续步同时写入。</translation>
+    </message>
+    <message>
+        <source>Evaluate less often, or on devices of its own.</source>
+        <translation>减少评估次数，或用单独的设备评估。</translation>
+    </message>
+    <message>
+        <source>Keep losses as numbers (.item() or .detach()), and look at what is alive after a step.</source>
+        <translation>把损失保存为数值（.item() 或 .detach()），并查看一步之后还有什么存活。</translation>
+    </message>
+    <message>
+        <source>PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets segments grow instead.</source>
+        <translation>PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True 让内存段增长而不是新建。</translation>
+    </message>
+</context>
+<context>
+    <name>FindingsView</name>
+    <message>
+        <source>Open or record a trace to see what is wrong with it.</source>
+        <translation>打开或记录一个轨迹，看看它有什么问题。</translation>
+    </message>
+    <message>
+        <source>The findings of this trace could not be worked out. %1</source>
+        <translation>无法得出这个轨迹的发现。%1</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n thing(s) wrong with this run</source>
+        <translation>
+            <numerusform>这次运行有 %n 个问题</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Nothing is wrong with this run</source>
+        <translation>这次运行没有问题</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n cost(s) of its plan and program</source>
+        <translation>
+            <numerusform>计划和程序本身有 %n 项开销</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>unchanged, its replay is %1 off</source>
+        <translation>不作改变时，重放误差为 %1</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>显示</translation>
+    </message>
+    <message>
+        <source>Opens the view that shows it, at that place</source>
+        <translation>打开显示它的视图并定位</translation>
+    </message>
+    <message>
+        <source>What this trace cannot tell</source>
+        <translation>这个轨迹无法说明的</translation>
+    </message>
+    <message>
+        <source>finding</source>
+        <translation>发现</translation>
+    </message>
+    <message>
+        <source>gain</source>
+        <translation>收益</translation>
+    </message>
+    <message>
+        <source>evidence</source>
+        <translation>证据</translation>
+    </message>
 </context>
 <context>
     <name>FitWords</name>
@@ -7810,6 +8073,10 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <source>Claims</source>
         <translation>说法</translation>
     </message>
+    <message>
+        <source>Findings</source>
+        <translation>发现</translation>
+    </message>
 </context>
 <context>
     <name>Vocabulary</name>
@@ -8610,6 +8877,13 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>Compare</source>
         <translation>比较</translation>
+    </message>
+</context>
+<context>
+    <name>fourwalls::views::FindingsView</name>
+    <message>
+        <source>Findings</source>
+        <translation>发现</translation>
     </message>
 </context>
 <context>
