@@ -36,6 +36,9 @@ PYTHON
     --cluster "$work/eight-cores.json" --plan "dp=2 tp=2 pp=2 microbatches=2" > /dev/null
 "$bin/fourwalls-cli" trim "$work/whole.fourwalls" --steps 3 --redact -o "$work/gpt-3d.fourwalls" > /dev/null
 
+"$bin/fourwalls-cli" record -o "$work/spoiled.fourwalls" --model gpt-tiny --steps 14 --clock device --blind \
+    --plan "dp=2 pp=2 microbatches=4" --disturb slow_rank:1:1.6 --disturb memory_growth:2:2 > /dev/null
+
 # draw PICTURE VIEW [OPTIONS] FILE…
 draw() {
     picture=$1 view=$2
@@ -49,6 +52,7 @@ for language in en zh_CN; do
     to=$root/docs/manual
     [ $language = en ] || to=$to/$language
     draw "$to/overview.png" overview gpt-3d.fourwalls
+    draw "$to/findings.png" findings spoiled.fourwalls
     draw "$to/timeline.png" timeline --step 3 gpt-3d.fourwalls
     draw "$to/memory.png" memory resnet50.fourwalls
     draw "$to/communication.png" communication gpt-3d.fourwalls

@@ -146,6 +146,7 @@ private:
 
 /// A link against its siblings.
 struct LinkRatio {
+    double quick = 1;                        ///< of the quickest samples: what is slow however little is sent beside it
     double ratio = 1, own = 0, siblings = 0; ///< of the kind with most time; times [ns]
     double time = 0;                         ///< added up, what the ratio rests on
 };
@@ -190,7 +191,7 @@ std::map<Link, LinkRatio> slowLinks(const Samples& samples, const Links& links)
             LinkRatio& of = slow[link];
             const double time = own * static_cast<double>(times.size());
             if (time <= of.time) continue;
-            of = {own / reference, own, reference, time};
+            of = {quickOf(times) / reference, own / reference, own, reference, time};
         }
     }
     return slow;
@@ -253,6 +254,10 @@ void findSlowLinks(CaseFacts& facts)
             if (common.size() >= 2) slow = {{{common, slow.begin()->first.name}, slow.begin()->second}};
         }
     }
+    // One slow link makes members late on others: those that are quick at times are not slow themselves.
+    const auto isAlwaysSlow = [](const auto& each) { return each.second.quick >= kSlowLink; };
+    if (std::any_of(slow.begin(), slow.end(), isAlwaysSlow))
+        std::erase_if(slow, [&](const auto& each) { return !isAlwaysSlow(each); });
     for (const auto& [link, of] : slow) {
         Finding finding = linkFinding(facts, link, of);
         if (finding.gain && finding.gain->share >= kLeastFault) facts.add(std::move(finding));

@@ -195,7 +195,12 @@ void FindingsView::showAll()
     for (std::size_t i = 0; i < m_diagnosis->findings.size(); ++i) column->addWidget(cardOf(i));
     if (!m_diagnosis->abstained.empty()) column->addWidget(untoldCard());
     column->addStretch(1);
-    m_scroll->setWidget(m_list); // and deletes the one before
+    // Not at once: a change of theme goes through all widgets, and a button may be the sender.
+    if (QWidget* before = m_scroll->takeWidget()) {
+        before->hide();
+        before->deleteLater();
+    }
+    m_scroll->setWidget(m_list);
     m_content->show();
 }
 

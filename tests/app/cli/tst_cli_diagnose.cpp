@@ -65,8 +65,8 @@ void CliDiagnoseTest::spoiledOnPurpose_data()
     row("uneven micro-batches", {"--plan", "dp=2 microbatches=4", "--disturb", "sequence_imbalance:all:2.5"},
         "sequence_imbalance", {0, 1});
     row("memory", {"--plan", "dp=2", "--disturb", "memory_growth:1:2"}, "memory_growth", {1});
-    row("slow link", {"--plan", "dp=4", "--cluster", "dgx-a100", "--link-fault", "1-2:latency_us=2000"}, "slow_link",
-        {1, 2});
+    row("slow link", {"--plan", "dp=2", "--cluster", "dgx-a100", "--link-fault", "0-1:latency_us=2000"}, "slow_link",
+        {0, 1});
     row("evaluations", {"--plan", "dp=2", "--eval-every", "4"}, "evaluation_stall", {0, 1});
 }
 
