@@ -16,6 +16,7 @@ namespace {
 constexpr double kFullShare = 0.9;  ///< of the capacity: nothing larger fits
 constexpr double kFlatShare = 0.98; ///< resident of peak: a pool that was reserved once is no limit
 constexpr std::size_t kLeastSteps = 5;
+constexpr double kFarFromFull = 1000;   ///< steps
 constexpr double kMostlyRising = 0.8;   ///< of pairs of steps
 constexpr double kLeastGrowth = 0.005;  ///< over the steps, of the peak
 constexpr double kLeastUnused = 0.3;    ///< of what is reserved
@@ -137,7 +138,9 @@ void findGrowth(CaseFacts& facts, const std::vector<MemorySummary>& memory)
         finding.add(EvidenceKind::Capacity, static_cast<double>(capacity))
             .add(EvidenceKind::StepsLeft,
                  std::floor((static_cast<double>(capacity) - peaks[most->first]) / most->second));
-    finding.urgency = 0.5;
+    // Far from the wall it is no more urgent than the least fault.
+    const bool far = finding.value(EvidenceKind::StepsLeft) > kFarFromFull;
+    finding.urgency = far ? kLeastFault : 0.5;
     finding.show = {FindingView::Memory, most->first, std::nullopt};
     facts.add(std::move(finding));
 }
