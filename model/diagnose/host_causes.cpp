@@ -158,9 +158,10 @@ void findHostPauses(CaseFacts& facts)
         // Each step at the same place is the program, not a pause.
         if (others.empty() && own.steps.size() == facts.work.steps.size()) continue;
         Finding finding = facts.ofRanks(Cause::HostPause, {rank});
+        const auto& nodes = own.nodes; // clang 14 captures no bindings
         finding.gain = facts.gainOf(
             [&](replay::NodeTimes& times) {
-                for (const auto& [node, excess] : own.nodes) times.delay[node] -= excess;
+                for (const auto& [node, excess] : nodes) times.delay[node] -= excess;
             },
             replay::DelayRule::Own);
         if (finding.gain->share < kLeastFault) continue;

@@ -249,8 +249,8 @@ void findSlowLinks(CaseFacts& facts)
         // Groups that are slow together share a link.
         if (slow.size() > 1) {
             std::set<RankId> common = slow.begin()->first.ranks;
-            for (const auto& [link, ratio] : slow)
-                std::erase_if(common, [&](RankId rank) { return !link.ranks.contains(rank); });
+            for (const auto& each : slow)
+                std::erase_if(common, [&](RankId rank) { return !each.first.ranks.contains(rank); });
             if (common.size() >= 2) slow = {{{common, slow.begin()->first.name}, slow.begin()->second}};
         }
     }

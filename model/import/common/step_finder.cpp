@@ -19,7 +19,6 @@ constexpr std::size_t kBudgetOfSteps = std::size_t{6} << 20;
 constexpr std::size_t kMostPasses = 2'000'000;
 constexpr std::size_t kMostKernelNames = 100'000;
 constexpr std::size_t kMostPeriodKernels = 2'000'000;
-constexpr std::size_t kMostProjected = 1'000'000;
 constexpr std::int64_t kNotLaunched = std::numeric_limits<std::int64_t>::min();
 constexpr double kCovered = 0.8;      ///< of the work between the first and the last pass lies in passes
 constexpr double kSpanned = 0.5;      ///< of all work lies between them
