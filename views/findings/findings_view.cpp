@@ -96,18 +96,23 @@ void FindingsView::traceChanged()
     m_pending = false;
     m_content->hide();
     if (!session() || !selection()) return;
-    connect(selection(), &Selection::stepChanged, this, [this] {
-        if (selection() && m_step != selection()->step()) ask();
-    });
+    connect(selection(), &Selection::stepChanged, this, &FindingsView::ask);
     if (session()->isOpen())
         ask();
     else
         connect(session(), &TraceSession::opened, this, &FindingsView::ask);
 }
 
+void FindingsView::showEvent(QShowEvent* event)
+{
+    View::showEvent(event);
+    ask();
+}
+
 void FindingsView::ask()
 {
-    if (!session() || !selection() || !session()->isOpen()) return;
+    if (!isVisible() || !session() || !selection() || !session()->isOpen()) return;
+    if ((m_diagnosis || m_pending) && m_step == selection()->step()) return;
     m_pending = true;
     m_step = selection()->step();
     session()->ask<diagnose::Diagnosis>(

@@ -33,9 +33,11 @@ protected:
     void traceChanged() override;
     void themeChanged() override;
     void languageChanged() override;
+    void showEvent(QShowEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
 
 private:
+    /// Once the trace is open and the view is looked at: the answer costs about a second's work.
     void ask();
     void showAll();
     void open(std::size_t finding);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// XSpace profiles (.xplane.pb) of JAX, TensorFlow and XLA as rows. Messages and field numbers: xplane.proto of tsl; names
-// of planes, lines and stats: tsl's xplane_schema (both in openxla/xla).
+// XSpace profiles (.xplane.pb) of JAX, TensorFlow and XLA as rows. Names of planes, lines
+// and stats: tsl's xplane_schema (openxla/xla).
 #include "model/import/common/import_format.h"
-#include "model/import/common/profile_rows.h"
-#include "model/import/common/protobuf_reader.h"
-#include "model/import/xspace/hlo_text.h"
+#include "model/import/xspace/xspace_names.h"
 
 #include <algorithm>
 #include <array>
@@ -17,132 +15,7 @@ namespace fourwalls::importers {
 
 namespace {
 
-constexpr std::size_t kLongestXName = 4096; ///< of an event; a TPU's are whole lines of HLO
-constexpr std::size_t kMostXNames = 1'000'000;
-constexpr std::size_t kMostXNameBytes = std::size_t{256} << 20;
 constexpr int kMostXDevices = 4096;
-
-/// Stats that are read, by name.
-enum class XStat : std::uint8_t {
-    Other,
-    Correlation,
-    StepNumber,
-    HloOp,
-    HloModule,
-    HloCategory,
-    KernelDetails,
-    MemcpyDetails,
-    DeviceVendor,
-    MemorySize,
-    StartTime,
-    JaxVersion
-};
-
-XStat statOf(std::string_view name)
-{
-    using Row = std::pair<std::string_view, XStat>;
-    static constexpr std::array<Row, 11> kTable{{{"correlation_id", XStat::Correlation},
-                                                 {"step_num", XStat::StepNumber},
-                                                 {"hlo_op", XStat::HloOp},
-                                                 {"hlo_module", XStat::HloModule},
-                                                 {"hlo_category", XStat::HloCategory},
-                                                 {"kernel_details", XStat::KernelDetails},
-                                                 {"memcpy_details", XStat::MemcpyDetails},
-                                                 {"device_vendor", XStat::DeviceVendor},
-                                                 {"memory_size", XStat::MemorySize},
-                                                 {"profile_start_time", XStat::StartTime},
-                                                 {"jax_version", XStat::JaxVersion}}};
-    for (const auto& [known, stat] : kTable)
-        if (known == name) return stat;
-    return XStat::Other;
-}
-
-struct StatName {
-    std::string name; ///< also what other stats refer to
-    XStat stat = XStat::Other;
-};
-
-/// By number: writers count from 0 or 1, but need not.
-template <class Value>
-class NumberedNames {
-public:
-    Value* find(std::int64_t id)
-    {
-        const auto index = static_cast<std::size_t>(id);
-        if (index < m_dense.size() && m_there[index]) return &m_dense[index];
-        const auto found = m_sparse.find(id);
-        return found == m_sparse.end() ? nullptr : &found->second;
-    }
-    const Value* find(std::int64_t id) const { return const_cast<NumberedNames*>(this)->find(id); }
-    void set(std::int64_t id, Value value)
-    {
-        if (Value* const known = find(id)) {
-            *known = std::move(value);
-            return;
-        }
-        // Gaps take no more than what is there.
-        if (id < 0 || static_cast<std::uint64_t>(id) > 2 * m_set + 64) {
-            m_sparse.insert_or_assign(id, std::move(value));
-            return;
-        }
-        const auto index = static_cast<std::size_t>(id);
-        ++m_set;
-        if (index >= m_dense.size()) {
-            m_dense.resize(index + 1);
-            m_there.resize(index + 1);
-        }
-        m_dense[index] = std::move(value);
-        m_there[index] = true;
-    }
-    std::size_t size() const { return m_dense.size() + m_sparse.size(); }
-    template <class Visit>
-    void each(Visit&& visit)
-    {
-        for (Value& value : m_dense) visit(value);
-        for (auto& [id, value] : m_sparse) visit(value);
-    }
-
-private:
-    std::vector<Value> m_dense;
-    std::vector<bool> m_there;
-    std::size_t m_set = 0;
-    std::unordered_map<std::int64_t, Value> m_sparse;
-};
-
-struct EventName {
-    std::string name;
-    std::string category; ///< XLA's own, of an operation of HLO
-    HloWork work = HloWork::Compute;
-    CollectiveDetail collective;
-};
-
-struct XLine {
-    std::int64_t id = 0, startNs = 0;
-    std::string name;
-};
-
-struct XPlane {
-    enum class Kind : std::uint8_t { Ignored, Host, Gpu, Tpu, OtherDevice } kind = Kind::Ignored;
-    std::string name, part; ///< part: what of its device the plane shows ("SparseCore 1"); empty: all of it
-    int rank = 0;
-    std::vector<XLine> lines;
-    NumberedNames<EventName> events;
-    NumberedNames<StatName> stats;
-
-    const StatName* stat(std::int64_t id) const { return stats.find(id); }
-};
-
-/// A stat's value, as far as anything asks for it.
-struct XValue {
-    XStat stat = XStat::Other;
-    std::int64_t number = 0;
-    std::string text;
-};
-
-bool xStarts(std::string_view text, std::string_view with)
-{
-    return text.substr(0, with.size()) == with;
-}
 
 /// The number of "/device:TPU:12 SparseCore 1", and what is behind it.
 std::optional<std::pair<int, std::string_view>> deviceNumber(std::string_view name, std::string_view prefix)
@@ -163,7 +36,7 @@ public:
     {
         auto reader = std::make_unique<XSpaceReader>();
         reader->m_description.path = path;
-        FOURWALLS_TRY(reader->readNames(options.stop));
+        FOURWALLS_TRY(reader->m_names.read(path, options.stop));
         reader->settleDevices();
         return std::unique_ptr<ProfileReader>(std::move(reader));
     }
@@ -178,14 +51,14 @@ public:
     Status read(ProfileVisitor& visitor, std::stop_token stop) override
     {
         m_events = m_aggregated = m_unnamed = m_ignored = m_unknownDevice = 0;
-        for (const XPlane& plane : m_planes) nameLanes(plane, visitor);
+        for (const XPlane& plane : m_names.planes) nameLanes(plane, visitor);
         FOURWALLS_TRY_ASSIGN(std::unique_ptr<ByteSource> source, openByteSource(m_description.path));
         ProtobufReader in(std::move(source), m_description.path);
         std::size_t index = 0;
         while (in.next()) {
             if (in.field() != 1 || !in.isMessage()) continue;
-            if (index >= m_planes.size()) break; // the file has changed since it was opened
-            const XPlane& plane = m_planes[index++];
+            if (index >= m_names.planes.size()) break; // the file has changed since it was opened
+            const XPlane& plane = m_names.planes[index++];
             std::size_t line = 0;
             in.enter();
             while (in.next()) {
@@ -210,175 +83,11 @@ public:
         add("unnamed_events", AuditSeverity::Skipped, m_unnamed, "events whose description is not in the file");
         add("unknown_device", AuditSeverity::Info, m_unknownDevice,
             "events of a kind of device that is not known: shown, and counted as no computing");
-        add("names_left_out", AuditSeverity::Skipped, m_namesLeftOut, "too many descriptions of events");
-        add("profiler_errors", AuditSeverity::Skipped, m_errors, "errors that the profiler wrote into the file");
+        add("names_left_out", AuditSeverity::Skipped, m_names.namesLeftOut, "too many descriptions of events");
+        add("profiler_errors", AuditSeverity::Skipped, m_names.errors, "errors that the profiler wrote into the file");
     }
 
 private:
-    // ---- The first pass: names --------------------------------------------------------------------------------------
-
-    Status readNames(std::stop_token stop)
-    {
-        FOURWALLS_TRY_ASSIGN(std::unique_ptr<ByteSource> source, openByteSource(m_description.path));
-        ProtobufReader in(std::move(source), m_description.path);
-        while (in.next()) {
-            if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", m_description.path, ""};
-            if (in.field() == 2) ++m_errors;
-            if (in.field() != 1 || !in.isMessage()) continue;
-            m_planes.emplace_back();
-            readPlane(in, m_planes.back());
-        }
-        if (in.damaged()) return in.error();
-        return {};
-    }
-
-    void readPlane(ProtobufReader& in, XPlane& plane)
-    {
-        m_pendingStats.clear();
-        in.enter();
-        while (in.next()) {
-            if (!in.isMessage()) continue;
-            switch (in.field()) {
-            case 2: in.text(plane.name, 200); break;
-            case 3: readLineHead(in, plane); break;
-            case 4: readEventName(in, plane); break;
-            case 5: readStatName(in, plane); break;
-            case 6: readStat(in, m_statsOfPlane[m_planes.size() - 1]); break;
-            default: break;
-            }
-        }
-        in.leave();
-        // Descriptions of stats may stand behind those of events.
-        for (const auto& [event, stat] : m_pendingStats) {
-            const StatName* const name = plane.stat(stat.id);
-            if (!name || name->stat != XStat::HloCategory) continue;
-            if (EventName* const found = plane.events.find(event)) found->category = textOf(plane, stat);
-        }
-        plane.events.each([](EventName& event) {
-            event.work = hloWork(event.name, event.category);
-            if (event.work == HloWork::Communication) event.collective = hloCollective(event.name);
-            // The text has done its work: what is shown is the operation's name.
-            if (xStarts(event.name, "%")) event.name = event.name.substr(1, event.name.find(" = ") - 1);
-        });
-    }
-
-    void readLineHead(ProtobufReader& in, XPlane& plane)
-    {
-        XLine line;
-        std::string display;
-        in.enter();
-        while (in.next()) {
-            switch (in.field()) {
-            case 1: line.id = in.integer(); break;
-            case 2: in.text(line.name, 200); break;
-            case 3: line.startNs = in.integer(); break;
-            case 11: in.text(display, 200); break;
-            default: break;
-            }
-        }
-        in.leave();
-        if (line.name.empty()) line.name = display;
-        plane.lines.push_back(std::move(line));
-    }
-
-    /// An entry of a map: a key and a message.
-    template <class Read>
-    static std::int64_t readEntry(ProtobufReader& in, Read&& read)
-    {
-        std::int64_t key = 0;
-        in.enter();
-        while (in.next()) {
-            if (in.field() == 1) key = in.integer();
-            if (in.field() != 2 || !in.isMessage()) continue;
-            in.enter();
-            while (in.next()) read();
-            in.leave();
-        }
-        in.leave();
-        return key;
-    }
-
-    bool roomForName(const XPlane& plane, std::size_t bytes)
-    {
-        m_nameBytes += bytes;
-        if (plane.events.size() + plane.stats.size() < kMostXNames && m_nameBytes < kMostXNameBytes) return true;
-        ++m_namesLeftOut;
-        return false;
-    }
-
-    void readEventName(ProtobufReader& in, XPlane& plane)
-    {
-        EventName event;
-        std::string display;
-        const std::size_t firstStat = m_pendingStats.size();
-        const std::int64_t id = readEntry(in, [&] {
-            if (in.field() == 2) in.text(event.name, kLongestXName);
-            if (in.field() == 4) in.text(display, kLongestXName);
-            if (in.field() != 5 || !in.isMessage()) return;
-            RawStat stat;
-            readRawStat(in, stat);
-            if (m_pendingStats.size() < kMostXNames && (stat.number != 0 || !stat.text.empty()))
-                m_pendingStats.emplace_back(0, std::move(stat));
-        });
-        for (std::size_t i = firstStat; i < m_pendingStats.size(); ++i) m_pendingStats[i].first = id;
-        // Of a kernel both are its name; of an operation of HLO the name is its text, which says more.
-        if (event.name.empty()) event.name = std::move(display);
-        if (roomForName(plane, event.name.size())) plane.events.set(id, std::move(event));
-    }
-
-    void readStatName(ProtobufReader& in, XPlane& plane)
-    {
-        StatName stat;
-        const std::int64_t id = readEntry(in, [&] {
-            if (in.field() == 2) in.text(stat.name, kLongestXName);
-        });
-        stat.stat = statOf(stat.name);
-        if (roomForName(plane, stat.name.size())) plane.stats.set(id, std::move(stat));
-    }
-
-    struct RawStat {
-        std::int64_t id = 0, number = 0;
-        bool reference = false;
-        std::string text;
-    };
-
-    static void readRawStat(ProtobufReader& in, RawStat& stat)
-    {
-        stat.id = stat.number = 0;
-        stat.reference = false;
-        stat.text.clear();
-        in.enter();
-        while (in.next()) {
-            switch (in.field()) {
-            case 1: stat.id = in.integer(); break;
-            case 2: stat.number = static_cast<std::int64_t>(std::clamp(in.real(), -9e18, 9e18)); break;
-            case 3:
-            case 4: stat.number = in.integer(); break;
-            case 5: in.text(stat.text, 1000); break;
-            case 7:
-                stat.number = in.integer();
-                stat.reference = true;
-                break;
-            default: break;
-            }
-        }
-        in.leave();
-    }
-
-    static void readStat(ProtobufReader& in, std::vector<RawStat>& stats)
-    {
-        RawStat stat;
-        readRawStat(in, stat);
-        if (stats.size() < 1000) stats.push_back(std::move(stat));
-    }
-
-    static std::string_view textOf(const XPlane& plane, const RawStat& stat)
-    {
-        if (!stat.reference) return stat.text;
-        const StatName* const name = plane.stat(stat.number);
-        return name ? std::string_view(name->name) : std::string_view();
-    }
-
     // ---- Devices ----------------------------------------------------------------------------------------------------
 
     void settleDevices()
@@ -386,17 +95,17 @@ private:
         std::map<std::pair<int, int>, int> ranks; // kind and number of a device
         std::map<std::pair<int, int>, RowRank> devices;
         const auto note = [&](std::size_t index, XPlane::Kind kind, int number, std::string_view part) {
-            XPlane& plane = m_planes[index];
+            XPlane& plane = m_names.planes[index];
             plane.kind = kind;
             plane.part = std::string(part);
             RowRank& device = devices[{static_cast<int>(kind), number}];
             if (device.device.empty()) device.device = kind == XPlane::Kind::Tpu ? "TPU" : deviceName(index);
-            if (const RawStat* memory = planeStat(index, XStat::MemorySize))
+            if (const XRawStat* memory = m_names.planeStat(index, XStat::MemorySize))
                 device.memoryBytes = std::clamp<std::int64_t>(memory->number, 0, std::int64_t{1} << 50);
             ranks[{static_cast<int>(kind), number}] = 0;
         };
-        for (std::size_t i = 0; i < m_planes.size(); ++i) {
-            XPlane& plane = m_planes[i];
+        for (std::size_t i = 0; i < m_names.planes.size(); ++i) {
+            XPlane& plane = m_names.planes[i];
             if (const auto gpu = deviceNumber(plane.name, "/device:GPU:")) {
                 note(i, XPlane::Kind::Gpu, gpu->first, gpu->second);
             } else if (const auto tpu = deviceNumber(plane.name, "/device:TPU:")) {
@@ -408,10 +117,10 @@ private:
                        plane.name != "/host:tfstreamz") {
                 plane.kind = XPlane::Kind::Host;
             }
-            if (const RawStat* start = planeStat(i, XStat::StartTime); start && start->number > 0)
+            if (const XRawStat* start = m_names.planeStat(i, XStat::StartTime); start && start->number > 0)
                 m_description.unixNs = std::min(start->number, kLargestTimeNs);
-            if (const RawStat* version = planeStat(i, XStat::JaxVersion))
-                m_description.producer = "JAX " + std::string(textOf(plane, *version)).substr(0, 40);
+            if (const XRawStat* version = m_names.planeStat(i, XStat::JaxVersion))
+                m_description.producer = "JAX " + std::string(xTextOf(plane, *version)).substr(0, 40);
             for (const XLine& line : plane.lines)
                 // Lines are stored with Unix times, or from the start of the recording.
                 if (line.startNs > 1'000'000'000'000'000'000) m_absolute = true;
@@ -422,7 +131,7 @@ private:
             rank = static_cast<int>(m_description.ranks.size());
             m_description.ranks.push_back(devices[device]);
         }
-        for (XPlane& plane : m_planes) {
+        for (XPlane& plane : m_names.planes) {
             int number = 0;
             if (plane.kind == XPlane::Kind::Gpu) number = deviceNumber(plane.name, "/device:GPU:")->first;
             if (plane.kind == XPlane::Kind::Tpu) number = deviceNumber(plane.name, "/device:TPU:")->first;
@@ -433,25 +142,13 @@ private:
         if (m_description.ranks.empty()) m_description.ranks.push_back({"CPU", 0, std::nullopt, 0});
         if (m_description.producer.empty()) m_description.producer = "XLA profiler (XSpace)";
         m_description.marks = "XLA step";
-        m_statsOfPlane.clear();
-    }
-
-    const RawStat* planeStat(std::size_t index, XStat wanted) const
-    {
-        const auto stats = m_statsOfPlane.find(index);
-        if (stats == m_statsOfPlane.end()) return nullptr;
-        for (const RawStat& stat : stats->second) {
-            const StatName* const name = m_planes[index].stat(stat.id);
-            if (name && name->stat == wanted) return &stat;
-        }
-        return nullptr;
     }
 
     /// The file has no model, only whose it is.
     std::string deviceName(std::size_t index) const
     {
-        const RawStat* const vendor = planeStat(index, XStat::DeviceVendor);
-        const std::string_view text = vendor ? textOf(m_planes[index], *vendor) : std::string_view();
+        const XRawStat* const vendor = m_names.planeStat(index, XStat::DeviceVendor);
+        const std::string_view text = vendor ? xTextOf(m_names.planes[index], *vendor) : std::string_view();
         return text.empty() ? "GPU" : std::string(text) + " GPU";
     }
 
@@ -561,9 +258,9 @@ private:
     }
 
     /// A stat's text that outlives it: what a reference names lives as long as the plane.
-    static std::string_view keep(std::string& own, const XPlane& plane, const RawStat& stat)
+    static std::string_view keep(std::string& own, const XPlane& plane, const XRawStat& stat)
     {
-        if (stat.reference) return textOf(plane, stat);
+        if (stat.reference) return xTextOf(plane, stat);
         own = stat.text;
         return own;
     }
@@ -670,15 +367,10 @@ private:
     }
 
     ProfileDescription m_description;
-    std::vector<XPlane> m_planes; ///< in the file's order
+    XSpaceNames m_names;
     bool m_absolute = false;
-    // Of the first pass.
-    std::vector<std::pair<std::int64_t, RawStat>> m_pendingStats; ///< of descriptions of events, by event
-    std::map<std::size_t, std::vector<RawStat>> m_statsOfPlane;
-    std::size_t m_nameBytes = 0;
-    std::int64_t m_namesLeftOut = 0, m_errors = 0;
     // Of the event at hand.
-    RawStat m_stat;
+    XRawStat m_stat;
     std::string_view m_hloOp, m_hloModule, m_details;
     std::string m_hloOpText, m_hloModuleText, m_detailsText, m_text;
     // Of a pass.
