@@ -264,7 +264,7 @@ public:
         if (of.faults.empty()) return addClean(number, of, said, trace);
         std::vector<const Finding*> own; // what is not the plan's
         for (const Finding& each : said.findings)
-            if (!isNatural(trace, each)) own.push_back(&each);
+            if (isOne(of, each.cause) || !isNatural(trace, each)) own.push_back(&each);
         bool allRight = true;
         for (const Fault& fault : of.faults) {
             CauseScore& cause = m_score.byCause[std::string(diagnose::name(fault.cause))];

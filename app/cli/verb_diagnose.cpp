@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace fourwalls::cli {
@@ -132,14 +133,16 @@ private:
             text += fmt::format("{}{}{}\n", titleOf(finding.cause), ranksOf(finding, found),
                                 finding.stage ? fmt::format(", stage {}", *finding.stage) : std::string());
             if (finding.gain)
-                text += fmt::format("  {:<36}{:.1f} % of the step ({})\n", "would gain", finding.gain->share * 100,
+                text += fmt::format("  {:<40}{:.1f} % of the step ({})\n", "would gain", finding.gain->share * 100,
                                     finding.gain->source == diagnose::GainSource::Replay ? "replayed without it"
                                                                                          : "at most");
             for (const Evidence& each : finding.evidence)
-                text += fmt::format("  {:<36}{}\n", wordsOf(each.kind), shownOf(each));
+                text += fmt::format("  {:<40}{}\n", wordsOf(each.kind), shownOf(each));
         }
+        const bool deviceless = std::any_of(found.abstained.begin(), found.abstained.end(),
+                                            [](const Abstention& each) { return each.lack == diagnose::Lack::Device; });
         if (found.findings.empty())
-            text += found.compute
+            text += found.compute && !deviceless
                         ? fmt::format("nothing costs {:.0f} % of the step or more\n", diagnose::kLeastFinding * 100)
                         : std::string("nothing can be told\n");
         for (const Abstention& each : found.abstained)

@@ -18,14 +18,16 @@ constexpr double kLeastCorrelation = 0.8; ///< of forward and backward, if the m
 /// How much a rank is slower for the same work, in the mean over the steps, as findSlowRanks and findThrottling said; 1: not.
 double slownessOf(const CaseFacts& facts, RankId rank)
 {
+    double slowness = 1;
     for (const Finding& each : facts.result.findings) {
         if (std::find(each.ranks.begin(), each.ranks.end(), rank) == each.ranks.end()) continue;
         const double ratio = each.value(EvidenceKind::Ratio);
-        if (each.cause == Cause::SlowRank || each.cause == Cause::SlowStage) return std::max(1.0, ratio);
+        if (each.cause == Cause::SlowRank || each.cause == Cause::SlowStage) slowness *= std::max(1.0, ratio);
         if (each.cause == Cause::Throttling && each.value(EvidenceKind::StepsLookedAt) > 0)
-            return 1 + (ratio - 1) * each.value(EvidenceKind::StepsAffected) / each.value(EvidenceKind::StepsLookedAt);
+            slowness *=
+                1 + (ratio - 1) * each.value(EvidenceKind::StepsAffected) / each.value(EvidenceKind::StepsLookedAt);
     }
-    return 1;
+    return slowness;
 }
 
 /// What one rank computes for one micro-batch in one step [ns].

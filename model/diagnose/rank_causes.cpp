@@ -4,7 +4,6 @@
 #include "model/diagnose/causes.h"
 
 #include <cmath>
-#include <set>
 #include <span>
 
 namespace fourwalls::diagnose {
@@ -89,15 +88,6 @@ std::vector<double> factorsOf(const WorkEffects& work, std::span<const Excess> s
     return factors;
 }
 
-/// Ranks of the findings of one cause.
-std::set<RankId> ranksOf(const CaseFacts& facts, Cause cause)
-{
-    std::set<RankId> ranks;
-    for (const Finding& each : facts.result.findings)
-        if (each.cause == cause) ranks.insert(each.ranks.begin(), each.ranks.end());
-    return ranks;
-}
-
 Finding findingOf(CaseFacts& facts, Cause cause, std::span<const Excess> slow)
 {
     std::vector<RankId> ranks;
@@ -130,12 +120,14 @@ void findThrottling(CaseFacts& facts)
     double ratio = 0;
     std::size_t from = facts.work.steps.size();
     for (std::size_t i = 0; i < facts.work.ranks.size(); ++i) {
-        const RankWork& work = facts.work.ranks[i];
+        RankWork& work = facts.work.ranks[i];
         const std::optional<Change> change = changeOf(work.againstItself);
         if (!change) continue;
         if (work.computing * (1 - change->before / change->after) < kLeastFault * facts.length()) continue;
         ranks.push_back(work.rank);
         changes[i] = *change;
+        work.slowsFrom = change->from;
+        settleRatio(work); // what it is slower by all the time is another matter
         ratio += change->after / change->before;
         from = std::min(from, change->from);
     }
@@ -171,10 +163,9 @@ void findSlowRanks(CaseFacts& facts)
         return;
     }
     const double base = lowerMedian(ratios);
-    const std::set<RankId> throttled = ranksOf(facts, Cause::Throttling);
     std::vector<Excess> slow;
     for (const RankWork& each : ranks) {
-        if (each.compared <= 0 || throttled.contains(each.rank)) continue;
+        if (each.compared <= 0) continue;
         const double excess = each.ratio / base;
         if (excess <= 1 || each.computing * (1 - 1 / excess) < kLeastFault * facts.length()) continue;
         std::vector<double> others;
@@ -184,9 +175,9 @@ void findSlowRanks(CaseFacts& facts)
         if (std::log(excess) < kDeviations * noise) continue;
         const double middle = base * (1 + (excess - 1) / 2);
         std::size_t have = 0, steps = 0;
-        for (const double step : each.againstPeers) {
-            steps += step > 0;
-            have += step > middle;
+        for (std::size_t step = 0; step < each.slowsFrom.value_or(each.againstPeers.size()); ++step) {
+            steps += each.againstPeers[step] > 0;
+            have += each.againstPeers[step] > middle;
         }
         const double affected = static_cast<double>(have) / static_cast<double>(std::max<std::size_t>(1, steps));
         if (affected >= kMostSteps) slow.push_back({&each, excess, affected});

@@ -64,6 +64,32 @@ bool doesIn(const CaseFacts& facts, TimeRange range, const std::set<Phase>& phas
 
 } // namespace
 
+namespace {
+
+/// Above it a value is far out of the others.
+double farOut(const std::vector<double>& values)
+{
+    const double middle = median(values);
+    std::vector<double> away;
+    for (const double each : values) away.push_back(std::abs(each - middle));
+    return middle + std::max(kBadDeviations * 1.4826 * median(away), kBadShare * middle);
+}
+
+/// Steps in which a rank's own work is far longer than in its others, whatever else makes steps long.
+std::set<StepIndex> stepsOfLongWork(const CaseFacts& facts)
+{
+    std::set<StepIndex> bad;
+    for (const RankWork& rank : facts.work.ranks) {
+        if (rank.againstItself.size() < kLeastCounted) continue;
+        const double limit = farOut(rank.againstItself);
+        for (std::size_t i = 0; i < rank.againstItself.size(); ++i)
+            if (rank.againstItself[i] > limit) bad.insert(facts.work.steps[i]);
+    }
+    return bad;
+}
+
+} // namespace
+
 void findBadSteps(CaseFacts& facts)
 {
     std::vector<double> lengths;
@@ -71,10 +97,10 @@ void findBadSteps(CaseFacts& facts)
         if (step.complete && step.state == StepState::Measured)
             lengths.push_back(static_cast<double>(step.range.length().ns));
     if (lengths.size() < kLeastCounted) return;
-    const double middle = median(lengths);
-    std::vector<double> away;
-    for (const double each : lengths) away.push_back(std::abs(each - middle));
-    const double limit = middle + std::max(kBadDeviations * 1.4826 * median(away), kBadShare * middle);
+    const double middle = median(lengths), limit = farOut(lengths);
+    // Pauses of one program make steps long, too, and are told as such.
+    const bool pauses = facts.found(Cause::HostPause) != nullptr;
+    const std::set<StepIndex> longWork = pauses ? stepsOfLongWork(facts) : std::set<StepIndex>();
     std::set<StepIndex> bad;
     double excess = 0, longest = 0;
     std::optional<TimeRange> at;
@@ -82,9 +108,9 @@ void findBadSteps(CaseFacts& facts)
         const auto length = static_cast<double>(step.range.length().ns);
         // An odd step that is longer is bad, too; one that is cut or warms up is not.
         const bool counts = step.complete && (step.state == StepState::Measured || step.state == StepState::Odd);
-        if (!counts || length <= limit) continue;
+        if (!counts || (pauses ? !longWork.contains(step.step) : length <= limit)) continue;
         bad.insert(step.step);
-        excess += length - middle;
+        excess += std::max(0.0, length - middle);
         if (length <= longest) continue;
         longest = length;
         at = step.range;
@@ -92,8 +118,7 @@ void findBadSteps(CaseFacts& facts)
     const auto all = static_cast<double>(lengths.size());
     if (bad.empty() || static_cast<double>(bad.size()) > kMostBad * all) return;
     const double share = excess / (middle * all + excess);
-    // What pauses of one program explain is told there.
-    if (share < kLeastFault / 3 || facts.found(Cause::HostPause)) return;
+    if (share < kLeastFault) return;
     Finding finding;
     finding.cause = Cause::BadSteps;
     finding.steps.assign(bad.begin(), bad.end());

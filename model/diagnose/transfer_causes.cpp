@@ -305,11 +305,11 @@ void findWaiting(CaseFacts& facts)
     }
     const TraceHeader& header = facts.trace.info().header;
     if (alone > 0 && header.worldSize != 1)
-        facts.abstain(Cause::SlowRank, Lack::OtherRanks,
-                      std::to_string(header.ranks.size()) +
-                          (header.worldSize ? " of " + std::to_string(*header.worldSize) : "") +
-                          " ranks are in the trace: who waits for whom cannot be told of " + std::to_string(alone) +
-                          " operations");
+        facts.abstain(
+            Cause::SlowRank, Lack::OtherRanks,
+            std::to_string(header.ranks.size()) + (header.worldSize ? " of " + std::to_string(*header.worldSize) : "") +
+                (header.ranks.size() == 1 && !header.worldSize ? " rank is" : " ranks are") +
+                " in the trace: who waits for whom cannot be told of " + std::to_string(alone) + " operations");
     else if (joined.empty() && alone + messages == 0 &&
              facts.share([](const StepSummary& s) { return s.exposedComm; }) > 0)
         facts.abstain(Cause::SlowRank, Lack::Sequence,

@@ -120,18 +120,12 @@ public:
     {
         for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
             RankWork& work = ranks[rank];
-            std::vector<double> logs;
             for (std::size_t step = 0; step < m_steps; ++step) {
                 std::vector<Weighted>&peers = m_peers[rank * m_steps + step], &own = m_own[rank * m_steps + step];
                 work.againstPeers.push_back(peers.empty() ? 0 : std::exp(weightedMedian(peers)));
                 work.againstItself.push_back(own.empty() ? 0 : std::exp(weightedMedian(own)));
-                if (work.againstPeers.back() > 0) logs.push_back(std::log(work.againstPeers.back()));
             }
-            if (logs.empty()) continue;
-            const double middle = median(logs);
-            work.ratio = std::exp(middle);
-            for (double& each : logs) each = std::abs(each - middle);
-            work.noise = kToDeviation * median(logs) / std::sqrt(static_cast<double>(logs.size()));
+            settleRatio(work);
         }
     }
 
@@ -144,6 +138,18 @@ private:
 };
 
 } // namespace
+
+void settleRatio(RankWork& work)
+{
+    std::vector<double> logs;
+    for (std::size_t step = 0; step < work.slowsFrom.value_or(work.againstPeers.size()); ++step)
+        if (work.againstPeers[step] > 0) logs.push_back(std::log(work.againstPeers[step]));
+    if (logs.empty()) return;
+    const double middle = median(logs);
+    work.ratio = std::exp(middle);
+    for (double& each : logs) each = std::abs(each - middle);
+    work.noise = kToDeviation * median(logs) / std::sqrt(static_cast<double>(logs.size()));
+}
 
 WorkEffects workEffects(const replay::Replay& replay)
 {

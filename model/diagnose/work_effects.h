@@ -5,6 +5,7 @@
 #include "model/replay/replay.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace fourwalls::diagnose {
@@ -30,9 +31,11 @@ struct RankWork {
     std::vector<double> againstPeers;
     /// The same against the rank's own median over the steps.
     std::vector<double> againstItself;
-    double ratio = 1; ///< median of againstPeers over the steps
-    double noise =
-        0; ///< of `ratio`'s logarithm: 1.48 times the median deviation over the steps, by the root of their number
+    /// In WorkEffects::steps, from which on the rank takes longer than before; absent: no such step. See findThrottling.
+    std::optional<std::size_t> slowsFrom;
+    double ratio = 1; ///< median of againstPeers over the steps before that one, or all
+    /// Of the ratio's logarithm: 1.48 times the median deviation over the steps, by the root of their number.
+    double noise = 0;
 };
 
 struct WorkEffects {
@@ -43,6 +46,9 @@ struct WorkEffects {
 
     bool empty() const { return items.empty(); }
 };
+
+/// Fills `ratio` and `noise` from the steps before `slowsFrom`.
+void settleRatio(RankWork& work);
 
 /// Of the computing nodes of a replay's graph.
 WorkEffects workEffects(const replay::Replay& replay);

@@ -36,7 +36,7 @@ bool longer(const RooflinePoint& a, const RooflinePoint& b)
 
 std::optional<double> RooflinePoint::flopsPerSecond() const
 {
-    if (flops <= 0 || total.ns <= 0 || directFlops) return std::nullopt;
+    if (flops <= 0 || total.ns <= 0 || withoutRate) return std::nullopt;
     return flops / total.seconds();
 }
 
@@ -62,6 +62,7 @@ std::optional<double> OperatorRoofline::attainable(double intensity, std::option
 
 Result<OperatorRoofline> operatorRoofline(TraceQuery& trace)
 {
+    const bool launchesOnly = hasLaunchesOnly(trace);
     OperatorRoofline result;
     const TraceInfo& info = trace.info();
     FOURWALLS_TRY_ASSIGN(const PeakFacts peaks, peakFacts(trace));
@@ -81,7 +82,8 @@ Result<OperatorRoofline> operatorRoofline(TraceQuery& trace)
         const auto add = [&](RooflinePoint& point) {
             point.name = op->name;
             point.phase = op->phase;
-            point.directFlops = info.header.source == TraceSource::Imported && countsDirectFlops(op->name);
+            point.withoutRate =
+                launchesOnly || (info.header.source == TraceSource::Imported && countsDirectFlops(op->name));
             if (op->flops > 0) point.peak = peaks.roofOf(*op);
             addTo(point.count, summary.count);
             addTo(point.total, summary.total);

@@ -23,8 +23,9 @@ struct RooflinePoint {
     Duration total;
     double flops = 0, bytes = 0; ///< all executions together; 0: none or unknown
     std::optional<double> peak;  ///< the roof of its own arithmetic [FLOP/s]; absent: unknown
-    bool directFlops = false; ///< an import's, of a kernel that computes less than it counts (Winograd): it has no rate
-    bool aboveRoof = false;   ///< faster than that: the roof is wrong for it
+    /// An import's, of a kernel that computes less than it counts (Winograd), or of a call that only launches.
+    bool withoutRate = false;
+    bool aboveRoof = false; ///< faster than that: the roof is wrong for it
     BoundBy bound = BoundBy::Unknown;
     double share = 0; ///< of the time of all compute operators
 

@@ -199,6 +199,15 @@ Result<PeakFacts> peakFacts(TraceQuery& trace)
     return facts;
 }
 
+bool hasLaunchesOnly(const TraceQuery& trace)
+{
+    const std::vector<RankInfo>& ranks = trace.info().header.ranks;
+    return isHostOnly(trace) && isByDatasheet(trace.info()) &&
+           std::any_of(ranks.begin(), ranks.end(), [](const RankInfo& rank) {
+               return !rank.device.empty() && rank.device.find("CPU") == std::string::npos;
+           });
+}
+
 std::optional<double> roofOf(const TraceInfo& info, RankId rank, const OpInfo& op)
 {
     if (!isByDatasheet(info)) return devicePeakFlops(info.header, info.closing);

@@ -1905,6 +1905,10 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <source>PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets segments grow instead.</source>
         <translation>PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True 让内存段增长而不是新建。</translation>
     </message>
+    <message>
+        <source>No work of a device is in this trace: what would help it cannot be told.</source>
+        <translation>此轨迹中没有设备的工作：无法说明怎样改进。</translation>
+    </message>
 </context>
 <context>
     <name>FindingsView</name>
@@ -2075,10 +2079,6 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>Nothing in this trace tells what would help.</source>
         <translation>轨迹中没有信息说明怎样改进。</translation>
-    </message>
-    <message>
-        <source>No work of a device is in this trace: what would help it cannot be told.</source>
-        <translation>此轨迹中没有设备的工作：无法说明怎样改进。</translation>
     </message>
     <message>
         <source>%1 of %2 findings</source>

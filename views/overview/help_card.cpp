@@ -60,8 +60,6 @@ QStringList findingNotes(const HelpFacts& help, const std::vector<SuggestionRow>
                                             : HelpCard::tr("The step could not be read. %1").arg(help.insightError)};
     const diagnose::Diagnosis& found = facts.insight->findings;
     if (facts.threadsOnly) return {HelpCard::tr("Nothing in this trace tells what would help.")};
-    if (rows.empty() && facts.metrics.hostOnly)
-        return {HelpCard::tr("No work of a device is in this trace: what would help it cannot be told.")};
     const Waterfall& shares = facts.metrics.waterfall;
     const double lost = shares[WaterfallPart::Inefficiency] + shares[WaterfallPart::MemoryBound];
     return {rows.empty() ? nothingFound(found, lost >= 0.5) : findingAdvice(found.findings.front())};

@@ -61,6 +61,7 @@ Status addRoofline(OverviewFacts& facts, TraceQuery& trace)
     // Where kernels are above it, the peak is not theirs: no wall is drawn.
     if (facts.metrics.mfuAbsent != NoMfu::AboveRoof) facts.peakFlops = facts.metrics.peak.peak;
     if (!facts.metrics.hostOnly) facts.bytesPerSecond = deviceBytesPerSecond(trace.info().header, trace.info().closing);
+    const bool launchesOnly = hasLaunchesOnly(trace);
     FOURWALLS_TRY_ASSIGN(const std::vector<OpSummary> operators, trace.opSummaries(kMostOperators));
     double total = 0;
     for (const OpSummary& each : operators) {
@@ -68,7 +69,7 @@ Status addRoofline(OverviewFacts& facts, TraceQuery& trace)
         if (!op || op->activity != Activity::Compute || each.total.ns <= 0) continue;
         total += each.total.seconds();
         // Rates of kernels that compute less than their product says are no measure of the device.
-        if (op->flops <= 0) continue;
+        if (op->flops <= 0 || launchesOnly) continue;
         if (trace.info().header.source == TraceSource::Imported && countsDirectFlops(op->name)) continue;
         RooflineDot dot;
         if (op->bytes > 0) dot.flopsPerByte = op->flops / static_cast<double>(op->bytes);

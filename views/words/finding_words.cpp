@@ -408,6 +408,9 @@ QString findingSentence(const diagnose::Finding& finding)
 QString nothingFound(const diagnose::Diagnosis& findings, bool lostInKernels)
 {
     if (!findings.compute) return FindingWords::tr("Nothing in this trace tells what would help.");
+    if (std::any_of(findings.abstained.begin(), findings.abstained.end(),
+                    [](const diagnose::Abstention& each) { return each.lack == diagnose::Lack::Device; }))
+        return FindingWords::tr("No work of a device is in this trace: what would help it cannot be told.");
     const QString share = formatPercent(*findings.compute);
     const QString scope = findings.wholeTrace || !findings.step ? FindingWords::tr("the whole trace")
                                                                 : FindingWords::tr("step %1").arg(findings.step->value);
