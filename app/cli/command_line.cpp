@@ -8,12 +8,15 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
 #include <string_view>
 #include <utility>
 #include <variant>
+
+#include <unistd.h>
 
 namespace fourwalls::cli {
 
@@ -70,10 +73,36 @@ Status readArgument(const Declared& declared, std::size_t afterDashes)
     return {};
 }
 
+/// Without memory for a string there is none for a message, so this needs none.
+void tellOutOfMemory()
+{
+    static constexpr std::string_view kMessage = "fourwalls-cli: out of memory (try: a smaller batch, sequence or file)\n";
+    static_cast<void>(!::write(STDERR_FILENO, kMessage.data(), kMessage.size()));
+}
+
+const std::terminate_handler usualEnd = std::get_terminate();
+
+/// Libraries allocate in destructors that must not throw. The temporaries that are left then go with the next run.
+void endWithoutMemory()
+{
+    if (const std::exception_ptr failure = std::current_exception()) {
+        try {
+            std::rethrow_exception(failure);
+        } catch (const std::bad_alloc&) {
+            tellOutOfMemory();
+            ::_exit(kExitCouldNot);
+        } catch (...) {
+        }
+    }
+    usualEnd();
+    std::abort();
+}
+
 } // namespace
 
 int runCommandLine(int argc, const char* const* argv)
 try {
+    std::set_terminate(endWithoutMemory);
     std::signal(SIGPIPE, SIG_IGN); // a reader that went away is a failed write, not a death in mid-recording
     CLI::App app{"Fourwalls: record, inspect and convert traces of large-model training steps.", "fourwalls-cli"};
     app.set_version_flag("--version", kVersion);
@@ -136,7 +165,7 @@ try {
     }
     return kExitWrongUsage;
 } catch (const std::bad_alloc&) {
-    Console("").message("fourwalls-cli: out of memory (try: a smaller batch, sequence or file)");
+    tellOutOfMemory();
     return kExitCouldNot;
 } catch (const std::exception& error) {
     Console("").message(std::string("fourwalls-cli: unexpected failure: ") + error.what());

@@ -87,9 +87,7 @@ PendingOutput::PendingOutput(PendingOutput&& other) noexcept
 PendingOutput::~PendingOutput()
 {
     if (m_temporary.empty()) return;
-    std::error_code ignored; // nothing can be done about it here
-    fs::remove_all(m_temporary, ignored);
-    for (const char* companion : {"-wal", "-shm", "-journal"}) fs::remove(m_temporary + companion, ignored);
+    removeTemporary(m_temporary);
 }
 
 Status PendingOutput::commit()

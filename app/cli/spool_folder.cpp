@@ -2,6 +2,7 @@
 // Making, finding and removing the folder of spools.
 #include "app/cli/spool_folder.h"
 
+#include "model/base/process_mark.h"
 #include "profiler/collect/spool_format.h"
 #include "profiler/collect/spool_reader.h"
 
@@ -95,8 +96,7 @@ SpoolFolder::SpoolFolder(SpoolFolder&& other) noexcept
 
 SpoolFolder::~SpoolFolder()
 {
-    std::error_code ignored; // nothing can be done about it here
-    if (!m_path.empty() && !m_kept) fs::remove_all(m_path, ignored);
+    if (!m_path.empty() && !m_kept) removeTemporary(m_path);
     if (m_lock >= 0) close(m_lock);
 }
 

@@ -2,12 +2,15 @@
 // The machine's name is part of the mark, because folders are shared between machines and process numbers are not.
 #include "model/base/process_mark.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
+#include <memory>
+#include <new>
 #include <system_error>
 #include <vector>
 
@@ -40,17 +43,27 @@ std::string processMark()
 void removeAbandoned(const std::string& folder, std::string_view prefix)
 {
     const std::string ours = std::string(prefix) + machineMark();
-    std::vector<fs::path> abandoned;
-    std::error_code error;
-    fs::directory_iterator it(folder, error);
-    for (const fs::directory_iterator end; !error && it != end; it.increment(error)) {
-        const std::string name = it->path().filename().string();
+    std::vector<std::string> abandoned;
+    // Not the standard library's iterator: without memory it ends the program.
+    const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.empty() ? "." : folder.c_str()), ::closedir);
+    while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
+        const std::string_view name = entry->d_name;
         if (!name.starts_with(ours)) continue;
         int process = 0;
         std::from_chars(name.data() + ours.size(), name.data() + name.size(), process);
-        if (process > 0 && ::kill(process, 0) != 0 && errno == ESRCH) abandoned.push_back(it->path());
+        if (process > 0 && ::kill(process, 0) != 0 && errno == ESRCH) abandoned.emplace_back(name);
     }
-    for (const fs::path& path : abandoned) fs::remove_all(path, error);
+    std::error_code ignored;
+    for (const std::string& name : abandoned) fs::remove_all(fs::path(folder) / name, ignored);
+}
+
+void removeTemporary(const std::string& path) noexcept
+try {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+    for (const char* companion : {"-wal", "-shm", "-journal"}) fs::remove(path + companion, ignored);
+} catch (const std::bad_alloc&) {
+    ::unlink(path.c_str());
 }
 
 } // namespace fourwalls

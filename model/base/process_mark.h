@@ -14,4 +14,8 @@ std::string processMark();
 /// no longer runs.
 void removeAbandoned(const std::string& folder, std::string_view prefix);
 
+/// Removes the file or folder `path` and SQLite's files beside it, as a destructor can: what cannot be removed, or not
+/// without memory, is left for removeAbandoned.
+void removeTemporary(const std::string& path) noexcept;
+
 } // namespace fourwalls

@@ -28,6 +28,12 @@ double deviationOf(std::vector<double> values)
     return kToSigma * median(std::move(values));
 }
 
+/// Of two that do not depend on each other. (hypot would ask for C library 2.35.)
+double bothOf(double first, double second)
+{
+    return std::sqrt(first * first + second * second);
+}
+
 /// A rank's work that takes longer from a step on.
 struct Change {
     std::size_t from = 0;
@@ -171,7 +177,7 @@ void findSlowRanks(CaseFacts& facts)
         std::vector<double> others;
         for (const RankWork& other : ranks)
             if (other.compared > 0 && &other != &each) others.push_back(std::log(other.ratio / base));
-        const double noise = std::max(kLeastNoise, std::hypot(each.noise, deviationOf(std::move(others))));
+        const double noise = std::max(kLeastNoise, bothOf(each.noise, deviationOf(std::move(others))));
         if (std::log(excess) < kDeviations * noise) continue;
         const double middle = base * (1 + (excess - 1) / 2);
         std::size_t have = 0, steps = 0;

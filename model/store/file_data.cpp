@@ -2,9 +2,8 @@
 // The checks at opening, and what is read then.
 #include "model/store/file_data.h"
 
+#include "model/base/process_mark.h"
 #include "model/sqlite/stranger.h"
-
-#include <unistd.h>
 
 #include <limits>
 
@@ -12,7 +11,7 @@ namespace fourwalls::store {
 
 TemporaryFile::~TemporaryFile()
 {
-    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) ::unlink((m_path + suffix).c_str());
+    removeTemporary(m_path);
 }
 
 Error refused(const std::string& what, const std::string& path)

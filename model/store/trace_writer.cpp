@@ -113,6 +113,7 @@ struct TraceWriter::State final : ProducerHost {
     std::atomic<std::int64_t> committed{0}, writerCpuNs{0};
     std::atomic<bool> failed{false};
     Status failure; ///< written by the writer thread before `failed`
+    Status outOfMemory = Error{ErrorCode::Io, "out of memory", path, "end other programs"}; ///< made while there is memory
     bool finished = false;
     std::thread thread; ///< last: it uses everything above
 };
@@ -140,7 +141,7 @@ void TraceWriter::State::run()
             }
         } catch (const std::bad_alloc&) {
             batch = {};
-            if (!failed) failure = Error{ErrorCode::Io, "out of memory", path, "end other programs"};
+            if (!failed) failure = std::move(outOfMemory);
             failed = true; // producers go on, and what they hand over is dropped
         }
         writerCpuNs.store(threadCpuNs(), std::memory_order_relaxed);

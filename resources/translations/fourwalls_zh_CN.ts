@@ -1638,10 +1638,6 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <translation>请查看 rank %1 在到达之前做了什么。</translation>
     </message>
     <message>
-        <source>CUDA graphs, torch.compile or larger batches give the device more to do per call.</source>
-        <translation>CUDA graph、torch.compile 或更大的批次能让每次调用给设备更多工作。</translation>
-    </message>
-    <message>
         <source>What the device did then may not be in the file.</source>
         <translation>设备当时所做的工作可能不在文件中。</translation>
     </message>
@@ -1908,6 +1904,10 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>No work of a device is in this trace: what would help it cannot be told.</source>
         <translation>此轨迹中没有设备的工作：无法说明怎样改进。</translation>
+    </message>
+    <message>
+        <source>Captured graphs, a compiler (torch.compile, XLA) or larger batches give the device more to do per call.</source>
+        <translation>捕获的计算图、编译器（torch.compile、XLA）或更大的批次能让每次调用给设备更多工作。</translation>
     </message>
 </context>
 <context>
@@ -4711,6 +4711,10 @@ The timeline shows what its threads did.</source>
         <source>peak %1 per device, achieved %2 · adds up to the %3 of the trace</source>
         <translation>每设备峰值 %1，实际达到 %2 · 合计为轨迹的 %3</translation>
     </message>
+    <message>
+        <source>No device&apos;s work is in this trace: an operator&apos;s time is that of launching it, which is no rate.</source>
+        <translation>此轨迹中没有设备的工作：算子的时间只是启动它的时间，不能算作速率。</translation>
+    </message>
 </context>
 <context>
     <name>PageActions</name>
@@ -5991,6 +5995,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>Operators of this trace say how much they compute, but no kernel is known to be theirs.</source>
         <translation>此轨迹的算子说明了计算量，但不知道哪些内核属于它们。</translation>
+    </message>
+    <message>
+        <source>No device&apos;s work is in this trace: an operator&apos;s time is that of launching it, which is no rate.</source>
+        <translation>此轨迹中没有设备的工作：算子的时间只是启动它的时间，不能算作速率。</translation>
     </message>
 </context>
 <context>

@@ -255,6 +255,8 @@ MiniPicture OverviewView::rooflinePicture() const
             : m_facts->metrics.mfuAbsent == NoMfu::NotLinked
                 ? tr("Operators of this trace say how much they compute, but no kernel is known to be theirs: there is "
                      "no roofline.")
+            : m_facts->metrics.mfuAbsent == NoMfu::NoDevice
+                ? tr("No device's work is in this trace: an operator's time is that of launching it, which is no rate.")
                 : withAdvice(
                       tr("No operator of this trace says how much it computes: without FLOPs there is no roofline."),
                       Lack::Flops, m_facts->recorder);

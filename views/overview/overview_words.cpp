@@ -385,8 +385,9 @@ QList<Lack> lacksOf(const OverviewFacts& facts)
     if (facts.source != TraceSource::Imported) return {};
     QList<Lack> lacks;
     if (facts.scope.wholeTrace || !facts.metrics.stepTime) lacks << Lack::Steps;
-    const bool linked = facts.metrics.mfuAbsent != NoMfu::NotLinked;
-    if (facts.roofline.empty() && !facts.memoryOnly && linked) lacks << Lack::Flops;
+    // Where FLOPs are there and no kernel is theirs, more of them do not help.
+    const bool unlinked = facts.metrics.mfuAbsent == NoMfu::NotLinked || facts.metrics.mfuAbsent == NoMfu::NoDevice;
+    if (facts.roofline.empty() && !facts.memoryOnly && !unlinked) lacks << Lack::Flops;
     if (!facts.fullest && !facts.allocator) lacks << Lack::Memory;
     return lacks;
 }

@@ -140,6 +140,9 @@ void RooflineCard::present(std::shared_ptr<const PerformanceData> facts)
         QString why;
         if (m_facts && m_facts->metrics.mfuAbsent == NoMfu::NotLinked)
             why = tr("Operators of this trace say how much they compute, but no kernel is known to be theirs.");
+        else if (m_facts && m_facts->metrics.mfuAbsent == NoMfu::NoDevice)
+            why =
+                tr("No device's work is in this trace: an operator's time is that of launching it, which is no rate.");
         else if (m_facts)
             why = tr("No operator of this trace says how much it computes.") + QLatin1Char('\n') +
                   howToRecord({Lack::Flops}, m_facts->recorder);

@@ -365,7 +365,8 @@ QString findingAdvice(const Finding& finding)
         return FindingWords::tr(
             "gc.disable() with a collection every so many steps, and a quiet host, take pauses away.");
     case Cause::HostBound:
-        return FindingWords::tr("CUDA graphs, torch.compile or larger batches give the device more to do per call.");
+        return FindingWords::tr(
+            "Captured graphs, a compiler (torch.compile, XLA) or larger batches give the device more to do per call.");
     case Cause::SyncCalls:
         // Waiting that long with an empty device: the device's work is more likely not in the file.
         if (finding.value(EvidenceKind::ShareOfStep) > 0.5)

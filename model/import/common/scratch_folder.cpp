@@ -47,8 +47,7 @@ Result<std::shared_ptr<ScratchFolder>> ScratchFolder::create(const std::string& 
 
 ScratchFolder::~ScratchFolder()
 {
-    std::error_code ignored;
-    fs::remove_all(m_path, ignored);
+    removeTemporary(m_path);
 }
 
 Result<std::string> ScratchFolder::place(const std::string& member)

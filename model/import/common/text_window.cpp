@@ -57,7 +57,7 @@ struct TextWindow::ReadAhead {
         } catch (const std::bad_alloc&) {
             const std::lock_guard lock(mutex);
             ended = true;
-            error = Error{ErrorCode::Io, "out of memory", "reading ahead", "end other programs"};
+            error = std::move(outOfMemory);
             changed.notify_all();
         }
     }
@@ -130,9 +130,11 @@ struct TextWindow::ReadAhead {
     int made = 0; ///< pieces; of the reading thread
     bool stopped = false, ended = false;
     std::optional<Error> error;
+    /// Made while there is memory.
+    Error outOfMemory{ErrorCode::Io, "out of memory", "reading ahead", "end other programs"};
     std::string damage;
     std::int64_t behind = 0;
-    std::thread thread;
+    std::thread thread; ///< last: it uses everything above
 };
 
 TextWindow::TextWindow(std::unique_ptr<ByteSource> source, std::size_t pieceBytes)
