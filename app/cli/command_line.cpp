@@ -76,7 +76,8 @@ Status readArgument(const Declared& declared, std::size_t afterDashes)
 /// Without memory for a string there is none for a message, so this needs none.
 void tellOutOfMemory()
 {
-    static constexpr std::string_view kMessage = "fourwalls-cli: out of memory (try: a smaller batch, sequence or file)\n";
+    static constexpr std::string_view kMessage =
+        "fourwalls-cli: out of memory (try: a smaller batch, sequence or file)\n";
     static_cast<void>(!::write(STDERR_FILENO, kMessage.data(), kMessage.size()));
 }
 
