@@ -113,7 +113,8 @@ struct TraceWriter::State final : ProducerHost {
     std::atomic<std::int64_t> committed{0}, writerCpuNs{0};
     std::atomic<bool> failed{false};
     Status failure; ///< written by the writer thread before `failed`
-    Status outOfMemory = Error{ErrorCode::Io, "out of memory", path, "end other programs"}; ///< made while there is memory
+    Status outOfMemory =
+        Error{ErrorCode::Io, "out of memory", path, "end other programs"}; ///< made while there is memory
     bool finished = false;
     std::thread thread; ///< last: it uses everything above
 };
