@@ -266,12 +266,16 @@ const std::vector<ImportFormat>& importFormats()
         {"XSpace profile", isXSpace, openXSpaces, xspaceFacts},
         {"Perfetto trace", isPerfetto, openPerfettos, perfettoFacts},
         {"PyTorch memory snapshot", isPickle, openSnapshots, factsOfSnapshot},
+        {"NCCL Inspector log", isNcclInspector, openNcclInspector, ncclInspectorFacts},
+        {"PyTorch memory timeline", isMemoryTimeline, openMemoryTimelines, memoryTimelineFacts},
+        {"TORCH_TRACE log", isTorchTrace, openTorchTraces, torchTraceFacts},
         {"Fourwalls export", isExport, openExports, chromeFacts},
         {"recorded operations of a pipelined job", isOperationTrace, openOperationTraces, chromeFacts},
         {"PyTorch or Chrome trace", isJson, openChromeTraces, chromeFacts, chromeRankInBeginning},
         // Last: in a folder any profile goes before what the job wrote down beside it.
         {"TensorBoard event file", isTensorBoard, openTensorBoards, tensorBoardFacts},
         {"training log", isTrainingLog, openTrainingLogs, trainingLogFacts},
+        {"output of nccl-tests", isNcclTests, openNcclTests, ncclTestsFacts},
     };
     return kFormats;
 }

@@ -77,6 +77,25 @@ Result<std::unique_ptr<TraceImport>> openTrainingLogs(const std::vector<std::str
                                                       const ImportOptions& options);
 Result<TraceFacts> trainingLogFacts(const std::string& path, const ImportOptions& options);
 
+/// Logs of the NCCL Inspector plugin, and what the programs of nccl-tests print.
+bool isNcclInspector(std::string_view beginning);
+Result<std::unique_ptr<TraceImport>> openNcclInspector(const std::vector<std::string>& paths,
+                                                       const ImportOptions& options);
+Result<TraceFacts> ncclInspectorFacts(const std::string& path, const ImportOptions& options);
+bool isNcclTests(std::string_view beginning);
+Result<std::unique_ptr<TraceImport>> openNcclTests(const std::vector<std::string>& paths, const ImportOptions& options);
+Result<TraceFacts> ncclTestsFacts(const std::string& path, const ImportOptions& options);
+
+/// PyTorch's logs of its compiler (TORCH_TRACE), and memory timelines of torch.profiler.
+bool isTorchTrace(std::string_view beginning);
+Result<std::unique_ptr<TraceImport>> openTorchTraces(const std::vector<std::string>& paths,
+                                                     const ImportOptions& options);
+Result<TraceFacts> torchTraceFacts(const std::string& path, const ImportOptions& options);
+bool isMemoryTimeline(std::string_view beginning);
+Result<std::unique_ptr<TraceImport>> openMemoryTimelines(const std::vector<std::string>& paths,
+                                                         const ImportOptions& options);
+Result<TraceFacts> memoryTimelineFacts(const std::string& path, const ImportOptions& options);
+
 /// Traces of Perfetto, as far as programs wrote them with its library.
 bool isPerfetto(std::string_view beginning);
 Result<std::unique_ptr<TraceImport>> openPerfettos(const std::vector<std::string>& paths, const ImportOptions& options);

@@ -70,6 +70,7 @@ struct ProfileBuffer {
     std::string_view name;
     std::int64_t bytes = 0, start = 0;
     std::optional<std::int64_t> end;
+    MemoryCategory category = MemoryCategory::Other;
 };
 
 class ProfileVisitor {

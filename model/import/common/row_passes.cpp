@@ -84,6 +84,13 @@ public:
 
     bool wantsDetails() const override { return false; }
     void sample(const ProfileSample& sample) override { instant(sample.at); }
+    void buffer(const ProfileBuffer& buffer) override
+    {
+        instant(buffer.start);
+        const std::int64_t end = buffer.end.value_or(buffer.start);
+        if (buffer.bytes <= 0 || end < buffer.start || end > kLargestTimeNs) return;
+        m_file.lastNs = m_file.rows++ == 0 ? end : std::max(m_file.lastNs, end);
+    }
     void mark(int /*rank*/, std::int64_t at, std::string_view /*text*/) override { instant(at); }
     void nameProcess(int rank, std::string_view process, std::string_view name) override
     {
@@ -161,6 +168,7 @@ public:
         record.id = AllocationId{++m_buffers};
         record.at = at(buffer.start);
         record.bytes = buffer.bytes;
+        record.category = buffer.category;
         if (!buffer.name.empty()) record.op = m_names.id(m_names.find(Category::CpuOp, buffer.name));
         m_producer->allocated(rank, record);
         if (buffer.end) m_producer->freed(rank, record.id, at(*buffer.end));

@@ -233,8 +233,6 @@ private:
     std::int64_t m_originNs = 0, m_unnumbered = 0;
 };
 
-/// Counts, and nothing else.
-
 } // namespace
 
 Result<std::unique_ptr<TraceImport>> importRows(std::vector<std::unique_ptr<ProfileReader>> readers,
