@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kLongestTestLine = std::size_t{1} << 14;
 
-std::vector<std::string_view> wordsOf(std::string_view line)
+std::vector<std::string_view> columnsOf(std::string_view line)
 {
     std::vector<std::string_view> words;
     for (std::size_t at = 0; (at = line.find_first_not_of(" \t", at)) != std::string_view::npos && words.size() < 64;) {
@@ -61,7 +61,7 @@ struct TestedSize {
 std::vector<TestedSize> testedSizes(std::string_view line)
 {
     constexpr std::size_t kPlacement = 4; // time, algbw, busbw, #wrong
-    const std::vector<std::string_view> words = wordsOf(line);
+    const std::vector<std::string_view> words = columnsOf(line);
     std::vector<TestedSize> sizes;
     if (words.size() < 2 + kPlacement) return sizes;
     const auto bytes = integerFromText(words[0]), count = integerFromText(words[1]);
@@ -173,7 +173,7 @@ private:
     {
         if (const std::size_t at = line.find("_perf"); at != std::string_view::npos && !m_operation)
             m_operation = collectiveOf(line.substr(0, at));
-        const std::vector<std::string_view> words = wordsOf(line);
+        const std::vector<std::string_view> words = columnsOf(line);
         const auto numberBehindWord = [&](std::string_view word) -> std::optional<std::int64_t> {
             const auto found = std::find(words.begin(), words.end(), word);
             if (found == words.end() || found + 1 == words.end()) return std::nullopt;

@@ -100,19 +100,29 @@ TraceObject traceObject(std::string_view object)
     return out;
 }
 
-/// The first line of a text that has letters, without what it is called again.
+/// A text's first line that says something, without the brackets of a list of lines and the spaces before a comment.
 std::string firstSentence(std::string_view text)
 {
     while (!text.empty()) {
         const std::size_t end = std::min(text.find('\n'), text.size());
         std::string_view line = text.substr(0, end);
         line.remove_prefix(std::min(line.size(), line.find_first_not_of(" \t\"[")));
-        if (!line.empty() && line != "Graph break in user code" &&
-            line.find("Graph Break Reason") == std::string_view::npos)
-            return validUtf8(line.substr(0, 300));
+        line = line.substr(0, line.find("  #"));
+        const std::size_t last = line.find_last_not_of(" \t\",]");
+        if (last != std::string_view::npos) return validUtf8(line.substr(0, std::min<std::size_t>(last + 1, 300)));
         text.remove_prefix(std::min(text.size(), end + 1));
     }
     return {};
+}
+
+/// Where and why: the first line names the place, and of those behind it "Explanation: …" says most.
+std::string breakReason(std::string_view text)
+{
+    std::string sentence = firstSentence(text);
+    for (const std::string_view heading : {"Explanation:", "Graph Break Reason:"})
+        if (const std::size_t at = text.find(heading); at != std::string_view::npos)
+            return sentence + ": " + firstSentence(text.substr(at + heading.size()));
+    return sentence;
 }
 
 class TorchTraceReader final : public ProfileReader {
@@ -198,13 +208,19 @@ private:
             if (m_frames.size() < kMostOpenRanges) m_frames[object.frame] = placeOf(object);
         } else if (object.kind == "artifact" && object.artifact == "dynamo_graph_break_reason") {
             ++m_breaks;
-            mark(head, "graph break in " + m_frames[object.frame] + ": " + firstSentence(payload), visitor);
+            mark(head, "graph break in " + functionOf(object.frame) + ": " + breakReason(payload), visitor);
         } else if (object.kind == "artifact" && object.artifact == "recompile_reasons") {
             ++m_recompilations;
-            mark(head, "recompiled (" + object.frame + "): " + firstSentence(payload), visitor);
+            mark(head, "recompiled " + functionOf(object.frame) + ": " + firstSentence(payload), visitor);
         } else {
             ++m_otherEvents;
         }
+    }
+
+    std::string functionOf(const std::string& frame) const
+    {
+        const auto found = m_frames.find(frame);
+        return found == m_frames.end() ? "frame " + frame : found->second;
     }
 
     /// "f (train.py:12)".

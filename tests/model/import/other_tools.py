@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Files of PyTorch and NCCL's tools that are no profiles: what is in the trace is held against a reading of the files that
+shares no code with the importer.
+
+Usage: other_tools.py DATA-FOLDER FOURWALLS-CLI
+"""
+import gzip
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+from collections import Counter
+from pathlib import Path
+
+DATA, CLI = (Path(sys.argv.pop(1)).resolve(), str(Path(sys.argv.pop(1)).resolve())) if len(sys.argv) > 2 else (Path(), "")
+# The trace's numbers of the categories that torch.profiler lists, in its order.
+CATEGORIES = [0, 2, 7, 4, 3, 1, 4, 7]
+
+NCCL_TESTS = """\
+# nThread 1 nGpus 8 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1
+#
+# Using devices
+#  Rank  0 Group  0 Pid  28775 on  host device  0 [0x07] NVIDIA A100-SXM4-40GB
+#  Rank  7 Group  0 Pid  28775 on  host device  7 [0xbd] NVIDIA A100-SXM4-40GB
+#
+#                                                              out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+           8             2     float     sum      -1    22.15    0.00    0.00      0    22.18    0.00    0.00      0
+    33554432       8388608     float     sum      -1    298.2  112.53  196.93      0    297.4  112.83  197.45    N/A
+   134217728      33554432     float     sum      -1   1025.1  130.93  229.13      0   1023.9  131.09  229.40      0
+# Out of bounds values : 0 OK
+# Avg bus bandwidth    : 142.15
+"""
+
+
+def inspected(rank, sequence, operation="AllReduce", size=1 << 20, length=400, begin=None, written=1752867229276385,
+              communicator="0xab", ranks=2, kind="coll"):
+    perf = {kind: operation, f"{kind}_sn": sequence, f"{kind}_msg_size_bytes": size, f"{kind}_exec_time_us": length}
+    if begin:
+        perf["event_trace_ts"] = {
+            f"{kind}_start_ts": begin - 40,
+            "kernel_events": [{"channel_id": i, "kernel_start_ts": begin + i} for i in (1, 0)],
+        }
+    return json.dumps({
+        "header": {"id": communicator, "rank": rank, "n_ranks": ranks, "nnodes": 1},
+        "metadata": {"inspector_output_format_version": "v4.0", "dump_timestamp_us": written, "pid": 7},
+        f"{kind}_perf": perf,
+    }) + "\n"
+
+
+class OtherTools(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.folder = Path(self._folder.name)
+
+    def tearDown(self):
+        self._folder.cleanup()
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def imported(self, *paths):
+        out = self.folder / "out.fourwalls"
+        run = subprocess.run([CLI, "import", *map(str, paths), "-o", str(out)], capture_output=True, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        database = sqlite3.connect(out)
+        self.addCleanup(database.close)
+        return database
+
+    def refused(self, *paths):
+        run = subprocess.run(
+            [CLI, "import", *map(str, paths), "-o", str(self.folder / "none.fourwalls")], capture_output=True, check=False
+        )
+        self.assertEqual(run.returncode, 1)
+        self.assertFalse((self.folder / "none.fourwalls").exists())
+        return run.stderr.decode()
+
+    def held(self, database, at):
+        """Bytes by category that are alive at an instant."""
+        rows = database.execute(
+            "SELECT category, sum(bytes) FROM allocation WHERE start <= ? AND (dur IS NULL OR dur < 0 OR start + dur > ?) "
+            "GROUP BY category", (at, at))
+        return {category: size for category, size in rows if size}
+
+    def test_memory_timeline(self):
+        times, sizes = json.loads(gzip.decompress((DATA / "memory_timeline.json.gz").read_bytes()))
+        trace = self.imported(DATA / "memory_timeline.json.gz")
+        first = min(time for time in times if time > 0)
+        for time, row in zip(times[1:], sizes[1:]):
+            expected = Counter()
+            for category, size in zip(CATEGORIES, row[1:]):
+                expected[category] += size
+            self.assertEqual(self.held(trace, (time - first) * 1000), {c: s for c, s in expected.items() if s}, time)
+
+    def test_raw_memory_timeline(self):
+        changes = json.loads(gzip.decompress((DATA / "memory_timeline.raw.json.gz").read_bytes()))
+        trace = self.imported(DATA / "memory_timeline.raw.json.gz")
+        first = min(change[0] for change in changes if change[0] > 0)
+        expected = Counter()
+        for i, (time, _, size, category) in enumerate(changes):
+            expected[CATEGORIES[category]] += size
+            if time < 0 or (i + 1 < len(changes) and changes[i + 1][0] == time):
+                continue
+            self.assertEqual(self.held(trace, time - first), {c: s for c, s in expected.items() if s}, time)
+
+    def test_cut_memory_timeline(self):
+        text = gzip.decompress((DATA / "memory_timeline.json.gz").read_bytes()).decode()
+        self.assertIn("cut or damaged", self.refused(self.write("cut.json", text[: len(text) // 2])))
+
+    def test_torch_trace(self):
+        path = DATA / "dedicated_log_torch_trace_rank_3_x.log.gz"
+        log = gzip.decompress(path.read_bytes()).decode()
+        trace = self.imported(path)
+        # Payloads of chromium events, paired by name as a stack.
+        stack, ranges = [], Counter()
+        for payload in re.findall(r'"chromium_event".*\n((?:\t.*\n)+)', log):
+            event = json.loads(payload.replace("\n\t", "\n"))
+            if event["ph"] == "B":
+                stack.append((event["name"], event["ts"]))
+            elif event["ph"] == "E":
+                name, begin = stack.pop()
+                self.assertEqual(name, event["name"])
+                ranges[name, round((event["ts"] - begin) * 100)] += 1  # in tens of nanoseconds
+        found = Counter()
+        for name, length in trace.execute("SELECT op.name, dur FROM slice JOIN op ON op.id = slice.op"):
+            if name not in ("", "step", "whole trace"):
+                found[name, round(length / 10)] += 1
+        self.assertEqual(sum(ranges.values()), sum(found.values()))
+        for (name, length), count in ranges.items():
+            near = sum(found[name, length + off] for off in range(-30, 31))  # a double has steps of 0.25 us there
+            self.assertGreaterEqual(near, count, (name, length))
+        marks = [text for (text,) in trace.execute("SELECT text FROM event ORDER BY at")]
+        self.assertEqual(sum("graph break in f" in mark for mark in marks), log.count('"dynamo_graph_break_reason"'))
+        self.assertEqual(sum("recompiled" in mark for mark in marks), log.count('"recompile_reasons"'))
+        self.assertIn("comp.py:6", marks[0])
+        self.assertIn("print", marks[0])
+        self.assertEqual(trace.execute("SELECT DISTINCT rank FROM event").fetchall(), [(3,)])
+
+    def collectives(self, trace):
+        return trace.execute(
+            "SELECT rank, start, end, operation, sequence, payload_bytes, wire_bytes FROM collective ORDER BY rank, start"
+        ).fetchall()
+
+    def test_inspector_with_begins(self):
+        begin = 1752867229235181
+        files = [
+            self.write(f"host-pid{rank}.log", "".join(
+                inspected(rank, n, begin=begin + 1000 * n + 30 * rank, length=400 - 30 * rank, size=1 << (20 + n))
+                for n in range(3)))
+            for rank in (1, 0)
+        ]
+        expected = [
+            (rank, 1000 * (1000 * n + 30 * rank), 1000 * (1000 * n + 400), 0, n, 1 << (20 + n), 1 << (20 + n))
+            for rank in (0, 1) for n in range(3)
+        ]
+        trace = self.imported(*files)
+        self.assertEqual(self.collectives(trace), expected)
+        waits = [end - arrival for arrival, end in trace.execute("SELECT last_arrival, end FROM collective")]
+        self.assertEqual(waits, [370_000] * 6)  # from the arrival of the later one
+
+    def test_inspector_without_begins(self):
+        text = inspected(0, 1, length=400) + inspected(0, 2, length=300) + "{\"half\": \n"
+        trace = self.imported(self.write("host-pid1.log", text))
+        self.assertEqual([row[1:3] for row in self.collectives(trace)], [(0, 400_000), (400_000, 700_000)])
+        audit = dict(trace.execute("SELECT name, count FROM audit"))
+        self.assertEqual((audit["times_of_writing_down"], audit["unreadable_rows"]), (2, 1))
+
+    def test_inspector_sends(self):
+        trace = self.imported(self.write("host-pid1.log", inspected(1, 5, "Send", 4096, 10, 1752867229235181, kind="p2p")))
+        self.assertEqual(self.collectives(trace), [(1, 0, 10_000, 5, 0, 4096, 4096)])
+
+    def test_nccl_tests(self):
+        for text in (NCCL_TESTS, re.sub("^", "[1,0]<stdout>:", NCCL_TESTS, flags=re.M)):
+            rows = self.collectives(self.imported(self.write("out.txt", text)))
+            sizes = [8, 8, 33554432, 33554432, 134217728, 134217728]
+            self.assertEqual([row[5] for row in rows], sizes)
+            self.assertEqual([row[3] for row in rows], [0] * 6)  # told from the ratio of the bandwidths
+            for row, bus in zip(rows[2:], (196.93, 197.45, 229.13, 229.40)):
+                self.assertAlmostEqual(row[6] / (row[2] - row[1]), bus, delta=0.01 * bus)
+            self.assertEqual([row[2] - row[1] for row in rows],
+                             [22150, 22180, 298200, 297400, 1025100, 1023900])
+
+    def test_nccl_tests_of_two_devices(self):
+        # With two devices an all-reduce and a broadcast have the same ratio: the name of the file may say it.
+        text = NCCL_TESTS.replace("nGpus 8", "nGpus 2").replace("Rank  7", "Rank  1")
+        self.assertEqual(self.collectives(self.imported(self.write("out.txt", text)))[0][3], 11)
+        self.assertEqual(self.collectives(self.imported(self.write("broadcast_perf.txt", text)))[0][3], 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
