@@ -39,7 +39,8 @@ bool isJson(std::string_view beginning)
 {
     const std::string_view text = withoutSpace(beginning);
     const bool wide = beginning.size() > 1 && (beginning[0] == '\0' || beginning[1] == '\0');
-    return !text.empty() && (text[0] == '{' || text[0] == '[') && !wide && !isTrainingLog(beginning) && !isNcclTests(beginning);
+    return !text.empty() && (text[0] == '{' || text[0] == '[') && !wide && !isTrainingLog(beginning) &&
+           !isNcclTests(beginning);
 }
 
 /// The first key of our own export.
