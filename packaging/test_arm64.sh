@@ -20,7 +20,7 @@ esac
 [ "$(id -u)" -eq 0 ] || fail "only root can install packages and tell the kernel how to run ARM programs"
 
 # What packages.txt names, without the desktop application: libraries for ARM, tools for this system.
-arm=(libsqlite3-dev libfmt-dev libdnnl-dev libgloo-dev zlib1g-dev libarchive-dev libprotobuf-dev qt6-base-dev) # Qt for the tests (Qt Test)
+arm=(libsqlite3-dev libfmt-dev libdnnl-dev libgloo-dev zlib1g-dev libarchive-dev libprotobuf-dev libre2-dev qt6-base-dev) # Qt for the tests (Qt Test)
 dpkg --add-architecture arm64
 apt-get update -q
 apt-get install -y -q --no-install-recommends crossbuild-essential-arm64 qemu-user-static cmake ninja-build ccache \

@@ -67,7 +67,7 @@ import os, sys
 site = sys.argv[1]
 texts = os.path.join(site, next(f for f in os.listdir(site) if f.startswith("fourwalls-") and f.endswith(".dist-info")), "licenses")
 named = " ".join(f for _, _, files in os.walk(texts) for f in files)
-packages = {"libdnnl": "libdnnl", "libfmt": "libfmt", "libisal": "libisal", "libprotobuf": "libprotobuf", "libzstd": "libzstd", "liblzma": "liblzma", "libbz2": "libbz2", "libz": "zlib1g", "libnettle": "libnettle", "libsqlite3": "libsqlite3", "libgomp": "libgomp", "libOpenCL": "ocl-icd"}
+packages = {"libdnnl": "libdnnl", "libfmt": "libfmt", "libisal": "libisal", "libprotobuf": "libprotobuf", "libre2": "libre2", "libzstd": "libzstd", "liblzma": "liblzma", "libbz2": "libbz2", "libz": "zlib1g", "libnettle": "libnettle", "libsqlite3": "libsqlite3", "libgomp": "libgomp", "libOpenCL": "ocl-icd"}
 for library in os.listdir(os.path.join(site, "fourwalls.libs")):
     stem = library.split(".")[0].split("-")[0]
     assert packages[stem] in named, "no licence of " + library + " among " + named

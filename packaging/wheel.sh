@@ -47,7 +47,7 @@ if ! grep -q '^VERSION_CODENAME=bookworm' /etc/os-release; then
 fi
 
 # What is built in, and the licences that go with it: libraries by the package that holds what runs, headers by their own.
-libraries=(libsqlite3-dev nlohmann-json3-dev libcli11-dev libfmt-dev libdnnl-dev libisal-dev libprotobuf-dev libarchive-dev
+libraries=(libsqlite3-dev nlohmann-json3-dev libcli11-dev libfmt-dev libdnnl-dev libisal-dev libprotobuf-dev libre2-dev libarchive-dev
     libzstd-dev liblzma-dev libbz2-dev zlib1g-dev nettle-dev)
 packaging/install_packages.sh --only g++ cmake ninja-build ccache python3 python3-venv "${libraries[@]}"
 mkdir -p "$work"
@@ -65,7 +65,7 @@ fi
 notices=$work/notices
 rm -rf "$notices" "$work/raw"
 mkdir -p "$notices"
-for package in libdnnl2 libfmt9 libisal2 libprotobuf-lite32 libarchive13 libzstd1 liblzma5 libbz2-1.0 zlib1g libnettle8 libsqlite3-0 libgomp1 ocl-icd-libopencl1 nlohmann-json3-dev libcli11-dev; do
+for package in libdnnl2 libfmt9 libisal2 libprotobuf-lite32 libre2-9 libarchive13 libzstd1 liblzma5 libbz2-1.0 zlib1g libnettle8 libsqlite3-0 libgomp1 ocl-icd-libopencl1 nlohmann-json3-dev libcli11-dev; do
     cp "/usr/share/doc/$package/copyright" "$notices/$package.txt"
 done
 echo "libfourwalls_cuda.so, where it is in this package, contains the CUDA runtime (cudart_static), © NVIDIA Corporation,

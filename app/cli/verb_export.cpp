@@ -4,11 +4,14 @@
 #include "app/cli/output_file.h"
 #include "app/cli/stop_signals.h"
 #include "app/cli/verbs.h"
+#include "model/export/chakra_exporter.h"
 #include "model/export/chrome_trace_exporter.h"
 #include "model/export/csv_exporter.h"
 #include "model/export/sqlite_exporter.h"
 
+#include <algorithm>
 #include <fstream>
+#include <optional>
 
 namespace fourwalls::cli {
 
@@ -23,6 +26,9 @@ public:
         return "  fourwalls-cli export run.fourwalls --format chrome -o run.json     (open it in ui.perfetto.dev)\n"
                "  fourwalls-cli export run.fourwalls --format csv -o run-tables      (a folder, one file per table)\n"
                "  fourwalls-cli export run.fourwalls --format sqlite-plain -o run.db\n"
+               "  fourwalls-cli export run.fourwalls --format chakra --step 3 -o run-et (a folder, one .et per rank, "
+               "for "
+               "ASTRA-sim)\n"
                "  fourwalls-cli export run.fourwalls --format spec -o run-spec.json    (what ran, for `record` and "
                "`predict`)";
     }
@@ -31,19 +37,23 @@ public:
         return {Argument("FILE", &m_file, "a trace").required(),
                 Argument("--format", &m_format,
                          "chrome: trace event JSON; csv: a folder of tables; sqlite-plain: the same tables and views "
-                         "of them in one database; spec: model, plan, training and cluster as JSON")
+                         "of them in one database; chakra: a step as execution traces of MLCommons Chakra, a folder "
+                         "with a file per rank; spec: model, plan, training and cluster as JSON")
                     .required()
-                    .oneOf({"chrome", "csv", "sqlite-plain", "spec"}),
-                Argument("-o,--output", &m_output, "file, or folder for csv").required()};
+                    .oneOf({"chrome", "csv", "sqlite-plain", "chakra", "spec"}),
+                Argument("--step", &m_step, "chakra: the step to write; without it the typical one"),
+                Argument("-o,--output", &m_output, "file, or folder for csv and chakra").required()};
     }
 
     int run(Console& console) override
     {
+        if (m_step && m_format != "chakra")
+            return console.wrongUsage({ErrorCode::InvalidArgument, "only chakra writes one step", "--step", ""});
         const auto trace = openInput(m_file);
         if (!trace) return console.fail(trace.error());
         auto output = PendingOutput::create(m_output, OutputKind::Other, {m_file});
         if (!output) return console.fail(output.error());
-        const Status written = write(**trace, output->temporaryPath());
+        const Status written = write(**trace, output->temporaryPath(), console);
         if (!written.ok()) return console.fail(written.error());
         const Status placed = output->commit();
         if (!placed.ok()) return console.fail(placed.error());
@@ -52,13 +62,24 @@ public:
     }
 
 private:
-    Status write(TraceQuery& trace, const std::string& path) const
+    Status write(TraceQuery& trace, const std::string& path, Console& console) const
     {
         const StopSignals signals; // so that an interrupted export leaves nothing behind
         Progress progress("exporting");
         const auto tell = [&progress](double fraction) { progress(fraction); };
         if (m_format == "csv") return exportCsv(trace, path, tell, signals.token());
         if (m_format == "sqlite-plain") return exportSqlite(trace, path, tell, signals.token());
+        if (m_format == "chakra") {
+            const auto step = m_step ? std::optional(StepIndex{
+                                           static_cast<std::int32_t>(std::clamp<std::int64_t>(*m_step, -1, 1 << 30))})
+                                     : std::nullopt;
+            FOURWALLS_TRY_ASSIGN(const ChakraExport result, exportChakra(trace, path, step, signals.token()));
+            if (result.withoutKind > 0)
+                console.message(std::to_string(result.withoutKind) +
+                                " operations that Chakra has no kind of, or with members in another step, are written "
+                                "as computing");
+            return {};
+        }
         const auto& spec = trace.info().header.spec;
         if (m_format == "spec" && !spec)
             return Error{ErrorCode::NotFound, "the trace does not say what ran", m_file,
@@ -75,6 +96,7 @@ private:
     }
 
     std::string m_file, m_format, m_output;
+    std::optional<std::int64_t> m_step;
 };
 
 } // namespace

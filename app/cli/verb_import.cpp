@@ -24,6 +24,9 @@ public:
                "  fourwalls-cli import job/ -o job.fourwalls\n"
                "  fourwalls-cli import job.tar.zst --list\n"
                "  ssh node7 cat trace.json.gz | fourwalls-cli import - -o run.fourwalls\n"
+               "  fourwalls-cli import train.log --log-line 'it (?P<step>\\d+) .*loss=(?P<loss>\\S+) "
+               "(?P<step_time>\\S+)s' "
+               "-o run.fourwalls\n"
                "Several files of one run become one trace: ranks are told from the files or their names, and clocks\n"
                "are aligned on the collectives that ranks have in common. Folders are searched with what is below\n"
                "them; zip and tar archives and what gzip, zstd, xz or bzip2 packed are unpacked.";
@@ -35,6 +38,9 @@ public:
                 {"--steps-by", &m_stepsBy,
                  "what a step is: marks, \"range NAME\", \"kernel NAME\", \"period MS\" or whole (default: found by "
                  "rules)"},
+                {"--log-line", &m_logLine,
+                 "the files are logs of a training: a regular expression that takes their lines apart by named groups, "
+                 "(?P<step>\\d+), (?P<time>…), (?P<loss>…), (?P<lr>…), (?P<step_time>…); other names become counters"},
                 {"--list", &m_list, "say which file is which rank, and write nothing"},
                 {"-o,--output", &m_output, "the trace to write"}};
     }
@@ -49,6 +55,7 @@ public:
         Progress progress("importing");
         importers::ImportOptions options;
         options.steps = *steps;
+        options.logLine = m_logLine;
         options.progress = [&progress](double fraction) { progress(kWritingShare * fraction); };
         options.stop = signals.token();
         if (m_list) {
@@ -143,7 +150,7 @@ private:
     }
 
     std::vector<std::string> m_files;
-    std::string m_output, m_stepsBy;
+    std::string m_output, m_stepsBy, m_logLine;
     bool m_list = false;
 };
 

@@ -241,9 +241,10 @@ void MainWindow::chooseFile()
 {
     auto* dialog = new QFileDialog(
         this, tr("Open a trace"), m_settings.lastFolder(),
-        tr("Traces and profiles (*.fourwalls *.fwspool *.json *.gz *.pickle *.pkl *.sqlite *.db *.nsys-rep "
-           "*.tar *.tgz *.zip *.zst *.xz *.bz2);;"
-           "Fourwalls traces (*.fourwalls);;All files (*)"));
+        tr("Traces and profiles (%1);;Fourwalls traces (*.fourwalls);;All files (*)")
+            .arg(QLatin1String("*.fourwalls *.fwspool *.json *.jsonl *.gz *.pickle *.pkl *.sqlite *.db *.nsys-rep "
+                               "*.pb *.pftrace *.perfetto-trace *.et *.csv *.log *.txt events.out.tfevents* "
+                               "*.tar *.tgz *.zip *.zst *.xz *.bz2")));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFiles);
     dialog->resize(860, 520); // where the platform has no dialog of its own: the columns as wide as their words

@@ -167,6 +167,13 @@ InputKind kindOf(const std::string& name, std::string_view beginning)
     return InputKind::Profile;
 }
 
+const ImportFormat& trainingLogs()
+{
+    const auto& formats = importFormats();
+    return *std::find_if(formats.begin(), formats.end(),
+                         [](const ImportFormat& format) { return format.open == openTrainingLogs; });
+}
+
 /// The files of a run with their formats.
 struct RunInputs {
     InputFiles inputs;
@@ -216,7 +223,7 @@ Result<RunInputs> runInputs(const std::vector<std::string>& given, const ImportO
             file.path = output;
         }
         FOURWALLS_TRY_ASSIGN(const std::string beginning, beginningOf(file.path));
-        run.formats.push_back(formatOf(beginning, file.path));
+        run.formats.push_back(options.logLine.empty() ? formatOf(beginning, file.path) : &trainingLogs());
         if (!run.formats.back()) return run.inputs.named(unknownFormat(file.path, beginning));
     }
     chooseFormat(run);
@@ -267,9 +274,11 @@ const std::vector<ImportFormat>& importFormats()
         {"XSpace profile", isXSpace, openXSpaces, xspaceFacts},
         {"Perfetto trace", isPerfetto, openPerfettos, perfettoFacts},
         {"PyTorch memory snapshot", isPickle, openSnapshots, factsOfSnapshot},
+        {"Chakra execution trace", isChakra, openChakras, chakraFacts},
         {"NCCL Inspector log", isNcclInspector, openNcclInspector, ncclInspectorFacts},
         {"PyTorch memory timeline", isMemoryTimeline, openMemoryTimelines, memoryTimelineFacts},
         {"TORCH_TRACE log", isTorchTrace, openTorchTraces, torchTraceFacts},
+        {"PyTorch execution trace", isExecutionTrace, openExecutionTraces, executionTraceFacts},
         {"Fourwalls export", isExport, openExports, chromeFacts},
         {"recorded operations of a pipelined job", isOperationTrace, openOperationTraces, chromeFacts},
         {"PyTorch or Chrome trace", isJson, openChromeTraces, chromeFacts, chromeRankInBeginning},

@@ -189,10 +189,14 @@ private:
         return {ErrorCode::Unsupported, "the chosen steps have more slices than a replay holds", "replay",
                 "choose fewer steps with --steps A-B"};
     }
-    static bool named(CollectiveOp operation, const std::string& name)
+    /// How well a slice's name fits an operation: 2 if it says it, 0 if it says another one.
+    static int fit(CollectiveOp operation, const std::string& name)
     {
+        if (name.find(fourwalls::name(operation)) != std::string::npos) return 2;
         const bool send = name.find("send") != std::string::npos, receive = name.find("rec") != std::string::npos;
-        return operation == CollectiveOp::Send ? send && !receive : operation != CollectiveOp::Receive || receive;
+        if (operation == CollectiveOp::Send) return send && !receive;
+        if (operation == CollectiveOp::Receive) return receive && !send;
+        return send == receive; // both: one operation that does both
     }
     static std::uint64_t keyOf(TrackId track, Instant start)
     {
@@ -232,13 +236,18 @@ private:
         piece.step = *step;
         if (slice.microbatch) piece.microbatch = slice.microbatch->value;
         if (slice.correlation) piece.correlation = slice.correlation->value;
-        // Operations without length may begin together on one track: the name tells a send from a receive.
+        // Operations without length may begin together on one track: the name tells them apart.
         const auto [first, last] = m_collectives.equal_range(keyOf(slice.track, slice.start));
         auto best = last;
+        int bestFit = -1;
         for (auto each = first; each != last; ++each) {
             const CollectiveRecord& record = m_into.collectives[each->second].record;
             if (record.track != slice.track || record.start != slice.start || record.end != slice.end()) continue;
-            if (best == last || named(record.operation, op.name)) best = each;
+            const int fits = fit(record.operation, op.name);
+            if (fits > bestFit) {
+                best = each;
+                bestFit = fits;
+            }
         }
         if (best != last) {
             piece.collective = best->second;

@@ -332,10 +332,7 @@ Error noTraceEvents(const ChromeSurvey& survey, const std::string& path)
     if (report.foundEvents && report.nonEvents == 0)
         return Error{ErrorCode::Format, "the trace has no events", path,
                      "record again, with work inside the profiled window"};
-    if (has("schema") && has("nodes")) {
-        what = "a PyTorch execution trace, which has no times";
-        hint = "give the profiler's own trace (prof.export_chrome_trace)";
-    } else if (has("rocprofiler-sdk-tool")) {
+    if (has("rocprofiler-sdk-tool")) {
         what = "a rocprofiler-sdk JSON file";
         hint = "convert it to a Chrome or PyTorch trace";
     } else if (std::any_of(survey.header.unknownKeys.begin(), survey.header.unknownKeys.end(),
@@ -350,7 +347,7 @@ Error noTraceEvents(const ChromeSurvey& survey, const std::string& path)
     } else if (has("shared") && has("profiles")) {
         what = "a speedscope file";
     } else if (survey.report.foundEvents && survey.report.nonEvents > 0) {
-        what = "a JSON list without events (a memory timeline is such a list)";
+        what = "a JSON list without events";
         hint = "give the trace itself, or a memory snapshot (torch.cuda.memory._dump_snapshot)";
     }
     return Error{ErrorCode::Unsupported, what, path, hint};

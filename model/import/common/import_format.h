@@ -77,6 +77,11 @@ Result<std::unique_ptr<TraceImport>> openTrainingLogs(const std::vector<std::str
                                                       const ImportOptions& options);
 Result<TraceFacts> trainingLogFacts(const std::string& path, const ImportOptions& options);
 
+/// Chakra execution traces (.et), one file per rank.
+bool isChakra(std::string_view beginning);
+Result<std::unique_ptr<TraceImport>> openChakras(const std::vector<std::string>& paths, const ImportOptions& options);
+Result<TraceFacts> chakraFacts(const std::string& path, const ImportOptions& options);
+
 /// Logs of the NCCL Inspector plugin, and what the programs of nccl-tests print.
 bool isNcclInspector(std::string_view beginning);
 Result<std::unique_ptr<TraceImport>> openNcclInspector(const std::vector<std::string>& paths,
@@ -86,7 +91,11 @@ bool isNcclTests(std::string_view beginning);
 Result<std::unique_ptr<TraceImport>> openNcclTests(const std::vector<std::string>& paths, const ImportOptions& options);
 Result<TraceFacts> ncclTestsFacts(const std::string& path, const ImportOptions& options);
 
-/// PyTorch's logs of its compiler (TORCH_TRACE), and memory timelines of torch.profiler.
+/// PyTorch's execution traces, its logs of its compiler (TORCH_TRACE), and memory timelines of torch.profiler.
+bool isExecutionTrace(std::string_view beginning);
+Result<std::unique_ptr<TraceImport>> openExecutionTraces(const std::vector<std::string>& paths,
+                                                         const ImportOptions& options);
+Result<TraceFacts> executionTraceFacts(const std::string& path, const ImportOptions& options);
 bool isTorchTrace(std::string_view beginning);
 Result<std::unique_ptr<TraceImport>> openTorchTraces(const std::vector<std::string>& paths,
                                                      const ImportOptions& options);

@@ -39,6 +39,7 @@ struct ProfileDescription {
     std::optional<std::int64_t> unixNs; ///< Unix time of the file's time 0; absent: no wall clock
     std::string backend;                ///< transport of its collectives ("rccl", "hccl"); empty: not said
     bool cpuOnly = false;               ///< no accelerator ran anything: operators of the host are the work
+    std::string times = "measured";     ///< how the lengths of its rows came about
 };
 
 /// A stretch of time on a lane. Texts are valid during the call.

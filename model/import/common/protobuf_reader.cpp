@@ -165,6 +165,28 @@ bool ProtobufReader::next()
     return sound;
 }
 
+bool ProtobufReader::nextOfFile()
+{
+    skipRest();
+    if (m_damaged || !m_limits.empty()) return false;
+    if (m_stream->coded->CurrentPosition() > kStreamAtMost) m_stream->renew();
+    const void* data = nullptr;
+    int left = 0;
+    if (!m_stream->coded->GetDirectBufferPointer(&data, &left)) {
+        if (m_stream->source.error() || !m_stream->source.damage().empty()) fail();
+        return false;
+    }
+    std::uint32_t size = 0;
+    if (!m_stream->coded->ReadVarint32(&size) || size > static_cast<std::uint32_t>(std::numeric_limits<int>::max())) {
+        fail();
+        return false;
+    }
+    m_kind = Kind::Bytes;
+    m_value = size;
+    m_unread = true;
+    return true;
+}
+
 void ProtobufReader::text(std::string& to, std::size_t longest)
 {
     to.clear();

@@ -28,6 +28,10 @@ public:
     /// message's end, or where the bytes are no protocol buffer: see damaged().
     bool next();
 
+    /// Of a file of messages that each begin with their length: the next one, for enter(). False at the file's end, or
+    /// where it is damaged. At the top only.
+    bool nextOfFile();
+
     int field() const { return m_field; }
     bool isMessage() const { return m_kind == Kind::Bytes; } ///< or text, or packed numbers
     /// Of a field that is a number: its bits, and as what it can be meant.

@@ -28,7 +28,7 @@ public:
             FOURWALLS_TRY(surveyRows(file, options.stop));
             if (file.rows == 0)
                 return Error{ErrorCode::Unsupported,
-                             "nothing in this profile can be shown: it has no work and no calls",
+                             "nothing in this profile can be shown: it has no work, no calls and no buffers",
                              file.description().path, file.reader->whatToRecord()};
             for (RankState& rank : file.ranks)
                 FOURWALLS_TRY(rank.links.resolve(rank.training ? Phase::Forward : Phase::None));
@@ -159,9 +159,9 @@ private:
     {
         m_header.source = TraceSource::Imported;
         m_header.clock = ClockKind::Wall;
-        m_header.computeLabel = "measured";
-        m_header.communicationLabel = "measured";
         const ProfileDescription& first = m_files.front().description();
+        m_header.computeLabel = first.times;
+        m_header.communicationLabel = first.times;
         m_header.producer = first.producer;
         m_header.worldSize = first.worldSize;
         if (first.unixNs) {

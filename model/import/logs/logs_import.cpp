@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -31,9 +32,9 @@ std::int64_t toNs(double seconds)
 
 class LogImport final : public TraceImport {
 public:
-    using Read = Status (*)(const std::string&, StepLog&);
+    using Read = std::function<Status(const std::string&, StepLog&)>;
 
-    static Result<std::unique_ptr<TraceImport>> open(const std::vector<std::string>& paths, Read read)
+    static Result<std::unique_ptr<TraceImport>> open(const std::vector<std::string>& paths, const Read& read)
     {
         auto import = std::make_unique<LogImport>();
         for (const std::string& path : paths) FOURWALLS_TRY(read(path, import->m_log));
@@ -216,8 +217,12 @@ Result<TraceFacts> tensorBoardFacts(const std::string& path, const ImportOptions
 {
     return logFacts(path, readTensorBoard);
 }
-Result<std::unique_ptr<TraceImport>> openTrainingLogs(const std::vector<std::string>& paths, const ImportOptions&)
+Result<std::unique_ptr<TraceImport>> openTrainingLogs(const std::vector<std::string>& paths,
+                                                      const ImportOptions& options)
 {
+    if (!options.logLine.empty())
+        return LogImport::open(
+            paths, [&](const std::string& path, StepLog& log) { return readLogByPattern(path, options.logLine, log); });
     return LogImport::open(paths, readTrainingLog);
 }
 Result<TraceFacts> trainingLogFacts(const std::string& path, const ImportOptions&)

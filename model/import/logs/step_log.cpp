@@ -37,7 +37,7 @@ Figure figureOf(const std::string& name)
     const std::string_view last =
         slash == std::string::npos ? std::string_view(name) : std::string_view(name).substr(slash + 1);
     using Row = std::pair<std::string_view, Figure>;
-    static constexpr std::array<Row, 33> kTable{{{"loss", Figure::Loss},
+    static constexpr std::array<Row, 34> kTable{{{"loss", Figure::Loss},
                                                  {"lm loss", Figure::Loss},
                                                  {"train loss", Figure::Loss},
                                                  {"training loss", Figure::Loss},
@@ -55,6 +55,7 @@ Figure figureOf(const std::string& name)
                                                  {"elapsed time per iteration (ms)", Figure::Milliseconds},
                                                  {"iteration time (ms)", Figure::Milliseconds},
                                                  {"step time (ms)", Figure::Milliseconds},
+                                                 {"step time ms", Figure::Milliseconds},
                                                  {"elapsed time per iteration (s)", Figure::Seconds},
                                                  {"iteration time", Figure::Seconds},
                                                  {"step time", Figure::Seconds},

@@ -42,4 +42,13 @@ Status readTensorBoard(const std::string& path, StepLog& log);
 /// Adds the steps of a log of Megatron, DeepSpeed, NeMo, torchtitan or the Hugging Face Trainer. Errors: Io.
 Status readTrainingLog(const std::string& path, StepLog& log);
 
+/// Adds the steps of a log of any program: of each line that `pattern` (RE2's syntax) finds something in, the groups with
+/// names. "step" is the number, without it lines count; "time" is the time of day, as a date or in seconds of Unix time;
+/// others are figures by their names, as those of other logs ("loss", "lr", "grad_norm", "step_time", "step_time_ms").
+/// Errors: InvalidArgument for a pattern that is none, or has no figure; Io.
+Status readLogByPattern(const std::string& path, const std::string& pattern, StepLog& log);
+
+/// "2024-05-01 12:34:56,789", also with a T, anywhere in a line, as Unix time; the clock is taken as that of Greenwich.
+std::optional<double> loggedTime(std::string_view line);
+
 } // namespace fourwalls::importers

@@ -48,39 +48,6 @@ std::optional<double> numberAt(std::string_view& text)
     return value;
 }
 
-/// "2024-05-01 12:34:56,789" or with a T, anywhere in a line, as Unix time; the clock is taken as that of Greenwich.
-std::optional<double> timeIn(std::string_view line)
-{
-    for (std::size_t at = 0; at + 19 <= line.size() && at < 200; ++at) {
-        if (line[at + 4] != '-' || line[at + 7] != '-' || line[at + 13] != ':' || line[at + 16] != ':') continue;
-        std::array<int, 6> parts{};
-        constexpr std::array<std::pair<int, int>, 6> kPlaces{{{0, 4}, {5, 2}, {8, 2}, {11, 2}, {14, 2}, {17, 2}}};
-        bool sound = true;
-        for (std::size_t i = 0; i < parts.size() && sound; ++i) {
-            const char* const first = line.data() + at + kPlaces[i].first;
-            const auto parsed = std::from_chars(first, first + kPlaces[i].second, parts[i]);
-            sound = parsed.ec == std::errc() && parsed.ptr == first + kPlaces[i].second;
-        }
-        if (!sound || parts[0] < 1990 || parts[0] > 2200 || parts[1] < 1 || parts[1] > 12) continue;
-        std::tm time{};
-        time.tm_year = parts[0] - 1900;
-        time.tm_mon = parts[1] - 1;
-        time.tm_mday = parts[2];
-        time.tm_hour = parts[3];
-        time.tm_min = parts[4];
-        time.tm_sec = parts[5];
-        double seconds = static_cast<double>(timegm(&time));
-        std::string_view rest = line.substr(at + 19);
-        if (!rest.empty() && (rest[0] == ',' || rest[0] == '.')) {
-            double scale = 0.1;
-            for (rest.remove_prefix(1); !rest.empty() && isDigit(rest[0]); rest.remove_prefix(1), scale /= 10)
-                seconds += scale * (rest[0] - '0');
-        }
-        return seconds;
-    }
-    return std::nullopt;
-}
-
 /// The name that ends at `end`: back to a separator. Words are kept together: "lm loss" is one name.
 std::string_view nameBefore(std::string_view line, std::size_t end)
 {
@@ -194,7 +161,7 @@ public:
             return;
         LoggedStep* const logged = m_log.at(number);
         if (!logged) return;
-        if (const auto time = timeIn(text)) logged->unixTime = time;
+        if (const auto time = loggedTime(text)) logged->unixTime = time;
         for (const Pair& pair : pairs) m_log.add(*logged, pair.name, pair.value);
     }
 
@@ -217,6 +184,38 @@ private:
 };
 
 } // namespace
+
+std::optional<double> loggedTime(std::string_view line)
+{
+    for (std::size_t at = 0; at + 19 <= line.size() && at < 200; ++at) {
+        if (line[at + 4] != '-' || line[at + 7] != '-' || line[at + 13] != ':' || line[at + 16] != ':') continue;
+        std::array<int, 6> parts{};
+        constexpr std::array<std::pair<int, int>, 6> kPlaces{{{0, 4}, {5, 2}, {8, 2}, {11, 2}, {14, 2}, {17, 2}}};
+        bool sound = true;
+        for (std::size_t i = 0; i < parts.size() && sound; ++i) {
+            const char* const first = line.data() + at + kPlaces[i].first;
+            const auto parsed = std::from_chars(first, first + kPlaces[i].second, parts[i]);
+            sound = parsed.ec == std::errc() && parsed.ptr == first + kPlaces[i].second;
+        }
+        if (!sound || parts[0] < 1990 || parts[0] > 2200 || parts[1] < 1 || parts[1] > 12) continue;
+        std::tm time{};
+        time.tm_year = parts[0] - 1900;
+        time.tm_mon = parts[1] - 1;
+        time.tm_mday = parts[2];
+        time.tm_hour = parts[3];
+        time.tm_min = parts[4];
+        time.tm_sec = parts[5];
+        double seconds = static_cast<double>(timegm(&time));
+        std::string_view rest = line.substr(at + 19);
+        if (!rest.empty() && (rest[0] == ',' || rest[0] == '.')) {
+            double scale = 0.1;
+            for (rest.remove_prefix(1); !rest.empty() && isDigit(rest[0]); rest.remove_prefix(1), scale /= 10)
+                seconds += scale * (rest[0] - '0');
+        }
+        return seconds;
+    }
+    return std::nullopt;
+}
 
 bool isTrainingLog(std::string_view beginning)
 {

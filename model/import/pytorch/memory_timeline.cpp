@@ -2,6 +2,7 @@
 // Memory timelines of torch.profiler (export_memory_timeline) as buffers: totals per category over time (FILE.json), or
 // every change of them (FILE.raw.json.gz). Which buffer a change belongs to is in neither. Numbers of actions and
 // categories: torch/profiler/_memory_profiler.py of PyTorch 2.1 to 2.15.
+#include "model/import/common/byte_source.h"
 #include "model/import/common/import_format.h"
 #include "model/import/common/profile_rows.h"
 

@@ -53,6 +53,95 @@ def inspected(rank, sequence, operation="AllReduce", size=1 << 20, length=400, b
     }) + "\n"
 
 
+def messages(data):
+    """The messages of a .et file, each behind its length."""
+    at = 0
+    while at < len(data):
+        size, at = varint(data, at)
+        yield data[at : at + size]
+        at += size
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 0x7F) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 0x80:
+            return value, at
+
+
+def fields(data):
+    at = 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        value, at = varint(data, at)
+        if tag & 7 == 2:
+            value, at = data[at : at + value], at + value
+        yield tag >> 3, value
+
+
+def node_of(message):
+    node = {"type": 0, "deps": [], "start": 0, "length": 0}
+    for field, value in fields(message):
+        if field in (1, 3, 6, 7):
+            node[{1: "id", 3: "type", 6: "start", 7: "length"}[field]] = value
+        elif field == 2:
+            node["name"] = value.decode()
+        elif field == 5:
+            at = 0
+            while at < len(value):
+                each, at = varint(value, at)
+                node["deps"].append(each)
+        elif field == 10:
+            parts = dict((1 if number == 1 else 0, part) for number, part in fields(value))
+            content = parts[0]
+            node[parts[1].decode()] = content.decode() if isinstance(content, bytes) else content
+    return node
+
+
+def simulated(ranks):
+    """When the last node ends, if each begins once what it waits for has ended: [us]. Collectives begin together, a
+    receive ends no sooner than its send."""
+    ends, turns, met, sent = {}, Counter(), {}, {}
+    waiting = {(rank, node["id"]): node for rank, nodes in ranks.items() for node in nodes}
+    members = Counter()
+    for (rank, _), node in waiting.items():
+        if node["type"] == 7:
+            key = node["pg_name"], turns[rank, node["pg_name"]]
+            turns[rank, node["pg_name"]] += 1
+            node["meets"] = key
+            members[key] += 1
+    while waiting:
+        done, arrived = [], 0
+        for place, node in waiting.items():
+            rank = place[0]
+            if any((rank, dep) in waiting and (rank, dep) not in ends for dep in node["deps"]):
+                continue
+            ready = max((ends.get((rank, dep), 0) for dep in node["deps"]), default=0)
+            if node["type"] == 7:
+                arrived += rank not in met.setdefault(node["meets"], {})
+                met[node["meets"]][rank] = ready
+                if len(met[node["meets"]]) < members[node["meets"]]:
+                    continue
+                ready = max(met[node["meets"]].values())
+            pair = node.get("comm_src"), node.get("comm_dst"), node.get("comm_tag")
+            if node["type"] == 6:
+                if pair not in sent:
+                    continue
+                ready = max(ready, sent[pair])
+            ends[place] = ready + node["length"]
+            if node["type"] == 5:
+                sent[pair] = ends[place]
+            done.append(place)
+        if not done and not arrived:
+            raise AssertionError(f"{len(waiting)} nodes wait for ever")
+        for place in done:
+            del waiting[place]
+    return max(ends.values())
+
+
 class OtherTools(unittest.TestCase):
     def setUp(self):
         self._folder = tempfile.TemporaryDirectory()
@@ -192,6 +281,60 @@ class OtherTools(unittest.TestCase):
         text = NCCL_TESTS.replace("nGpus 8", "nGpus 2").replace("Rank  7", "Rank  1")
         self.assertEqual(self.collectives(self.imported(self.write("out.txt", text)))[0][3], 11)
         self.assertEqual(self.collectives(self.imported(self.write("broadcast_perf.txt", text)))[0][3], 3)
+
+    def run_cli(self, *arguments):
+        run = subprocess.run([CLI, *map(str, arguments)], capture_output=True, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run.stdout.decode()
+
+    def test_chakra_export(self):
+        for plan in ("dp=2 pp=2 microbatches=4", "tp=2 dp=2 zero=1"):
+            run = self.folder / "run.fourwalls"
+            self.run_cli("record", "-o", run, "--clock", "device", "--model", "gpt-tiny", "--steps", "4", "--batch", "8",
+                         "--seq", "32", "--plan", plan)
+            step = json.loads(self.run_cli("replay", run, "--json"))["steps"][-1]
+            folder = self.folder / "et"
+            self.run_cli("export", run, "--format", "chakra", "--step", step["step"], "-o", folder)
+            ranks = {}
+            for rank in range(4):
+                metadata, *nodes = messages((folder / f"step.{rank}.et").read_bytes())
+                self.assertEqual(dict(fields(metadata)), {1: b"0.0.4"})
+                ranks[rank] = [node_of(each) for each in nodes]
+            # A simulator that knows nothing of the trace comes to the step that was recorded, but for whole microseconds.
+            longest = max(len(nodes) for nodes in ranks.values())
+            self.assertAlmostEqual(simulated(ranks), step["recorded_ms"] * 1000, delta=longest)
+            # What is read back lies where it was.
+            back = self.imported(folder)
+            rows = [(rank, 1000 * node["start"], 1000 * node["length"]) for rank, nodes in ranks.items() for node in nodes]
+            first = min(start for _, start, _ in rows)
+            self.assertEqual(
+                Counter((rank, start - first, length) for rank, start, length in rows),
+                Counter(back.execute("SELECT track.rank, slice.start, slice.dur FROM slice JOIN track "
+                                     "ON slice.run BETWEEN first_run AND last_run")))
+            sizes = Counter((rank, node["comm_size"]) for rank, nodes in ranks.items() for node in nodes if node["type"] > 4)
+            self.assertEqual(sizes, Counter(back.execute("SELECT rank, payload_bytes FROM collective")))
+            for path in sorted(folder.iterdir()):
+                path.unlink()
+
+    def test_chakra_program(self):
+        """Nodes without begins lie where their dependencies let them."""
+        def number(value):
+            return bytes([value & 0x7F | 0x80, value >> 7]) if value > 127 else bytes([value])
+
+        def node(identity, kind, length, deps):
+            body = b"\x08" + number(identity) + b"\x12\x01n" + b"\x18" + number(kind)
+            body += b"".join(b"\x28" + number(dep) for dep in deps) + b"\x38" + number(length)
+            return number(len(body)) + body
+        metadata = b"\x07\x0a\x050.0.4"
+        path = self.folder / "work.3.et"
+        # Compute 1 and 2 follow each other on a device; 3 communicates behind 1, beside 2; 4 waits for both.
+        path.write_bytes(metadata + node(4, 4, 10, [2, 3]) + node(1, 4, 100, []) + node(2, 4, 50, []) + node(3, 7, 300, [1]))
+        trace = self.imported(path)
+        rows = sorted(trace.execute("SELECT slice.start, slice.dur FROM slice"))
+        self.assertEqual(rows, [(0, 100_000), (100_000, 50_000), (100_000, 300_000), (400_000, 10_000)])
+        self.assertEqual(trace.execute("SELECT rank FROM collective").fetchall(), [(3,)])
+        path.write_bytes(metadata + node(1, 4, 1, [2]) + node(2, 4, 1, [1]))
+        self.assertIn("goes in a circle", self.refused(path))
 
 
 if __name__ == "__main__":

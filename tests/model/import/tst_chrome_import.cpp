@@ -312,10 +312,10 @@ private slots:
     {
         QTest::addColumn<QString>("text");
         QTest::addColumn<QString>("says");
-        QTest::newRow("execution trace") << "{'schema':'1.1.0','pid':1,'nodes':[{'id':1}]}"
-                                         << "execution trace";
         QTest::newRow("memory timeline") << "[[1,2],[3,4]]"
-                                         << "memory timeline";
+                                         << "no buffers";
+        QTest::newRow("list") << "[1,2]"
+                              << "JSON list without events";
         QTest::newRow("pointer") << "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
                                  << "git lfs pull";
         QTest::newRow("empty") << ""

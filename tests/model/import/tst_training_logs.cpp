@@ -42,6 +42,34 @@ class TrainingLogsTest : public QObject {
     Q_OBJECT
 
 private slots:
+    void byPattern()
+    {
+        const QTemporaryDir folder;
+        const std::string path = writeFile(folder, "any.txt",
+                                           "start\n"
+                                           "12:00 it 5 | L=2.5 | rate 1e-3 | 120 ms | mem 43.5\n"
+                                           "12:00 it 6 | L=nan? | rate 1e-3 | 130 ms | mem 44\n");
+        const std::string pattern = "it (?P<step>\\d+) . L=(?P<loss>\\S+) . rate (?P<lr>\\S+) . (?P<step_time_ms>\\d+) "
+                                    "ms . mem (?P<memory>\\S+)";
+        StepLog log;
+        QVERIFY(readLogByPattern(path, pattern, log).ok());
+        QCOMPARE(log.steps.size(), std::size_t(2));
+        const LoggedStep& step = log.steps.at(5);
+        QCOMPARE(*step.loss, 2.5);
+        QCOMPARE(*step.learningRate, 1e-3);
+        QCOMPARE(*step.length, 0.12);
+        QCOMPARE(step.figures.at("memory"), 43.5);
+        QVERIFY(!log.steps.at(6).loss);
+        QCOMPARE(log.leftOut, 1);
+        // What would take a backtracking matcher longer than anybody lives.
+        StepLog none;
+        const std::string longLine = writeFile(folder, "long.txt", std::string(60'000, 'a') + "\n");
+        QVERIFY(readLogByPattern(longLine, "(a*)*(a*)*(a*)*(?P<loss>b)", none).ok());
+        QVERIFY(none.steps.empty());
+        QCOMPARE(readLogByPattern(path, "(?P<loss>", log).error().code, ErrorCode::InvalidArgument);
+        QCOMPARE(readLogByPattern(path, "loss", log).error().code, ErrorCode::InvalidArgument);
+    }
+
     void lines_data()
     {
         QTest::addColumn<QByteArray>("text");
