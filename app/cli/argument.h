@@ -32,6 +32,7 @@ struct Argument {
     std::vector<std::string> words;            ///< that it may be; any if empty
     std::vector<std::string>* given = nullptr; ///< gets its name when the command line has it
     bool isCommand = false;                    ///< what follows "--", and nothing before it
+    bool isSeveral = false;                    ///< an option whose values follow it, up to the next option
 
     Argument(std::string allNames, Target into, std::string line)
         : names(std::move(allNames))
@@ -54,6 +55,13 @@ struct Argument {
     {
         Argument copy = *this;
         copy.isCommand = true;
+        return copy;
+    }
+
+    Argument several() const
+    {
+        Argument copy = *this;
+        copy.isSeveral = true;
         return copy;
     }
 

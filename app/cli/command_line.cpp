@@ -45,8 +45,8 @@ Declared declare(CLI::App& app, const Argument& argument)
         return {argument, app.add_flag(argument.names, *std::get<bool*>(argument.target), argument.help)};
     CLI::Option* option = app.add_option(
         argument.names, [](const CLI::results_t&) { return true; }, argument.help);
-    // An option has one value each time; what stands by its place may be several.
-    const bool isSeveral = argument.isList() && argument.names[0] != '-';
+    // Most options have one value each time; what stands by its place may be several.
+    const bool isSeveral = argument.isSeveral || (argument.isList() && argument.names[0] != '-');
     option->type_name(argument.kind())->expected(1, isSeveral ? -1 : 1)->allow_extra_args(isSeveral);
     option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->required(argument.isRequired);
     if (const std::string value = argument.defaultText(); !value.empty()) option->default_str(value);

@@ -2,19 +2,13 @@
 // See diagnose_suite.h.
 #include "app/cli/diagnose_suite.h"
 
+#include "app/cli/suite_run.h"
 #include "model/diagnose/diagnosis.h"
 #include "model/spec/rank_layout.h"
-#include "model/trace/in_memory_query.h"
-#include "model/trace/in_memory_trace.h"
-#include "profiler/engine/run.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <filesystem>
-#include <memory>
 #include <optional>
-#include <random>
 #include <set>
 #include <vector>
 
@@ -44,28 +38,6 @@ struct Case {
     RunSpec spec;
     ClockKind clock = ClockKind::Device;
     std::vector<Fault> faults;
-};
-
-class Draw {
-public:
-    explicit Draw(std::uint64_t seed) : m_random(seed) {}
-
-    /// 0 to below n. Not std::uniform_int_distribution, whose draws differ between libraries.
-    int below(int n) { return static_cast<int>(m_random() % static_cast<std::uint64_t>(n)); }
-    bool chance(double p) { return static_cast<double>(m_random() >> 11) * 0x1p-53 < p; }
-    /// Between the two, each factor as likely as the other.
-    double between(double low, double high)
-    {
-        return low * std::pow(high / low, static_cast<double>(m_random() >> 11) * 0x1p-53);
-    }
-    template <class List>
-    auto oneOf(const List& list)
-    {
-        return *(std::begin(list) + below(static_cast<int>(std::size(list))));
-    }
-
-private:
-    std::mt19937_64 m_random;
 };
 
 Result<RunSpec> drawSpec(Draw& draw, ClockKind clock)
@@ -165,18 +137,11 @@ Fault drawFault(Draw& draw, const Case& of, double stepMs)
     return fault;
 }
 
-struct Recorded {
-    std::unique_ptr<InMemoryTrace> trace;
-    std::unique_ptr<InMemoryTraceQuery> query;
-    double perStep = 0; ///< mean over the measured steps, with what lies between them [ns]
-};
-
 /// without: a fault that is left out; -1: none is. All: none is put in.
 constexpr int kNoneLeftOut = -1, kAllLeftOut = -2;
-Result<Recorded> record(const Case& of, int without, const std::string& kernelTimes, std::stop_token stop)
+Result<RecordedRun> record(const Case& of, int without, const std::string& kernelTimes, std::stop_token stop)
 {
     engine::RunOptions options;
-    options.measurePeak = false;
     options.blind = true;
     options.clock = of.clock;
     options.stop = stop;
@@ -188,21 +153,7 @@ Result<Recorded> record(const Case& of, int without, const std::string& kernelTi
         if (fault.link) options.linkFaults.push_back(*fault.link);
         if (fault.evaluates) options.evaluateEvery = 5;
     }
-    options.origin = engine::ClockOrigin::now();
-    Recorded recorded;
-    recorded.trace = std::make_unique<InMemoryTrace>(engine::describeRun(of.spec, options.origin, options.clock));
-    options.sink = recorded.trace.get();
-    FOURWALLS_TRY_ASSIGN(const engine::RunReport report, engine::runTraining(of.spec, options));
-    if (report.stopped) return Error{ErrorCode::Cancelled, "stopped", "bench diagnose", ""};
-    FOURWALLS_TRY(recorded.trace->finish(report.closing));
-    recorded.query = std::make_unique<InMemoryTraceQuery>(recorded.trace->data());
-    FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, recorded.query->jobSteps());
-    const auto isWarm = [](const JobStep& step) { return step.state == StepState::Warmup; };
-    const auto first = std::find_if_not(steps.begin(), steps.end(), isWarm);
-    if (first != steps.end())
-        recorded.perStep = static_cast<double>((steps.back().range.end - first->range.begin).ns) /
-                           static_cast<double>(steps.end() - first);
-    return recorded;
+    return recordInMemory(of.spec, options);
 }
 
 /// Whether a stage really has more work, by what the operators say they compute.
@@ -341,20 +292,6 @@ private:
     SuiteScore m_score;
 };
 
-/// A file that is gone afterwards.
-struct ScratchFile {
-    std::string path;
-
-    explicit ScratchFile(std::string name) : path(std::move(name)) {}
-    ScratchFile(const ScratchFile&) = delete;
-    ScratchFile& operator=(const ScratchFile&) = delete;
-    ~ScratchFile()
-    {
-        std::error_code ignored;
-        std::filesystem::remove(path, ignored);
-    }
-};
-
 } // namespace
 
 Result<SuiteScore> runDiagnoseSuite(const SuiteOptions& options, const std::function<void(double)>& progress,
@@ -362,9 +299,6 @@ Result<SuiteScore> runDiagnoseSuite(const SuiteOptions& options, const std::func
 {
     constexpr double kClean = 1.0 / 3, kTwo = 0.15, kWall = 0.2;
     Suite suite;
-    std::error_code failure;
-    const std::filesystem::path folder = std::filesystem::temp_directory_path(failure);
-    if (failure) return Error{ErrorCode::Io, failure.message(), "bench diagnose", "set TMPDIR to a folder"};
     for (std::int64_t i = 0; i < options.cases; ++i) {
         progress(static_cast<double>(i) / static_cast<double>(options.cases));
         // Each case has its own draws, so that any can be made again alone.
@@ -372,22 +306,20 @@ Result<SuiteScore> runDiagnoseSuite(const SuiteOptions& options, const std::func
         Case of;
         of.clock = draw.chance(kWall) ? ClockKind::Wall : ClockKind::Device;
         FOURWALLS_TRY_ASSIGN(of.spec, drawSpec(draw, of.clock));
-        const ScratchFile times((folder / ("fourwalls-suite-" + std::to_string(options.seed) + '-' + std::to_string(i) +
-                                           '-' + std::to_string(reinterpret_cast<std::uintptr_t>(&suite)) + ".json"))
-                                    .string());
-        FOURWALLS_TRY_ASSIGN(Recorded without, record(of, kAllLeftOut, times.path, stop));
-        Recorded with;
+        FOURWALLS_TRY_ASSIGN(const ScratchFile times, ScratchFile::create());
+        FOURWALLS_TRY_ASSIGN(RecordedRun without, record(of, kAllLeftOut, times.path(), stop));
+        RecordedRun with;
         if (!draw.chance(kClean)) {
             of.faults.push_back(drawFault(draw, of, without.perStep * 1e-6));
             if (draw.chance(kTwo)) {
                 Fault second = drawFault(draw, of, without.perStep * 1e-6);
                 if (second.cause != of.faults.front().cause) of.faults.push_back(std::move(second));
             }
-            FOURWALLS_TRY_ASSIGN(with, record(of, kNoneLeftOut, times.path, stop));
+            FOURWALLS_TRY_ASSIGN(with, record(of, kNoneLeftOut, times.path(), stop));
             for (std::size_t f = 0; f < of.faults.size(); ++f) {
                 double other = without.perStep;
                 if (of.faults.size() > 1) {
-                    FOURWALLS_TRY_ASSIGN(const Recorded rest, record(of, static_cast<int>(f), times.path, stop));
+                    FOURWALLS_TRY_ASSIGN(const RecordedRun rest, record(of, static_cast<int>(f), times.path(), stop));
                     other = rest.perStep;
                 }
                 of.faults[f].cost = 1 - other / with.perStep;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `bench generate`: a synthetic trace of a given size; `bench diagnose`: the diagnosis against faults of the engine.
+// `bench generate`: a synthetic trace of a given size; `bench diagnose`: the diagnosis against faults of the engine;
+// `bench gate`: the regression gate on slowdowns that are there and on none.
 #include "app/cli/diagnose_suite.h"
+#include "app/cli/gate_suite.h"
 #include "app/cli/output_file.h"
 #include "app/cli/stop_signals.h"
 #include "app/cli/verbs.h"
@@ -17,27 +19,40 @@ namespace {
 class BenchVerb : public Verb {
 public:
     const char* name() const override { return "bench"; }
-    const char* summary() const override { return "material for scale tests, and the suite that scores diagnosis"; }
+    const char* summary() const override
+    {
+        return "material for scale tests, and the suites that score diagnosis and gate";
+    }
     const char* examples() const override
     {
         return "  fourwalls-cli bench generate --slices 10000000 --ranks 8 -o big.fourwalls\n"
-               "  fourwalls-cli bench diagnose --cases 300 --seed 7";
+               "  fourwalls-cli bench diagnose --cases 300 --seed 7\n"
+               "  fourwalls-cli bench gate --trials 100 --seed 7";
     }
     Arguments arguments() override
     {
-        return {Argument("WHAT", &m_what, "generate: write a synthetic trace; diagnose: score the diagnosis")
-                    .required()
-                    .oneOf({"generate", "diagnose"}),
-                {"--slices", &m_options.slices, "about this many slices"},
-                {"--ranks", &m_options.ranks, "so many ranks"},
-                {"--seed", &m_options.seed, "equal seeds give equal traces and faults"},
-                {"--cases", &m_suite.cases, "of diagnose: recordings that are made, a third of them without a fault"},
-                {"-o,--output", &m_output, "of generate: the trace to write"}};
+        return {
+            Argument("WHAT", &m_what,
+                     "generate: write a synthetic trace; diagnose: score the diagnosis; gate: score compare --against")
+                .required()
+                .oneOf({"generate", "diagnose", "gate"}),
+            {"--slices", &m_options.slices, "about this many slices"},
+            {"--ranks", &m_options.ranks, "so many ranks"},
+            {"--seed", &m_options.seed, "equal seeds give equal traces and faults"},
+            {"--cases", &m_suite.cases, "of diagnose: recordings that are made, a third of them without a fault"},
+            {"--trials", &m_gate.trials, "of gate: so many comparisons with a slowdown, and as many without"},
+            {"--runs", &m_gate.runs, "of gate: runs a side"},
+            {"--slowdown", &m_gate.slowdown, "of gate: how much longer the step is [%]"},
+            {"--measure-anew", &m_gate.measuresAnew,
+             "of gate, device clock: each run measures its kernels' times, in place of one table for all"},
+            Argument("--clock", &m_clock, "of gate: the clock of the recordings").oneOf({"wall", "device"}),
+            {"-o,--output", &m_output, "of generate: the trace to write"}};
     }
 
     int run(Console& console) override
     {
         if (m_what == "diagnose") return runSuite(console);
+        if (m_what == "gate") return runGate(console);
         if (m_output.empty())
             return console.wrongUsage({ErrorCode::InvalidArgument, "is missing", "--output", "-o big.fourwalls"});
         if (m_options.slices < 1) return console.wrongUsage(tooSmall("--slices"));
@@ -76,6 +91,38 @@ private:
             m_suite, [&progress](double fraction) { progress(fraction); }, signals.token());
         if (!score.ok()) return console.fail(score.error());
         return console.json() ? console.answerJson(jsonOf(*score)) : console.answerText(textOf(*score));
+    }
+
+    int runGate(Console& console)
+    {
+        if (m_gate.trials < 1) return console.wrongUsage(tooSmall("--trials"));
+        if (m_gate.runs < 2)
+            return console.wrongUsage({ErrorCode::InvalidArgument, "must be at least 2", "--runs", "--runs 5"});
+        if (m_gate.slowdown <= 0)
+            return console.wrongUsage({ErrorCode::InvalidArgument, "must be above 0", "--slowdown", "--slowdown 1"});
+        m_gate.seed = static_cast<std::uint64_t>(m_options.seed);
+        m_gate.clock = m_clock == "wall" ? ClockKind::Wall : ClockKind::Device;
+        const StopSignals signals;
+        Progress progress("comparing");
+        const auto score = runGateSuite(
+            m_gate, [&progress](double fraction) { progress(fraction); }, signals.token());
+        if (!score.ok()) return console.fail(score.error());
+        const nlohmann::json object{{"trials", score->trials},
+                                    {"runs", m_gate.runs},
+                                    {"clock", m_clock},
+                                    {"slowdown_pct", score->slowdown},
+                                    {"found_pct", share(score->found, score->trials)},
+                                    {"false_alarm_pct", share(score->falseAlarms, score->trials)},
+                                    {"false_relief_pct", share(score->falseReliefs, score->trials)},
+                                    {"interval_holds_pct", share(score->truthHeld, score->trials)},
+                                    {"run_deviation_pct", score->deviation},
+                                    {"interval_half_width_pct", score->halfWidth},
+                                    {"carried_by", score->carriers}};
+        if (console.json()) return console.answerJson(object);
+        std::string text;
+        for (const auto& [key, value] : object.items()) text += key + ": " + value.dump() + '\n';
+        text.pop_back();
+        return console.answerText(text);
     }
 
     static nlohmann::json share(int part, int of)
@@ -136,7 +183,8 @@ private:
 
     store::SyntheticOptions m_options;
     SuiteOptions m_suite;
-    std::string m_what, m_output;
+    GateSuiteOptions m_gate;
+    std::string m_what, m_output, m_clock = "device";
 };
 
 } // namespace

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// `compare`: the figures of two traces side by side; a gate for somebody's CI.
+// `compare`: the figures of two traces side by side, and several runs against several others; a gate for somebody's CI.
+#include "app/cli/gate_report.h"
 #include "app/cli/metrics_report.h"
 #include "app/cli/open_input.h"
+#include "app/cli/stop_signals.h"
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
 #include "model/compare/trace_compare.h"
+#include "model/diagnose/diagnosis.h"
 
 #include <fmt/format.h>
 
@@ -25,18 +28,28 @@ json milliseconds(const std::optional<Duration>& duration)
 class CompareVerb : public Verb {
 public:
     const char* name() const override { return "compare"; }
-    const char* summary() const override { return "the figures of two traces side by side, by step and layer"; }
+    const char* summary() const override
+    {
+        return "two traces side by side, or several runs against several others with intervals";
+    }
     const char* examples() const override
     {
         return "  fourwalls-cli compare before.fourwalls after.fourwalls\n"
-               "  fourwalls-cli compare main.fourwalls branch.fourwalls --fail-over 5";
+               "  fourwalls-cli compare main.fourwalls branch.fourwalls --fail-over 5\n"
+               "  fourwalls-cli compare branch-*.fourwalls --against main-*.fourwalls --fail-over 0.5 --markdown\n"
+               "With --against, what is judged are the runs that stand first. --fail-over then looks at the end of "
+               "the\n"
+               "interval: only what is worse by more than that for sure fails.";
     }
     Arguments arguments() override
     {
-        return {Argument("A", &m_a, "a trace").required(),
-                Argument("B", &m_b, "the trace to compare with it").required(),
+        return {Argument("FILE", &m_files, "two traces: A, and B to compare with it; with --against, the runs to judge")
+                    .required(),
+                Argument("--against", &m_against, "the runs that FILE... are compared with").several(),
                 {"--fail-over", &m_failOver,
-                 "exit with 1 when B's step time, throughput or peak memory is worse by more than this many percent"}};
+                 "exit with 1 when step time, throughput or peak memory is worse by more than this many percent"},
+                {"--confidence", &m_confidence, "of the intervals of --against [%]"},
+                {"--markdown", &m_markdown, "with --against: print Markdown, for a pull request"}};
     }
 
     int run(Console& console) override
@@ -44,16 +57,38 @@ public:
         if (m_failOver && *m_failOver < 0)
             return console.wrongUsage(
                 {ErrorCode::InvalidArgument, "must be 0 or more", "--fail-over", "--fail-over 5"});
+        if (m_confidence < 50 || m_confidence > 99.99)
+            return console.wrongUsage(
+                {ErrorCode::InvalidArgument, "must be 50 to 99.99", "--confidence", "--confidence 99"});
+        if (!m_against.empty()) return runGate(console);
+        if (m_markdown)
+            return console.wrongUsage(
+                {ErrorCode::InvalidArgument, "needs --against", "--markdown", "A --against B --markdown"});
+        if (m_files.size() != 2)
+            return console.wrongUsage({ErrorCode::InvalidArgument, "must be two traces", "FILE",
+                                       "A B, or A... --against B... for several runs"});
+        return runPair(console);
+    }
+
+private:
+    int runPair(Console& console)
+    {
+        m_a = m_files[0];
+        m_b = m_files[1];
         const auto a = openInput(m_a);
         if (!a) return console.fail(a.error());
         const auto b = openInput(m_b);
         if (!b) return console.fail(b.error());
         const auto comparison = compare::compareTraces(**a, **b);
         if (!comparison) return console.fail(comparison.error());
+        const auto before = diagnose::diagnose(**a), after = diagnose::diagnose(**b);
+        if (!before) return console.fail(before.error());
+        if (!after) return console.fail(after.error());
+        const auto findings = diagnose::changesOf({&*before, 1}, {&*after, 1});
         const compare::ComparedFigure* worst = comparison->worst();
         const bool failed = m_failOver && worst && *worst->worsePercent() > *m_failOver;
-        const int told =
-            console.json() ? console.answerJson(jsonOf(*comparison, failed)) : console.answerText(textOf(*comparison));
+        const int told = console.json() ? console.answerJson(jsonOf(*comparison, findings, failed))
+                                        : console.answerText(textOf(*comparison, findings));
         if (told != kExitDone || !m_failOver) return told;
         // What nobody can judge does not pass.
         const auto& figures = comparison->figures;
@@ -61,9 +96,7 @@ public:
             const bool isStepTime = figure.info == &infoOf(Figure::StepTime);
             return figure.info->use.judged && !figure.worsePercent() && (figure.a || figure.b || isStepTime);
         });
-        if (unknown != figures.end() && !failed)
-            return console.fail({ErrorCode::NotFound, unknown->name() + " is not known of both and cannot be judged",
-                                 unknown->a ? m_b : m_a, "fourwalls-cli info says what the trace has"});
+        if (unknown != figures.end() && !failed) return cannotJudge(console, unknown->name(), unknown->a ? m_b : m_a);
         if (!failed) return told;
         return console.fail(
             {ErrorCode::InvalidArgument,
@@ -71,8 +104,55 @@ public:
              m_b, "see the differences"});
     }
 
-private:
-    json jsonOf(const compare::TraceComparison& comparison, bool failed) const
+    static int cannotJudge(Console& console, const std::string& figure, const std::string& where)
+    {
+        return console.fail({ErrorCode::NotFound, figure + " is not known of both and cannot be judged", where,
+                             "fourwalls-cli info says what the trace has"});
+    }
+
+    int runGate(Console& console)
+    {
+        const StopSignals signals;
+        Progress progress("comparing");
+        GateAnswer answer{m_files, m_against, m_confidence / 100, m_failOver, false, {}, {}};
+        std::vector<compare::GateRun> runs, against;
+        std::vector<diagnose::Diagnosis> after, before;
+        const double all = static_cast<double>(m_files.size() + m_against.size());
+        const auto readSide = [&](const std::vector<std::string>& files, std::vector<compare::GateRun>& side,
+                                  std::vector<diagnose::Diagnosis>& diagnoses) -> Status {
+            for (const std::string& file : files) {
+                progress(static_cast<double>(runs.size() + against.size()) / all);
+                FOURWALLS_TRY_ASSIGN(const auto trace, openInput(file));
+                FOURWALLS_TRY_ASSIGN(auto run, compare::readGateRun(*trace, file, signals.token()));
+                side.push_back(std::move(run));
+                FOURWALLS_TRY_ASSIGN(auto diagnosis, diagnose::diagnose(*trace, signals.token()));
+                diagnoses.push_back(std::move(diagnosis));
+            }
+            return {};
+        };
+        if (const Status read = readSide(m_files, runs, after); !read.ok()) return console.fail(read.error());
+        if (const Status read = readSide(m_against, against, before); !read.ok()) return console.fail(read.error());
+        answer.report = compare::gateRuns(runs, against, {.confidence = answer.confidence});
+        answer.findings = diagnose::changesOf(before, after);
+        const compare::GateFigure* const worst = answer.report.worst();
+        answer.failed = m_failOver && worst && *worst->leastWorsePercent() > *m_failOver;
+        const int told = console.json() ? console.answerJson(gateJson(answer))
+                                        : console.answerText(m_markdown ? gateMarkdown(answer) : gateText(answer));
+        if (told != kExitDone || !m_failOver) return told;
+        if (answer.failed)
+            return console.fail({ErrorCode::InvalidArgument,
+                                 fmt::format("{} is worse by {:.2f} % at least, more than {} %", worst->name(),
+                                             *worst->leastWorsePercent(), *m_failOver),
+                                 m_files.front(), "see the differences"});
+        const compare::GateFigure* const step = answer.report.find(Figure::StepTime);
+        if (!step || !step->values) return cannotJudge(console, infoOf(Figure::StepTime).key, m_files.front());
+        for (const compare::GateFigure& figure : answer.report.figures)
+            if (figure.info->use.judged && figure.isMissing)
+                return cannotJudge(console, figure.name(), m_files.front());
+        return told;
+    }
+
+    json jsonOf(const compare::TraceComparison& comparison, const diagnose::FindingChanges& findings, bool failed) const
     {
         json object{{"a", metricsJson(comparison.a)}, {"b", metricsJson(comparison.b)}, {"failed", failed}};
         object["a"]["file"] = m_a;
@@ -96,10 +176,11 @@ private:
                                         {"phase", fourwalls::name(layer.phase)},
                                         {"a_ms", milliseconds(layer.a)},
                                         {"b_ms", milliseconds(layer.b)}});
+        object["findings"] = findingsJson(findings);
         return object;
     }
 
-    static std::string textOf(const compare::TraceComparison& comparison)
+    static std::string textOf(const compare::TraceComparison& comparison, const diagnose::FindingChanges& findings)
     {
         const auto row = [](const std::string& what, const std::string& a, const std::string& b,
                             const std::string& change) {
@@ -124,12 +205,18 @@ private:
                           formatTime(*layer.a), formatTime(*layer.b), fmt::format("{:+.1f} %", percent));
         }
         if (!layers.empty()) text += "\ncompute time per rank and step\n" + layers;
+        const std::vector<std::string> lines = findingLines(findings);
+        if (!lines.empty()) text += "\nfindings of B, against A\n";
+        for (const std::string& line : lines) text += "  " + line + '\n';
         text.pop_back(); // the console ends the last line
         return text;
     }
 
+    std::vector<std::string> m_files, m_against;
     std::string m_a, m_b;
     std::optional<double> m_failOver;
+    double m_confidence = 99;
+    bool m_markdown = false;
 };
 
 } // namespace

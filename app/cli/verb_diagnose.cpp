@@ -3,8 +3,8 @@
 #include "app/cli/metrics_report.h"
 #include "app/cli/open_input.h"
 #include "app/cli/verbs.h"
-#include "model/base/format.h"
 #include "model/diagnose/diagnosis.h"
+#include "model/diagnose/finding_text.h"
 
 #include <fmt/format.h>
 
@@ -33,19 +33,6 @@ json evidenceValue(const Evidence& evidence)
         if (evidence.value == std::floor(evidence.value)) return static_cast<std::int64_t>(evidence.value);
         return evidence.value;
     default: return evidence.value;
-    }
-}
-
-std::string shownOf(const Evidence& evidence)
-{
-    switch (unitOf(evidence.kind)) {
-    case EvidenceUnit::Fraction: return fmt::format("{:.1f} %", evidence.value * 100);
-    case EvidenceUnit::Text: return evidence.text;
-    case EvidenceUnit::Truth: return evidence.value != 0 ? "yes" : "no";
-    case EvidenceUnit::Times: return fmt::format("{:.3f} times", evidence.value);
-    case EvidenceUnit::Count:
-    case EvidenceUnit::Steps: return formatFigure(evidence.value, 4);
-    default: return fmt::format("{} {}", formatFigure(evidence.value, 4), diagnose::name(unitOf(evidence.kind)));
     }
 }
 
@@ -113,31 +100,14 @@ private:
         return object;
     }
 
-    /// "rank 3", "ranks 0, 1, 2 and 5 more"; empty: all of them have it.
-    static std::string ranksOf(const Finding& finding, const Diagnosis& found)
-    {
-        constexpr std::size_t kMostNames = 8;
-        const std::vector<RankId>& ranks = finding.ranks;
-        if (ranks.empty() || (ranks.size() == found.ranks.size() && ranks.size() > 1)) return {};
-        std::string text = ranks.size() == 1 ? ": rank " : ": ranks ";
-        for (std::size_t i = 0; i < std::min(ranks.size(), kMostNames); ++i)
-            text += (i > 0 ? ", " : "") + std::to_string(ranks[i].value);
-        if (ranks.size() > kMostNames) text += fmt::format(" and {} more", ranks.size() - kMostNames);
-        return text;
-    }
-
     static std::string textOf(const Diagnosis& found)
     {
         std::string text;
         for (const Finding& finding : found.findings) {
-            text += fmt::format("{}{}{}\n", titleOf(finding.cause), ranksOf(finding, found),
-                                finding.stage ? fmt::format(", stage {}", *finding.stage) : std::string());
-            if (finding.gain)
-                text += fmt::format("  {:<40}{:.1f} % of the step ({})\n", "would gain", finding.gain->share * 100,
-                                    finding.gain->source == diagnose::GainSource::Replay ? "replayed without it"
-                                                                                         : "at most");
+            text += headlineOf(finding, found) + '\n';
+            if (finding.gain) text += fmt::format("  {:<40}{}\n", "would gain", gainText(finding));
             for (const Evidence& each : finding.evidence)
-                text += fmt::format("  {:<40}{}\n", wordsOf(each.kind), shownOf(each));
+                text += fmt::format("  {:<40}{}\n", wordsOf(each.kind), diagnose::textOf(each));
         }
         const bool deviceless = std::any_of(found.abstained.begin(), found.abstained.end(),
                                             [](const Abstention& each) { return each.lack == diagnose::Lack::Device; });

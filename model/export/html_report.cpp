@@ -4,6 +4,7 @@
 
 #include "model/base/format.h"
 #include "model/export/redaction.h"
+#include "model/export/report_findings.h"
 #include "model/export/report_page.h"
 #include "model/export/svg_figures.h"
 #include "model/spec/names.h"
@@ -76,6 +77,7 @@ public:
         FOURWALLS_TRY_ASSIGN(m_steps, stepUtilisation(m_trace));
         identity();
         glance();
+        FOURWALLS_TRY(addFindings(m_trace, m_redaction, m_page, stop));
         waterfall();
         if (stop.stop_requested()) return cancelled();
         FOURWALLS_TRY(memory());

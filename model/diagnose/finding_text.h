@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Findings in English, for a terminal and a page: who has it, and what the evidence says.
+#pragma once
+
+#include "model/diagnose/finding_changes.h"
+
+#include <string>
+
+namespace fourwalls::diagnose {
+
+/// "rank 3", "ranks 0, 1, 2 and 5 more"; empty for none.
+std::string rankNames(std::span<const RankId> ranks);
+/// "one rank is slower than the others: rank 3, stage 1"; without the ranks where all have it.
+std::string headlineOf(const Finding& finding, const Diagnosis& of);
+std::string headlineOf(const FindingKey& key);
+/// "12.1 % of the step, replayed without it"; empty: not of time, or not estimated.
+std::string gainText(const Finding& finding);
+/// "1.302 times", "38.4 %", "4.2 ms".
+std::string textOf(const Evidence& evidence);
+
+} // namespace fourwalls::diagnose
