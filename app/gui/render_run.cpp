@@ -141,6 +141,9 @@ Status showTrace(const CommandLine& line, MainWindow& window)
         return Error{ErrorCode::Internal, "the view was not complete after two minutes", line.view.toStdString(),
                      "a larger --size, or a shorter --range"};
     }
+    if (const QString problem = view->problem(); !problem.isEmpty())
+        return Error{ErrorCode::Format, "the trace could not be read: " + problem.toStdString(),
+                     line.view.toStdString(), "see what `check` says of the file"};
     return {};
 }
 

@@ -2911,12 +2911,12 @@ a message between two, or more members than can be drawn.</source>
         <translation>打开性能剖析文件夹(&amp;F)…</translation>
     </message>
     <message>
-        <source>Traces and profiles (*.fourwalls *.fwspool *.json *.gz *.pickle *.pkl *.sqlite *.db *.nsys-rep *.tar *.tgz *.zip *.zst *.xz *.bz2);;Fourwalls traces (*.fourwalls);;All files (*)</source>
-        <translation>轨迹与性能剖析文件 (*.fourwalls *.fwspool *.json *.gz *.pickle *.pkl *.sqlite *.db *.nsys-rep *.tar *.tgz *.zip *.zst *.xz *.bz2);;Fourwalls 轨迹 (*.fourwalls);;所有文件 (*)</translation>
-    </message>
-    <message>
         <source>Open a folder of profiles</source>
         <translation>打开性能剖析文件夹</translation>
+    </message>
+    <message>
+        <source>Traces and profiles (%1);;Fourwalls traces (*.fourwalls);;All files (*)</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>

@@ -25,6 +25,7 @@ class AnalysisView : public View {
     Q_OBJECT
 public:
     bool showsFinalData() const override;
+    QString problem() const override { return m_errors.isEmpty() ? QString() : m_errors.first(); }
     QString emptyReason() const override;
     void fitAll() override {}
 

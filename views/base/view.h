@@ -50,6 +50,8 @@ public:
     virtual bool showsFinalData() const = 0;
     /// Why there is nothing to see and what to do about it; empty when there is something.
     virtual QString emptyReason() const { return {}; }
+    /// Why the trace could not be read for what is shown; empty: it could.
+    virtual QString problem() const { return {}; }
     /// What can be done about it at once: buttons below emptyReason.
     virtual std::vector<PageAction> emptyActions() const;
     /// The buttons; null before there were any.

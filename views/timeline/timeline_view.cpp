@@ -92,9 +92,14 @@ TimelineView::TimelineView(QWidget* parent)
 bool TimelineView::showsFinalData() const
 {
     if (!session()) return true;
-    if (m_failed) return true;
+    if (!problem().isEmpty()) return true;
     if (!session()->isOpen()) return false;
     return !emptyReason().isEmpty() || (m_canvas->showsEverything() && m_timeAsked == m_timeKnown);
+}
+
+QString TimelineView::problem() const
+{
+    return m_failed ? m_openError : m_source->error();
 }
 
 QString TimelineView::emptyReason() const

@@ -26,6 +26,7 @@ public:
     QString id() const override { return QStringLiteral("timeline"); }
     QString title() const override { return tr("Timeline"); }
     bool showsFinalData() const override;
+    QString problem() const override;
     QString emptyReason() const override;
     QString tableAsCsv() const override;
 

@@ -48,6 +48,11 @@ bool isCommunicationKernel(std::string_view name)
     return namesAnyPart(name, kParts);
 }
 
+bool isCopyKernel(std::string_view name)
+{
+    return name.starts_with("__amd_rocclr_copy") || name.starts_with("__amd_rocclr_fill");
+}
+
 bool CommunicationNames::has(std::string_view name)
 {
     constexpr std::size_t kMostKnown = 100'000;

@@ -16,6 +16,9 @@ namespace fourwalls::importers {
 /// Whether a kernel (or an operator of a communication library) moves data between devices.
 bool isCommunicationKernel(std::string_view name);
 
+/// Kernels with which AMD's runtime copies and fills buffers ("__amd_rocclr_copyBuffer.kd").
+bool isCopyKernel(std::string_view name);
+
 /// The same for millions of rows, whose names are few.
 class CommunicationNames {
 public:

@@ -101,6 +101,10 @@ NamedWork OpNames::make(Category category, std::string_view name, std::string_vi
         info.activity = Activity::Compute;
         work.matrix = isMatrixKernel(info.name);
         if (isCommunicationKernel(info.name)) communication();
+        if (isCopyKernel(info.name)) {
+            info.kind = SliceKind::Copy;
+            info.activity = Activity::Copy;
+        }
         // MTIA writes the waits, event records and transfers of its streams beside what it executes.
         if (category == Category::DeviceWork && (info.name == "event_wait" || info.name == "event_record")) {
             info.kind = SliceKind::Wait;

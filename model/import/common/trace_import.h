@@ -18,7 +18,7 @@ struct ImportOptions {
     std::stop_token stop;                 ///< Cancelled soon after it is requested
     std::string scratchFolder; ///< for what does not fit into memory; empty: the system's for temporary files
     StepChoice steps;          ///< what a step shall be, where a format leaves that open
-    std::string logLine;       ///< a regular expression: the files are logs whose lines it takes apart; empty: told by them
+    std::string logLine; ///< a regular expression: the files are logs whose lines it takes apart; empty: told by them
 };
 
 class TraceImport {

@@ -13,7 +13,7 @@ namespace fourwalls::importers {
 namespace {
 
 constexpr std::size_t kLongestPatternLine = std::size_t{1} << 16;
-constexpr int kMostGroups = 100;
+constexpr int kMostPatternGroups = 100;
 
 std::optional<double> loggedNumber(std::string_view text)
 {
@@ -36,7 +36,7 @@ Status readLogByPattern(const std::string& path, const std::string& pattern, Ste
                      "write it as RE2 does: step (?P<step>\\d+).*loss (?P<loss>[0-9.]+)"};
     const auto& names = expression.CapturingGroupNames();
     const int groups = expression.NumberOfCapturingGroups();
-    if (names.empty() || groups > kMostGroups)
+    if (names.empty() || groups > kMostPatternGroups)
         return Error{ErrorCode::InvalidArgument, "the regular expression names no figure", "'" + pattern + "'",
                      "name what a line says: (?P<step>…), (?P<time>…), (?P<loss>…), (?P<lr>…), (?P<step_time>…)"};
     std::vector<std::string> found(static_cast<std::size_t>(groups));

@@ -11,6 +11,7 @@
 #include "model/import/common/run_collectives.h"
 #include "model/import/common/spec_inference.h"
 #include "model/import/common/step_finder.h"
+#include "model/import/nsight/nsight_beside.h"
 #include "model/import/nsight/nsight_requests.h"
 #include "model/import/nsight/nsight_tables.h"
 #include "model/trace/operator_phase.h"
@@ -59,7 +60,7 @@ public:
     }
     void add(const NsightRange& range)
     {
-        if (!isNvtxRange(range.type) || !range.end) return;
+        if (range.isCall || !isNvtxRange(range.type) || !range.end) return;
         ++m_ranges;
         m_span.add({range.start, 0}, {*range.end, 0});
     }
@@ -558,6 +559,7 @@ private:
             rank.steps.reset();
         }
         producer.reset();
+        FOURWALLS_TRY(writeBesideWork(file.tables, placesIn(file), sink, options.stop));
         audit(sink, "import_rows", AuditSeverity::Info, file.tables.rows(), "rows read");
         audit(sink, "import_slices", AuditSeverity::Info, slices, "slices kept");
         audit(sink, "import_instants", AuditSeverity::Info, marks, "NVTX marks kept");
@@ -593,6 +595,18 @@ private:
         for (auto& [process, rank] : file.ranks)
             rank.links = LaunchLinks(); // the largest table; the finish needs the memory
         return {};
+    }
+
+    static NsightPlaces placesIn(File& file)
+    {
+        const auto rankOfGpu = [&file](std::int64_t gpu) {
+            std::optional<RankId> found;
+            int ranks = 0;
+            for (const auto& [process, rank] : file.ranks)
+                if (file.tables.gpuNumber(rank.device, process) == gpu && ++ranks == 1) found = rank.rank;
+            return ranks == 1 ? found : std::nullopt;
+        };
+        return {rankOfGpu, [&file](std::int64_t process) { return rankOf(file, process).rank; }, file.shiftNs};
     }
 
     static void audit(TraceSink& sink, const char* name, AuditSeverity severity, std::int64_t count, const char* detail)

@@ -12,6 +12,12 @@ namespace fourwalls::importers {
 
 namespace {
 
+/// Calls of MPI and UCX, all of one shape.
+constexpr const char* kCallTables[] = {"MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS",
+                                       "MPI_OTHER_EVENTS", "UCP_EVENTS"};
+constexpr std::int64_t kPushPopRange = 59;
+constexpr std::size_t kMostMetrics = 10'000;
+
 constexpr const char* kNsightAgain = "export the report again with: nsys export --type sqlite";
 
 } // namespace
@@ -107,37 +113,43 @@ std::int64_t NsightTables::deviceMemory(std::int64_t device, std::int64_t proces
     return gpu ? std::max<std::int64_t>(0, gpu->memoryBytes) : 0;
 }
 
+std::int64_t NsightTables::gpuNumber(std::int64_t device, std::int64_t process) const
+{
+    const NsightGpu* gpu = gpuOf(device, process);
+    return gpu ? gpu->id : device;
+}
+
 std::vector<NsightTables::Unread> NsightTables::unreadTables()
 {
     using Row = std::pair<std::string_view, const char*>;
-    static constexpr std::array<Row, 20> kWords{{{"OSRT_API", "OS runtime calls"},
+    static constexpr std::array<Row, 13> kWords{{{"OSRT_API", "OS runtime calls"},
                                                  {"SCHED_EVENTS", "thread scheduling"},
                                                  {"COMPOSITE_EVENTS", "CPU samples"},
-                                                 {"GPU_METRICS", "GPU metrics"},
                                                  {"GENERIC_EVENTS", "other events"},
                                                  {"CUDNN_EVENTS", "cuDNN calls"},
                                                  {"CUBLAS_EVENTS", "cuBLAS calls"},
-                                                 {"MPI_P2P_EVENTS", "MPI messages"},
-                                                 {"MPI_COLLECTIVES_EVENTS", "MPI collectives"},
-                                                 {"MPI_START_WAIT_EVENTS", "MPI waits"},
-                                                 {"MPI_OTHER_EVENTS", "other MPI calls"},
-                                                 {"UCP_EVENTS", "UCX calls"},
                                                  {"NIC_METRICS", "network metrics"},
                                                  {"NET_NIC_METRIC", "network metrics"},
                                                  {"CUDA_UM_CPU_PAGE_FAULT_EVENTS", "page faults of the CPU"},
                                                  {"CUDA_UM_GPU_PAGE_FAULT_EVENTS", "page faults of the GPU"},
-                                                 {"CUDA_GPU_MEMORY_USAGE_EVENTS", "memory of the GPU"},
                                                  {"CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUDA events"},
                                                  {"ETW_EVENTS", "Windows events"},
                                                  {"CUPTI_ACTIVITY_KIND_MEMORY2", "memory of the GPU"}}};
     // Read here, or about the profiler itself.
-    static constexpr std::array<std::string_view, 10> kOthers{"CUPTI_ACTIVITY_KIND_KERNEL",
+    static constexpr std::array<std::string_view, 17> kOthers{"CUPTI_ACTIVITY_KIND_KERNEL",
                                                               "CUPTI_ACTIVITY_KIND_MEMCPY",
                                                               "CUPTI_ACTIVITY_KIND_MEMSET",
                                                               "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
                                                               "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
                                                               "CUPTI_ACTIVITY_KIND_RUNTIME",
                                                               "NVTX_EVENTS",
+                                                              "GPU_METRICS",
+                                                              "CUDA_GPU_MEMORY_USAGE_EVENTS",
+                                                              kCallTables[0],
+                                                              kCallTables[1],
+                                                              kCallTables[2],
+                                                              kCallTables[3],
+                                                              kCallTables[4],
                                                               "PROFILER_OVERHEAD",
                                                               "CUPTI_ACTIVITY_KIND_OVERHEAD",
                                                               "DIAGNOSTIC_EVENT"};
@@ -241,6 +253,24 @@ Status NsightTables::eachCall(const std::function<void(const NsightCall&)>& visi
 
 Status NsightTables::eachRange(const std::function<void(const NsightRange&)>& visit, std::stop_token stop)
 {
+    for (const char* table : kCallTables)
+        FOURWALLS_TRY(m_tables.eachRow(
+            table, {"start", "end", "globalTid", "textId"},
+            [&](const sqlite::Statement& row) {
+                NsightRange range;
+                const auto start = row.asInteger(0);
+                range.end = row.asInteger(1);
+                if (!start || !range.end || !soundTimes(*start, *range.end)) return false;
+                range.start = *start;
+                range.type = kPushPopRange;
+                range.thread = columnOr(row, 2, 0);
+                range.text = string(columnOr(row, 3, -1));
+                range.isCall = true;
+                ++m_timedRows;
+                visit(range);
+                return true;
+            },
+            stop));
     return m_tables.eachRow(
         "NVTX_EVENTS", {"start", "end", "eventType", "globalTid", "text", "textId"},
         [&](const sqlite::Statement& row) {
@@ -258,6 +288,50 @@ Status NsightTables::eachRange(const std::function<void(const NsightRange&)>& vi
                 range.text = string(*id);
             ++m_timedRows;
             visit(range);
+            return true;
+        },
+        stop);
+}
+
+Status NsightTables::eachSample(const std::function<void(const NsightSample&)>& visit, std::stop_token stop)
+{
+    if (!has("GPU_METRICS") || !has("TARGET_INFO_GPU_METRICS")) return {};
+    std::map<std::pair<std::int64_t, std::int64_t>, std::string> names; // by type and metric
+    FOURWALLS_TRY(m_tables.eachRow(
+        "TARGET_INFO_GPU_METRICS", {"typeId", "metricId", "metricName"},
+        [&](const sqlite::Statement& row) {
+            const auto type = row.asInteger(0), metric = row.asInteger(1);
+            const auto name = row.asText(2);
+            if (!type || !metric || !name) return false;
+            if (names.size() < kMostMetrics) names[{*type, *metric}] = std::string(name->substr(0, 200));
+            return true;
+        },
+        stop));
+    return m_tables.eachRow(
+        "GPU_METRICS", {"timestamp", "typeId", "metricId", "value"},
+        [&](const sqlite::Statement& row) {
+            const auto at = row.asInteger(0), type = row.asInteger(1), metric = row.asInteger(2);
+            const auto value = row.asReal(3);
+            if (!at || !type || !metric || !value || !soundTimes(*at, *at)) return false;
+            const auto name = names.find({*type, *metric});
+            if (name == names.end()) return false;
+            visit({*at, *type & 0xff, name->second, *value}); // the lowest byte of a type is the GPU's number
+            return true;
+        },
+        stop);
+}
+
+Status NsightTables::eachAllocation(const std::function<void(const NsightAllocation&)>& visit, std::stop_token stop)
+{
+    return m_tables.eachRow(
+        "CUDA_GPU_MEMORY_USAGE_EVENTS", {"start", "globalPid", "address", "bytes", "memKind", "memoryOperationType"},
+        [&](const sqlite::Statement& row) {
+            const auto at = row.asInteger(0), bytes = row.asInteger(3), operation = row.asInteger(5);
+            if (!at || !bytes || *bytes < 0 || !operation || !soundTimes(*at, *at)) return false;
+            // ENUM_CUDA_MEM_KIND: 2 and 3 are a device's, 5 its static memory; 0, 1, 4 and 6 are the host's or shared.
+            const std::int64_t kind = columnOr(row, 4, 2);
+            if ((kind == 2 || kind == 3 || kind == 5) && (*operation == 0 || *operation == 1))
+                visit({*at, columnOr(row, 1, 0), columnOr(row, 2, 0), *bytes, *operation == 1});
             return true;
         },
         stop);

@@ -37,11 +37,25 @@ struct NsightCall {
     std::optional<std::int64_t> correlation;
 };
 
-/// A range or mark of NVTX.
+/// A range or mark of NVTX, or a call of MPI or UCX.
 struct NsightRange {
     std::int64_t start = 0, type = 0, thread = 0;
     std::optional<std::int64_t> end;
     std::string_view text; ///< inline, or of the registered string; valid during the call
+    bool isCall = false;   ///< of MPI or UCX
+};
+
+/// A metric of a GPU at an instant.
+struct NsightSample {
+    std::int64_t at = 0, gpu = 0; ///< gpu: its number on the machine
+    std::string_view metric;      ///< "SMs Active [Throughput %]"; valid during the call
+    double value = 0;
+};
+
+/// Memory of a device taken or given back.
+struct NsightAllocation {
+    std::int64_t at = 0, process = 0, address = 0, bytes = 0;
+    bool freed = false;
 };
 
 struct NsightGpu {
@@ -84,6 +98,8 @@ public:
     Status eachWork(const std::function<void(const NsightWork&)>& visit, std::stop_token stop);
     Status eachCall(const std::function<void(const NsightCall&)>& visit, std::stop_token stop);
     Status eachRange(const std::function<void(const NsightRange&)>& visit, std::stop_token stop);
+    Status eachSample(const std::function<void(const NsightSample&)>& visit, std::stop_token stop);
+    Status eachAllocation(const std::function<void(const NsightAllocation&)>& visit, std::stop_token stop);
     Status eachThreadName(const std::function<void(std::int64_t globalTid, const std::string& name)>& visit);
 
     /// Tables of timed events that are not read, with rows: CPU samples, OS runtime calls, thread scheduling, metrics, …
@@ -99,6 +115,8 @@ public:
     /// The name of a CUDA device as a process sees it; empty if the file does not tell.
     std::string deviceName(std::int64_t device, std::int64_t process) const;
     std::int64_t deviceMemory(std::int64_t device, std::int64_t process) const; ///< [bytes]; 0: not said
+    /// The machine's number of a CUDA device; CUDA's where the file does not tell.
+    std::int64_t gpuNumber(std::int64_t device, std::int64_t process) const;
 
     /// Counts of one pass over the tables: call before it.
     void restartCounts()

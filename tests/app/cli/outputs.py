@@ -3,23 +3,27 @@
 """What stands where a verb shall write: a trace takes only the place of a trace, nothing else takes the place of one,
 an empty name is wrong usage, and what killed programs left is removed by the next.
 
-Usage: outputs.py FOURWALLS-CLI
+Usage: outputs.py FOURWALLS-CLI [FAILING-MEMORY.so]
 """
 import gzip
 import json
 import os
 import pickle
+import random
 import resource
 import signal
 import socket
 import sqlite3
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
+from collections import Counter
 from pathlib import Path
 
 CLI = str(Path(sys.argv.pop(1)).resolve()) if len(sys.argv) > 1 else ""
+FAILING_MEMORY = sys.argv.pop(1) if len(sys.argv) > 1 else ""  # support/failing_memory.cpp
 
 
 def profile(events):
@@ -153,6 +157,34 @@ class Outputs(unittest.TestCase):
         # 127: the loader itself had no room.
         self.assertEqual([each for each in codes if each[1] not in (0, 1, 127)], [])
         self.assertEqual(codes[-1][1], 0)
+
+    @unittest.skipUnless(FAILING_MEMORY, "built with a sanitizer, which has its own allocator")
+    def test_allocations_that_fail_are_an_error(self):
+        """Wherever memory runs out, and whether it comes back, the program ends by itself and says so."""
+        places = random.Random(7)
+        archive = self.folder / "trace.tar.gz"
+        with tarfile.open(archive, "w:gz") as tar:
+            tar.add(self.source, "trace.json")
+        codes = Counter()
+        for _ in range(120):
+            # What the loader and the libraries allocate before the program begins is not the program's.
+            least = places.choice((0, 0, 0, 1000, 30_000))
+            plan = {"FAIL_FROM": int(2 ** places.uniform(*((8, 15) if least == 0 else (0, 9)))),
+                    "FAIL_FOR": places.choice((1, 1, 5, 100, 1 << 40)), "FAIL_LEAST": least}
+            command = places.choice((
+                ["import", self.source, "-o", self.folder / "out.fourwalls"],
+                ["import", archive, "-o", self.folder / "out.fourwalls"],
+                ["metrics", self.trace, "--json"],
+                ["diagnose", self.trace],
+            ))
+            run = subprocess.run([CLI, *map(str, command)], capture_output=True, check=False,
+                                 env={**os.environ, "LD_PRELOAD": FAILING_MEMORY,
+                                      **{name: str(value) for name, value in plan.items()}})
+            self.assertIn(run.returncode, (0, 1), (command, plan, run.stderr))
+            if run.returncode == 1:
+                self.assertIn(b"memory", run.stderr, (command, plan))
+            codes[run.returncode] += 1
+        self.assertGreater(min(codes[0], codes[1]), 10)
 
 
 if __name__ == "__main__":

@@ -175,6 +175,52 @@ private slots:
         QCOMPARE(trace.data->steps.at(RankId{1}).front().record.step, StepIndex{4});
     }
 
+    /// Samples go to the rank on that GPU (numbered 3 and 1, CUDA calls them 0 and 1), buffers to their process.
+    void besideTheWork()
+    {
+        const QTemporaryDir folder;
+        const std::string first = std::to_string(kFirst), thread = std::to_string(kSecond + 7);
+        const Imported trace = importPaths({database(
+            folder,
+            twoProcesses() +
+                "CREATE TABLE TARGET_INFO_GPU_METRICS(typeId INTEGER, sourceId INTEGER, typeName TEXT, metricId "
+                "INTEGER, "
+                "metricName TEXT);"
+                "CREATE TABLE GPU_METRICS(timestamp INTEGER, typeId INTEGER, metricId INTEGER, value INTEGER);"
+                "INSERT INTO TARGET_INFO_GPU_METRICS VALUES(515,1,'GH100',4,'SMs Active [Throughput %]'),"
+                "(515,1,'GH100',1,'GPC Clock Frequency [MHz]'),(514,1,'GH100',4,'SMs Active [Throughput %]');"
+                "INSERT INTO GPU_METRICS VALUES(2000,515,4,93),(2000,515,1,1980),(2100,514,4,7),(2200,515,99,1);"
+                "CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS(start INTEGER, globalPid INTEGER, address INTEGER, bytes "
+                "INTEGER, memKind INTEGER, memoryOperationType INTEGER);"
+                "INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES(1000," +
+                first + ",4096,512,2,0),(1500," + first + ",8192,64,1,0),(3000," + first + ",4096,512,2,1),(3500," +
+                first +
+                ",16384,8,2,1);"
+                "CREATE TABLE MPI_COLLECTIVES_EVENTS(start INTEGER, end INTEGER, globalTid INTEGER, textId INTEGER);"
+                "INSERT INTO StringIds VALUES(50,'MPI_Allreduce');"
+                "INSERT INTO MPI_COLLECTIVES_EVENTS VALUES(5100,5900," +
+                thread + ",50);")});
+        QCOMPARE(trace.error, std::string());
+        const auto& counters = trace.data->info.counters;
+        QCOMPARE(counters.size(), std::size_t{3});
+        QCOMPARE(counters[0].name, std::string("SMs Active [Throughput %]"));
+        QCOMPARE(counters[0].unit, CounterUnit::Percent);
+        QVERIFY(counters[0].rank && counters[1].rank && !counters[2].rank);
+        QCOMPARE(*counters[0].rank, RankId{0});
+        QCOMPARE(counters[1].unit, CounterUnit::Hertz);
+        QCOMPARE(counters[2].name, std::string("GPU 2: SMs Active [Throughput %]"));
+        QCOMPARE(trace.audit("import_counter_events"), std::int64_t{3});
+        QCOMPARE(trace.audit("import_memory_events"), std::int64_t{1});
+        QCOMPARE(trace.audit("free_without_buffer"), std::int64_t{1});
+        QCOMPARE(trace.audit("unreadable_rows"), std::int64_t{3}); // a sample without a name is one
+        QCOMPARE(trace.data->collectives.size(), std::size_t{3});
+        const auto mpi = std::find_if(trace.data->collectives.begin(), trace.data->collectives.end(),
+                                      [](const CollectiveView& view) { return view.record.start == Instant{5100}; });
+        QVERIFY(mpi != trace.data->collectives.end());
+        QCOMPARE(mpi->record.operation, CollectiveOp::AllReduce);
+        QCOMPARE(mpi->rank, RankId{1});
+    }
+
     void linksStayWithinAProcess()
     {
         const QTemporaryDir folder;

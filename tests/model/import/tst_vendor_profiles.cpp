@@ -187,7 +187,8 @@ private slots:
                                                  3493365, 3464884, 3403004, 3502165};
         std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> work(expected.size());
         for (const SliceView& slice : trace.data->slices)
-            if (trace.op(slice).activity == Activity::Compute)
+            if (const Activity activity = trace.op(slice).activity;
+                activity == Activity::Compute || activity == Activity::Copy) // kernels that copy
                 work[static_cast<std::size_t>(trace.track(slice).rank.value)].emplace_back(
                     slice.start.ns, slice.start.ns + slice.duration.ns);
         for (std::size_t rank = 0; rank < expected.size(); ++rank) {

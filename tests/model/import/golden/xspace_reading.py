@@ -126,7 +126,7 @@ def compare(cli, path, facts, busy):
         subprocess.run([cli, "import", path, "-o", trace], capture_output=True, check=True)
         rows = sqlite3.connect(trace).execute(
             "SELECT track.rank, slice.start, slice.start + slice.dur FROM slice JOIN run ON run.id = slice.run"
-            " JOIN track ON track.id = run.track JOIN op ON op.id = slice.op WHERE op.activity IN (1, 2)").fetchall()
+            " JOIN track ON track.id = run.track JOIN op ON op.id = slice.op WHERE op.activity IN (1, 2, 4)").fetchall()
     for rank, (name, expected) in enumerate(busy.items()):
         found = union([row[1:] for row in rows if row[0] == rank])
         if found != expected:
