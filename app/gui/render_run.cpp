@@ -143,7 +143,7 @@ Status showTrace(const CommandLine& line, MainWindow& window)
     }
     if (const QString problem = view->problem(); !problem.isEmpty())
         return Error{ErrorCode::Format, "the trace could not be read: " + problem.toStdString(),
-                     line.view.toStdString(), "see what `check` says of the file"};
+                     line.view.toStdString(), ""};
     return {};
 }
 

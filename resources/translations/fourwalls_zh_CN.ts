@@ -2916,7 +2916,7 @@ a message between two, or more members than can be drawn.</source>
     </message>
     <message>
         <source>Traces and profiles (%1);;Fourwalls traces (*.fourwalls);;All files (*)</source>
-        <translation type="unfinished"></translation>
+        <translation>轨迹和性能分析文件 (%1);;Fourwalls 轨迹 (*.fourwalls);;所有文件 (*)</translation>
     </message>
 </context>
 <context>
