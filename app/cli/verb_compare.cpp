@@ -8,6 +8,7 @@
 #include "model/base/format.h"
 #include "model/compare/trace_compare.h"
 #include "model/diagnose/diagnosis.h"
+#include "model/trace/short_name.h"
 
 #include <fmt/format.h>
 
@@ -19,6 +20,10 @@ namespace fourwalls::cli {
 namespace {
 
 using nlohmann::json;
+
+/// By OperatorMatch.
+constexpr const char* kMatches[] = {"shape", "name", "alone"};
+constexpr std::size_t kMostOperators = 12; ///< lines of the text; the JSON has all
 
 json milliseconds(const std::optional<Duration>& duration)
 {
@@ -170,6 +175,23 @@ private:
         for (const compare::ComparedStep& step : comparison.steps)
             object["steps"].push_back(
                 {{"index", step.index}, {"a_ms", milliseconds(step.a)}, {"b_ms", milliseconds(step.b)}});
+        object["operators"] = json::array();
+        for (const compare::ComparedOperator& each : comparison.operators) {
+            const auto side = [](const std::optional<compare::OperatorTime>& time) {
+                return time ? json{{"count", time->count},
+                                   {"ms", time->time.milliseconds()},
+                                   {"longest_ms", time->longest.milliseconds()}}
+                            : json(nullptr);
+            };
+            object["operators"].push_back({{"name", each.name},
+                                           {"shape", each.shape},
+                                           {"kind", fourwalls::name(each.kind)},
+                                           {"matched_by", kMatches[static_cast<std::size_t>(each.match)]},
+                                           {"a", side(each.a)},
+                                           {"b", side(each.b)},
+                                           {"difference_ms", each.difference().milliseconds()},
+                                           {"percent", orNull(each.percent())}});
+        }
         object["layers"] = json::array();
         for (const compare::ComparedLayer& layer : comparison.layers)
             object["layers"].push_back({{"layer", layer.layer ? json(layer.layer->value) : json(nullptr)},
@@ -204,11 +226,37 @@ private:
                                       layer.layer ? fmt::format("layer {}", layer.layer->value) : "outside"),
                           formatTime(*layer.a), formatTime(*layer.b), fmt::format("{:+.1f} %", percent));
         }
+        text += operatorsText(comparison);
         if (!layers.empty()) text += "\ncompute time per rank and step\n" + layers;
         const std::vector<std::string> lines = findingLines(findings);
         if (!lines.empty()) text += "\nfindings of B, against A\n";
         for (const std::string& line : lines) text += "  " + line + '\n';
         text.pop_back(); // the console ends the last line
+        return text;
+    }
+
+    /// Those that changed most.
+    static std::string operatorsText(const compare::TraceComparison& comparison)
+    {
+        std::vector<std::string> names;
+        std::vector<const compare::ComparedOperator*> shown;
+        for (const compare::ComparedOperator& each : comparison.operators) {
+            if (shown.size() == kMostOperators || each.difference().ns == 0) break;
+            shown.push_back(&each);
+            names.push_back(each.name);
+        }
+        if (shown.empty()) return {};
+        names = shortNames(names);
+        std::string text = "\nwhat changed most, per rank and step\n";
+        for (std::size_t i = 0; i < shown.size(); ++i) {
+            const compare::ComparedOperator& each = *shown[i];
+            const auto percent = each.percent();
+            const auto time = [](const std::optional<compare::OperatorTime>& side) {
+                return side ? formatTime(side->time) : std::string(kUnknownUtf8);
+            };
+            text += fmt::format("{:>42}{:>14}{:>12}  {}\n", time(each.a), time(each.b),
+                                percent ? fmt::format("{:+.1f} %", *percent) : "", names[i]); // whole, so last
+        }
         return text;
     }
 

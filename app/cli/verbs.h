@@ -11,6 +11,7 @@ namespace fourwalls::cli {
 std::unique_ptr<Verb> makeRecordVerb();
 std::unique_ptr<Verb> makeInfoVerb();
 std::unique_ptr<Verb> makeMetricsVerb();
+std::unique_ptr<Verb> makeSummaryVerb();
 std::unique_ptr<Verb> makePredictVerb();
 std::unique_ptr<Verb> makePlanVerb();
 std::unique_ptr<Verb> makeCalibrateVerb();

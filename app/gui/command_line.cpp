@@ -3,6 +3,7 @@
 #include "app/gui/command_line.h"
 
 #include "model/spec/parallel_plan.h"
+#include "model/trace/range_statistics.h"
 
 #include <QRegularExpression>
 
@@ -79,7 +80,8 @@ Status checkTogether(const CommandLine& line, const QStringList& given)
         static const QStringList kRenderOnly{QStringLiteral("--size"),      QStringLiteral("--range"),
                                              QStringLiteral("--step"),      QStringLiteral("--rank"),
                                              QStringLiteral("--view-only"), QStringLiteral("--whatif"),
-                                             QStringLiteral("-o")};
+                                             QStringLiteral("--area"),      QStringLiteral("--by"),
+                                             QStringLiteral("--find"),      QStringLiteral("-o")};
         for (const QString& option : given)
             if (kRenderOnly.contains(option))
                 return wrong(QStringLiteral("%1 goes with --render").arg(option), {},
@@ -99,6 +101,14 @@ Status checkTogether(const CommandLine& line, const QStringList& given)
 bool needsTrace(const QString& view)
 {
     return view != QLatin1String("welcome") && view != QLatin1String("demos") && view != QLatin1String("claims");
+}
+
+QStringList areaPages()
+{
+    QStringList pages;
+    for (int i = 0; i < kRangeGroupingCount; ++i)
+        pages << QString::fromUtf8(name(static_cast<RangeGrouping>(i)).data());
+    return pages << QStringLiteral("calls") << QStringLiteral("flame");
 }
 
 Result<TimeRange> parseTimeRange(const QString& text)
@@ -121,6 +131,31 @@ Status setMode(CommandLine& line, CommandLine::Mode mode)
         return wrong(QStringLiteral("--render and --bench exclude each other"), {}, {});
     line.mode = mode;
     return {};
+}
+
+/// Those that select something.
+std::map<QString, Take> selectingOptions(CommandLine& line)
+{
+    return {
+        {QStringLiteral("--area"),
+         [&line](const QString& value) -> Status {
+             FOURWALLS_TRY_ASSIGN(line.area, parseTimeRange(value));
+             return {};
+         }},
+        {QStringLiteral("--by"),
+         [&line](const QString& value) -> Status {
+             if (!areaPages().contains(value))
+                 return wrong(QStringLiteral("an area is not shown by \"%1\"").arg(value), QStringLiteral("--by"),
+                              areaPages().join(QStringLiteral(", ")));
+             line.by = value;
+             return {};
+         }},
+        {QStringLiteral("--find"),
+         [&line](const QString& value) -> Status {
+             line.find = value;
+             return {};
+         }},
+    };
 }
 
 /// The options that have a value, and what they do to `line`.
@@ -198,7 +233,8 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments, const QString
 {
     CommandLine line;
     using Mode = CommandLine::Mode;
-    const std::map<QString, Take> withValue = optionsWithValue(line, views);
+    std::map<QString, Take> withValue = optionsWithValue(line, views);
+    withValue.merge(selectingOptions(line));
 
     QStringList given;
     bool onlyFiles = false;
@@ -261,6 +297,9 @@ QString usage(const QStringList& views)
                "    --size WxH         of the window in pixels (1600x900)\n"
                "    --range FROM:TO    what to show, as 10ms:25ms (units ns, us, ms, s; ms without one)\n"
                "    --step N           show this training step\n"
+               "    --area FROM:TO     select this range; the timeline shows its statistics\n"
+               "    --by WORD          of the area, one of %2\n"
+               "    --find TEXT        select the first slice whose name has this text\n"
                "    --rank N           show this rank\n"
                "    --whatif PLAN      with the prediction of that plan over it, as \"dp=2 pp=4 microbatches=8\"\n"
                "    --view-only        only the view, without the window around it\n"
@@ -269,7 +308,7 @@ QString usage(const QStringList& views)
                "  --version, --help\n"
                "\n"
                "Exit codes: 0 done, 1 could not, 2 wrong usage.\n")
-        .arg(views.join(QStringLiteral(", ")));
+        .arg(views.join(QStringLiteral(", ")), areaPages().join(QStringLiteral(", ")));
 }
 
 } // namespace fourwalls::gui

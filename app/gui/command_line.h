@@ -24,6 +24,9 @@ struct CommandLine {
     QString view;
     QSize size{1600, 900};
     std::optional<TimeRange> range; ///< on the trace's clock
+    std::optional<TimeRange> area;  ///< selected: the timeline shows its statistics
+    QString by;                     ///< of the area: name, kind, … calls, flame; empty: name
+    QString find;                   ///< the name of a slice that is selected
     std::optional<int> step, rank;
     std::optional<QString> whatIf; ///< a plan to predict beside the trace, as fourwalls-cli takes it
     bool viewOnly = false;
@@ -42,6 +45,9 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments, const QString
 
 /// Whether --render of that view needs a trace; the pages around the traces do not.
 bool needsTrace(const QString& view);
+
+/// What --by may be: by RangeGrouping, then "calls" and "flame".
+QStringList areaPages();
 
 /// "10ms:25.5ms", "0:1s", "1200us:3ms"; a number without unit is milliseconds.
 Result<TimeRange> parseTimeRange(const QString& text);

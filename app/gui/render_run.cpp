@@ -10,6 +10,8 @@
 #include "app/gui/wait_for.h"
 #include "views/base/view.h"
 #include "views/demos/claims_page.h"
+#include "views/timeline/area_panel.h"
+#include "views/timeline/timeline_view.h"
 #include "views/whatif/what_if.h"
 
 #include <QCoreApplication>
@@ -84,6 +86,34 @@ Status applyStep(const CommandLine& line, TraceDocument& document)
     return status;
 }
 
+/// Selects the first slice of that name that is shown.
+Status applyFind(const CommandLine& line, TraceDocument& document)
+{
+    if (line.find.isEmpty()) return {};
+    SearchQuery query;
+    query.text = line.find.toStdString();
+    query.range = document.selection()->range();
+    query.limit = 1;
+    Status status;
+    bool answered = false;
+    document.session()->ask<SearchResult>(
+        &document, "render.find",
+        [query](TraceQuery& trace, std::stop_token stop) { return trace.search(query, stop); },
+        [&](const views::Answer<SearchResult>& answer) {
+            answered = true;
+            if (!answer.ok()) {
+                status = answer.error;
+            } else if (answer->slices.empty()) {
+                status = Error{ErrorCode::NotFound, "no slice of that name is shown", "--find", "another --range"};
+            } else {
+                const SliceView& slice = answer->slices.front();
+                document.selection()->setSlice(views::SelectedSlice{slice, answer->ops.at(slice.op)});
+            }
+        });
+    waitFor([&] { return answered; });
+    return status;
+}
+
 /// Sets the sliders and shows them; with --view-only only the ghosts.
 Status applyWhatIf(const CommandLine& line, MainWindow& window, TraceDocument& document)
 {
@@ -125,6 +155,8 @@ Status showTrace(const CommandLine& line, MainWindow& window)
                          std::to_string(whole.begin.ns) + "ns:" + std::to_string(whole.end.ns) + "ns"};
         document->selection()->setRange(*line.range);
     }
+    if (line.area) document->selection()->setMeasured(line.area);
+    FOURWALLS_TRY(applyFind(line, *document));
     FOURWALLS_TRY(applyWhatIf(line, window, *document));
     // The sliders are beside a view: the memory, where a plan shows most.
     QString shown = line.view;
@@ -132,6 +164,14 @@ Status showTrace(const CommandLine& line, MainWindow& window)
     if (shown == kFirstView) shown = firstViewOf(document->session()->info());
     window.showView(shown);
     views::View* view = document->currentView();
+    if (auto* timeline = qobject_cast<views::TimelineView*>(view); timeline && !line.by.isEmpty()) {
+        const auto page = areaPages().indexOf(line.by);
+        if (page < kRangeGroupingCount)
+            timeline->area().setGrouping(static_cast<RangeGrouping>(page));
+        else
+            timeline->area().setPage(page == kRangeGroupingCount ? views::AreaPanel::Page::CallTree
+                                                                 : views::AreaPanel::Page::FlameGraph);
+    }
     view->update();
     const QDeadlineTimer deadline(kPatience);
     QTimer wakeUp; // the event loop sleeps while nothing happens

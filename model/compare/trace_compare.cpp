@@ -107,6 +107,7 @@ Result<TraceComparison> compareTraces(TraceQuery& a, TraceQuery& b, std::stop_to
         comparison.steps.push_back({static_cast<int>(i), at(stepsOfA), at(stepsOfB)});
     }
 
+    FOURWALLS_TRY_ASSIGN(comparison.operators, compareOperators(a, b, stop));
     FOURWALLS_TRY_ASSIGN(const auto layersOfA, layerTimes(a));
     if (stop.stop_requested()) return cancelled;
     FOURWALLS_TRY_ASSIGN(const auto layersOfB, layerTimes(b));

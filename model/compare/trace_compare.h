@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/base/result.h"
+#include "model/compare/operator_diff.h"
 #include "model/trace/figures.h"
 #include "model/trace/metrics.h"
 #include "model/trace/trace_query.h"
@@ -46,6 +47,7 @@ struct TraceComparison {
     std::vector<ComparedFigure> figures;
     std::vector<ComparedStep> steps;
     std::vector<ComparedLayer> layers; ///< by phase, then layer
+    std::vector<ComparedOperator> operators;
 
     /// The judged figure that got worse by the most; null if none has a percentage.
     const ComparedFigure* worst() const;

@@ -2,6 +2,23 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="en_US">
 <context>
+    <name>AreaPanel</name>
+    <message numerus="yes">
+        <source>%n tracks of rank %1</source>
+        <translation>
+            <numerusform>%n track of rank %1</numerusform>
+            <numerusform>%n tracks of rank %1</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n tracks of %1 ranks</source>
+        <translation>
+            <numerusform>%n track of %1 ranks</numerusform>
+            <numerusform>%n tracks of %1 ranks</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>FindingsView</name>
     <message numerus="yes">
         <source>%n thing(s) wrong with this run</source>
@@ -80,6 +97,16 @@
     </message>
 </context>
 <context>
+    <name>TimelineCanvas</name>
+    <message numerus="yes">
+        <source>%1 · %n tracks</source>
+        <translation>
+            <numerusform>%1 · %n track</numerusform>
+            <numerusform>%1 · %n tracks</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>WhatIfPanel</name>
     <message numerus="yes">
         <source>%n value(s) are not in the trace itself</source>
@@ -96,6 +123,20 @@
         <translation>
             <numerusform>%1, %n rank, no. %2</numerusform>
             <numerusform>%1, %n ranks, no. %2</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more</source>
+        <translation>
+            <numerusform>%n more</numerusform>
+            <numerusform>%n more</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>longest of %n inside</source>
+        <translation>
+            <numerusform>longest of %n inside</numerusform>
+            <numerusform>longest of %n inside</numerusform>
         </translation>
     </message>
 </context>

@@ -12,6 +12,7 @@
 #include "views/words/figure_words.h"
 #include "views/words/words.h"
 
+#include <QComboBox>
 #include <QLabel>
 #include <QPainter>
 #include <QPushButton>
@@ -312,7 +313,9 @@ void CompareView::showComparison()
 {
     m_figures->setComparison(m_comparison);
     m_layers->setComparison(m_comparison);
-    m_layerCard->finding().setText(m_layers->sentence());
+    m_operators->setComparison(m_comparison);
+    showOperators(m_tables->currentIndex() == 1);
+    m_operatorFit->fit();
     m_figureFit->fit();
     m_layerFit->fit();
     const ByteUnit unit = selection() ? selection()->byteUnit() : ByteUnit::GB;
@@ -344,7 +347,9 @@ void CompareView::showComparison()
 
 QString CompareView::tableAsCsv() const
 {
-    return m_comparison ? csvOf(*m_sortedFigures) + QLatin1Char('\n') + csvOf(*m_sortedLayers) : QString();
+    if (!m_comparison) return {};
+    const QLatin1Char between('\n');
+    return csvOf(*m_sortedFigures) + between + csvOf(*m_sortedLayers) + between + csvOf(*m_sortedOperators);
 }
 
 void CompareView::nameColours()

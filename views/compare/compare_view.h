@@ -4,11 +4,12 @@
 #pragma once
 
 #include "views/base/view.h"
-#include "views/compare/compare_models.h"
+#include "views/compare/compare_operators.h"
 #include "views/session/step_spans.h"
 
 #include <array>
 
+class QComboBox;
 class QPushButton;
 class QSortFilterProxyModel;
 class QStackedWidget;
@@ -45,6 +46,9 @@ public:
     TraceSession* partner() const { return m_partner; }
     const SharedComparison& comparison() const { return m_comparison; }
     CompareLayerModel& layers() { return *m_layers; }
+    CompareOperatorModel& operators() { return *m_operators; }
+    /// Which table stands beside the figures: layers, or kernels and operators.
+    void showOperators(bool operators);
     CompareFigureModel& figures() { return *m_figures; }
     TimelineCanvas& canvas(std::size_t which) { return *m_sides[which].canvas; }
 
@@ -114,9 +118,12 @@ private:
     CompareMemoryPlot* m_memory;
     CompareFigureModel* m_figures;
     CompareLayerModel* m_layers;
-    QSortFilterProxyModel *m_sortedFigures, *m_sortedLayers;
-    QTableView *m_figureTable, *m_layerTable;
-    ColumnFit *m_figureFit, *m_layerFit;
+    CompareOperatorModel* m_operators;
+    QComboBox* m_tables;
+    QStackedWidget* m_tablePages;
+    QSortFilterProxyModel *m_sortedFigures, *m_sortedLayers, *m_sortedOperators;
+    QTableView *m_figureTable, *m_layerTable, *m_operatorTable;
+    ColumnFit *m_figureFit, *m_layerFit, *m_operatorFit;
     QPushButton* m_other;
     QAction *m_chooseAction, *m_fitAction;
 };

@@ -9,6 +9,7 @@
 #include "views/timeline/timeline_source.h"
 
 #include <QAction>
+#include <QComboBox>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
@@ -40,6 +41,13 @@ QTableView* tableOf(QAbstractItemModel* model, QWidget* parent)
 }
 
 } // namespace
+
+void CompareView::showOperators(bool operators)
+{
+    m_tables->setCurrentIndex(operators ? 1 : 0);
+    m_tablePages->setCurrentIndex(operators ? 1 : 0);
+    m_layerCard->finding().setText(operators ? m_operators->sentence() : m_layers->sentence());
+}
 
 void CompareView::build()
 {
@@ -135,7 +143,21 @@ QLayout* CompareView::buildTables()
     m_sortedLayers = sortedBy(m_layers, this);
     m_layerTable = tableOf(m_sortedLayers, m_layerCard);
     m_layerFit = new ColumnFit(m_layerTable, {{}, {kPhases, true}, {}, {}, {0, false, 2}, {0, false, 1}});
-    m_layerCard->addContent(m_layerTable, 1);
+    m_operators = new CompareOperatorModel(this);
+    m_sortedOperators = sortedBy(m_operators, this);
+    m_operatorTable = tableOf(m_sortedOperators, m_layerCard);
+    constexpr int kShapes = 96;
+    m_operatorFit = new ColumnFit(
+        m_operatorTable,
+        {{kNames, true}, {kShapes, false, 5}, {0, false, 4}, {0, false, 3}, {0, false, 2}, {}, {0, false, 1}, {}});
+    m_tables = new QComboBox(m_layerCard);
+    m_tables->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    m_layerCard->addControl(m_tables);
+    m_tablePages = new QStackedWidget(m_layerCard);
+    m_tablePages->addWidget(m_layerTable);
+    m_tablePages->addWidget(m_operatorTable);
+    m_layerCard->addContent(m_tablePages, 1);
+    connect(m_tables, &QComboBox::activated, this, [this](int index) { showOperators(index == 1); });
     row->addWidget(m_memoryCard, 5);
     row->addWidget(m_figureCard, 9);
     row->addWidget(m_layerCard, 9);
@@ -166,7 +188,15 @@ void CompareView::retranslate()
     m_memoryCard->title().setText(tr("Memory"));
     nameColours();
     m_figureCard->title().setText(tr("Figures"));
-    m_layerCard->title().setText(tr("Layers"));
+    const int table = std::max(0, m_tables->currentIndex());
+    m_tables->clear();
+    m_tables->addItems({tr("Layers"), tr("Kernels")});
+    m_tables->setCurrentIndex(table);
+    m_tables->setAccessibleName(tr("What is compared in the table"));
+    m_layerCard->title().setText(tr("What changed"));
+    m_operatorTable->setAccessibleName(tr("Kernels and operators of both traces"));
+    m_operatorTable->setToolTip(tr("Per rank and step, matched by name and shape; what changed most comes first"));
+    m_operators->retranslate();
     m_figureTable->setAccessibleName(tr("Figures of both traces"));
     m_layerTable->setAccessibleName(tr("Compute time of the layers of both traces"));
     m_layerTable->setToolTip(tr("Compute time per rank and step; what changed most comes first"));

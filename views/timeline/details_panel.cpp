@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Painting of the details card: title and chips on one line, facts flowing below, as many as there is room for.
+// The details card: facts as a document in columns, long ones on lines of their own; the legend is painted.
 #include "views/timeline/details_panel.h"
 #include "views/timeline/kernel_shades.h"
+#include "views/timeline/navigation_keys.h"
 
 #include "views/plot/theme.h"
 
 #include <QApplication>
 #include <QClipboard>
-#include <QContextMenuEvent>
+#include <QEvent>
 #include <QFontMetrics>
 #include <QMenu>
 #include <QPainter>
+#include <QScrollBar>
+#include <QTextBrowser>
 
 #include <algorithm>
 
@@ -19,26 +22,70 @@ namespace fourwalls::views {
 namespace {
 constexpr int kTitleHeight = 22;
 constexpr int kLineHeight = 20;
-constexpr int kFactLines = 2;
 constexpr int kFactGap = 26;
-constexpr int kChipGap = 8;
+constexpr int kColumnWidth = 290; ///< that a fact of ordinary length takes
+constexpr int kMostColumns = 4;
+constexpr int kFactLabelWidth = 96, kValueGap = 14;
+constexpr int kOneLine = 640; ///< width from which title and chips share a line
+
+int columnsFor(int width)
+{
+    return std::clamp(width / kColumnWidth, 1, kMostColumns);
+}
+
+QString linked(const QString& text, const QString& link)
+{
+    const QString escaped = text.toHtmlEscaped();
+    return link.isEmpty() ? escaped : QStringLiteral("<a href=\"%1\">%2</a>").arg(link, escaped);
+}
+
+/// What stands between the parts of a fact stands in its value.
+QString valueHtml(const SliceFact& fact)
+{
+    if (fact.parts.empty()) return fact.value.toHtmlEscaped();
+    QString html;
+    qsizetype at = 0;
+    for (const FactPart& part : fact.parts) {
+        const qsizetype found = fact.value.indexOf(part.text, at);
+        if (found < 0) continue;
+        html += fact.value.mid(at, found - at).toHtmlEscaped() + linked(part.text, part.link);
+        at = found + part.text.size();
+    }
+    return html + fact.value.mid(at).toHtmlEscaped();
+}
 } // namespace
 
-DetailsPanel::DetailsPanel(QWidget* parent) : QWidget(parent)
+DetailsPanel::DetailsPanel(QWidget* parent) : QWidget(parent), m_text(new QTextBrowser(this))
 {
-    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     setAccessibleName(tr("Details of the selected slice"));
+    new NavigationKeys(m_text);
+    m_text->setOpenLinks(false);
+    m_text->setFrameShape(QFrame::NoFrame);
+    m_text->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_text->setContextMenuPolicy(Qt::CustomContextMenu);
+    m_text->document()->setDocumentMargin(0);
+    m_text->viewport()->setAutoFillBackground(false);
+    m_text->setStyleSheet(QStringLiteral("QTextBrowser { background: transparent; border: none; }"));
+    m_text->hide();
+    connect(m_text, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) { emit linkFollowed(url.toString()); });
+    connect(m_text, &QWidget::customContextMenuRequested, this, &DetailsPanel::openMenu);
 }
 
 QSize DetailsPanel::sizeHint() const
 {
-    return {600, 2 * kCardPadding + kTitleHeight + kFactLines * kLineHeight};
+    return {460, 2 * kCardPadding + kTitleHeight + 5 * kLineHeight};
+}
+
+QSize DetailsPanel::minimumSizeHint() const
+{
+    return {220, 2 * kCardPadding + kTitleHeight + 2 * kLineHeight};
 }
 
 void DetailsPanel::setFacts(const std::optional<SliceFacts>& facts)
 {
     m_facts = facts;
     setAccessibleDescription(facts ? facts->asText() : tr("No slice is selected."));
+    write();
     update();
 }
 
@@ -48,16 +95,78 @@ void DetailsPanel::setHint(const QString& hint)
     update();
 }
 
-void DetailsPanel::paintEvent(QPaintEvent*)
+QString DetailsPanel::html(int width) const
 {
-    QPainter painter(this);
-    paintCard(painter, rect(), currentTheme());
-    const QRect inside = rect().adjusted(kCardPadding, kCardPadding - 2, -kCardPadding, -kCardPadding + 4);
-    if (m_facts) {
-        paintFacts(painter, inside);
-    } else {
-        paintLegend(painter, inside);
+    const Theme& theme = currentTheme();
+    const QString quiet = theme.secondaryText.name();
+    const QFont title = fontOf(TextRole::Title);
+    QStringList neighbours;
+    if (!m_facts->place.isEmpty()) neighbours << m_facts->place.toHtmlEscaped();
+    if (!m_facts->previous.isEmpty())
+        neighbours << linked(QStringLiteral("\u2039 ") + tr("previous"), m_facts->previous);
+    if (!m_facts->next.isEmpty()) neighbours << linked(tr("next") + QStringLiteral(" \u203a"), m_facts->next);
+    const QString heading = QStringLiteral("<span style=\"font-size:%1px; font-weight:%2\">%3</span>")
+                                .arg(title.pixelSize())
+                                .arg(title.weight())
+                                .arg(m_facts->title.toHtmlEscaped());
+    const auto inQuiet = [&](const QString& text) {
+        return QStringLiteral("<span style=\"color:%1\">%2</span>").arg(quiet, text);
+    };
+    const QString chips = inQuiet(m_facts->chips.join(QStringLiteral(" \u00b7 ")).toHtmlEscaped()),
+                  beside = inQuiet(neighbours.join(QStringLiteral(" \u00b7 ")));
+    const bool oneLine = width >= kOneLine;
+    QString html = oneLine
+                       ? QStringLiteral("<table width=\"100%\" cellspacing=\"0\" cellpadding=\"0\"><tr><td>%1 &nbsp; "
+                                        "%2</td><td align=\"right\">%3</td></tr></table>")
+                             .arg(heading, chips, beside)
+                       : QStringLiteral("<div>%1</div><div>%2</div><div>%3</div>").arg(heading, chips, beside);
+    std::vector<const SliceFact*> narrow, wide;
+    const auto columns = static_cast<std::size_t>(columnsFor(width));
+    for (const SliceFact& fact : m_facts->facts) (fact.wide && columns > 1 ? wide : narrow).push_back(&fact);
+    const auto valueWidth = width / static_cast<int>(columns) - kFactLabelWidth - kValueGap;
+    const auto cell = [&](const SliceFact& fact) {
+        return QStringLiteral("<td width=\"%1\" style=\"color:%2\">%3</td><td %4 style=\"padding-right:%5px\">%6</td>")
+            .arg(kFactLabelWidth)
+            .arg(quiet, fact.label.toHtmlEscaped(),
+                 fact.wide ? QStringLiteral("colspan=\"%1\"").arg(2 * columns - 1)
+                           : QStringLiteral("width=\"%1\"").arg(valueWidth))
+            .arg(kValueGap)
+            .arg(valueHtml(fact));
+    };
+    html += QStringLiteral("<table cellspacing=\"0\" cellpadding=\"1\" style=\"margin-top:4px\" width=\"100%\">");
+    // Down the columns, as a table is read.
+    const std::size_t rows = (narrow.size() + columns - 1) / columns;
+    for (std::size_t row = 0; row < rows; ++row) {
+        html += QStringLiteral("<tr>");
+        for (std::size_t column = 0; column < columns; ++column) {
+            const std::size_t index = column * rows + row;
+            html += index < narrow.size() ? cell(*narrow[index]) : QStringLiteral("<td></td><td></td>");
+        }
+        html += QStringLiteral("</tr>");
     }
+    for (const SliceFact* fact : wide) html += QStringLiteral("<tr>") + cell(*fact) + QStringLiteral("</tr>");
+    html += QStringLiteral("</table>");
+    if (!m_facts->detail.isEmpty())
+        html += QStringLiteral("<p style=\"color:%1; margin-top:4px; margin-bottom:0px\">%2</p>")
+                    .arg(quiet, m_facts->detail.toHtmlEscaped());
+    return html;
+}
+
+void DetailsPanel::write()
+{
+    m_text->setVisible(m_facts.has_value());
+    if (!m_facts) return;
+    m_text->setGeometry(rect().adjusted(kCardPadding, kCardPadding - 4, -4, -4));
+    const int width = m_text->width() - m_text->verticalScrollBar()->sizeHint().width();
+    const Theme& theme = currentTheme();
+    m_text->setFont(fontOf(TextRole::Small));
+    m_text->document()->setDefaultFont(fontOf(TextRole::Small));
+    m_text->document()->setDefaultStyleSheet(
+        QStringLiteral("a { color: %1; text-decoration: none; } body { color: %2; }")
+            .arg(theme.accent.name(), theme.text.name()));
+    const int before = m_text->verticalScrollBar()->value();
+    m_text->setHtml(QStringLiteral("<body>%1</body>").arg(html(width)));
+    m_text->verticalScrollBar()->setValue(before); // more facts come while one reads
 }
 
 void DetailsPanel::paintHint(QPainter& painter, const QRect& line, int usedRight) const
@@ -69,58 +178,23 @@ void DetailsPanel::paintHint(QPainter& painter, const QRect& line, int usedRight
     painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter, m_hint);
 }
 
-void DetailsPanel::paintFacts(QPainter& painter, const QRect& inside) const
+void DetailsPanel::paintEvent(QPaintEvent*)
 {
-    const Theme& theme = currentTheme();
-    const QRect titleLine(inside.left(), inside.top(), inside.width(), kTitleHeight);
-    painter.setFont(fontOf(TextRole::Title));
-    painter.setPen(theme.text);
-    const QString title = QFontMetrics(painter.font()).elidedText(m_facts->title, Qt::ElideMiddle, inside.width() / 2);
-    painter.drawText(titleLine, Qt::AlignLeft | Qt::AlignVCenter, title);
-    int x = titleLine.left() + QFontMetrics(painter.font()).horizontalAdvance(title) + 12;
+    QPainter painter(this);
+    paintCard(painter, rect(), currentTheme());
+    if (!m_facts)
+        paintLegend(painter, rect().adjusted(kCardPadding, kCardPadding - 2, -kCardPadding, -kCardPadding + 4));
+}
 
-    painter.setFont(fontOf(TextRole::Small));
-    const QFontMetrics small(painter.font());
-    painter.setRenderHint(QPainter::Antialiasing);
-    for (const auto& chip : m_facts->chips) {
-        const int width = small.horizontalAdvance(chip) + 16;
-        if (x + width > inside.right()) break;
-        const QRectF pill(x + 0.5, titleLine.center().y() - 8.5, width, 18);
-        painter.setPen(theme.line);
-        painter.drawRoundedRect(pill, 9, 9);
-        painter.setPen(theme.text);
-        painter.drawText(pill, Qt::AlignCenter, chip);
-        x += width + kChipGap;
-    }
-    painter.setRenderHint(QPainter::Antialiasing, false);
-    paintHint(painter, titleLine, x);
+void DetailsPanel::resizeEvent(QResizeEvent*)
+{
+    write();
+}
 
-    // Label and value flow over the lines; what finds no room on the last line is left away.
-    QFont labelFont = fontOf(TextRole::Small);
-    QFont valueFont = labelFont;
-    valueFont.setWeight(QFont::Bold);
-    const QFontMetrics labels(labelFont), values(valueFont);
-    x = inside.left();
-    int y = titleLine.bottom() + 4;
-    const auto place = [&](const QString& label, const QString& value) {
-        const int labelWidth = label.isEmpty() ? 0 : labels.horizontalAdvance(label) + 5;
-        const int valueWidth = std::min(values.horizontalAdvance(value), inside.width() - labelWidth);
-        if (x > inside.left() && x + labelWidth + valueWidth > inside.right()) {
-            x = inside.left();
-            y += kLineHeight;
-        }
-        if (y + kLineHeight > inside.bottom() + 8) return;
-        painter.setFont(labelFont);
-        painter.setPen(theme.secondaryText);
-        painter.drawText(QRect(x, y, labelWidth, kLineHeight), Qt::AlignLeft | Qt::AlignVCenter, label);
-        painter.setFont(value == m_facts->detail ? labelFont : valueFont);
-        painter.setPen(value == m_facts->detail ? theme.secondaryText : theme.text);
-        painter.drawText(QRect(x + labelWidth, y, valueWidth + 2, kLineHeight), Qt::AlignLeft | Qt::AlignVCenter,
-                         QFontMetrics(painter.font()).elidedText(value, Qt::ElideRight, valueWidth + 2));
-        x += labelWidth + valueWidth + kFactGap;
-    };
-    for (const auto& fact : m_facts->facts) place(fact.label, fact.value);
-    if (!m_facts->detail.isEmpty()) place({}, m_facts->detail);
+void DetailsPanel::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange) write();
 }
 
 void DetailsPanel::paintLegend(QPainter& painter, const QRect& inside) const
@@ -129,10 +203,13 @@ void DetailsPanel::paintLegend(QPainter& painter, const QRect& inside) const
     const QRect titleLine(inside.left(), inside.top(), inside.width(), kTitleHeight);
     painter.setFont(fontOf(TextRole::Small));
     painter.setPen(theme.secondaryText);
-    const QString prompt = tr("Click a slice for its details, double-click to zoom to it, drag with Ctrl to measure.");
-    painter.drawText(titleLine, Qt::AlignLeft | Qt::AlignVCenter, prompt);
+    const QString prompt =
+        tr("Click a slice for its details, double-click to zoom to it, drag with Ctrl for statistics.");
     const QFontMetrics metrics(painter.font());
-    paintHint(painter, titleLine, inside.left() + metrics.horizontalAdvance(prompt));
+    const bool fits = metrics.horizontalAdvance(prompt) <= inside.width();
+    const QRect promptLines(inside.left(), inside.top(), inside.width(), fits ? kTitleHeight : 2 * kLineHeight);
+    painter.drawText(promptLines, static_cast<int>(Qt::AlignLeft | Qt::AlignVCenter) | Qt::TextWordWrap, prompt);
+    if (fits) paintHint(painter, titleLine, inside.left() + metrics.horizontalAdvance(prompt));
 
     struct Entry {
         QString name;
@@ -156,7 +233,7 @@ void DetailsPanel::paintLegend(QPainter& painter, const QRect& inside) const
         {tr("structure"), theme.structure, false},
         {tr("waiting"), theme.hatchBase, true},
     };
-    int x = inside.left(), y = titleLine.bottom() + 6;
+    int x = inside.left(), y = promptLines.bottom() + 6;
     for (const auto& entry : entries) {
         const int width = 18 + metrics.horizontalAdvance(entry.name);
         if (x > inside.left() && x + width > inside.right()) {
@@ -175,12 +252,18 @@ void DetailsPanel::paintLegend(QPainter& painter, const QRect& inside) const
     }
 }
 
-void DetailsPanel::contextMenuEvent(QContextMenuEvent* event)
+void DetailsPanel::openMenu(const QPoint& at)
 {
     if (!m_facts) return;
     QMenu menu(this);
-    const QAction* copy = menu.addAction(tr("Copy details"));
-    if (menu.exec(event->globalPos()) == copy) QApplication::clipboard()->setText(m_facts->asText());
+    const QAction* marked = m_text->textCursor().hasSelection() ? menu.addAction(tr("Copy what is marked")) : nullptr;
+    const QAction* all = menu.addAction(tr("Copy details"));
+    const QAction* name = menu.addAction(tr("Copy the name"));
+    const QAction* chosen = menu.exec(m_text->mapToGlobal(at));
+    if (!chosen) return;
+    if (chosen == marked) m_text->copy();
+    if (chosen == all) QApplication::clipboard()->setText(m_facts->asText());
+    if (chosen == name) QApplication::clipboard()->setText(m_facts->title);
 }
 
 } // namespace fourwalls::views

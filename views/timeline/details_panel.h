@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The card below the timeline: the facts of the selected slice, or, without one, what the colours mean.
+// The card below the timeline: the facts of the selected slice with links to what they name, or, without one, what the
+// colours mean.
 #pragma once
 
 #include "views/timeline/slice_facts.h"
@@ -7,6 +8,8 @@
 #include <QWidget>
 
 #include <optional>
+
+class QTextBrowser;
 
 namespace fourwalls::views {
 
@@ -21,19 +24,27 @@ public:
     void setHint(const QString& hint);
 
     QSize sizeHint() const override;
-    bool hasHeightForWidth() const override { return false; }
+    QSize minimumSizeHint() const override;
+
+signals:
+    /// A link of the facts was followed.
+    void linkFollowed(const QString& link);
 
 protected:
     void paintEvent(QPaintEvent* event) override;
-    void contextMenuEvent(QContextMenuEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
 
 private:
-    void paintFacts(QPainter& painter, const QRect& inside) const;
+    QString html(int width) const;
+    void write();
+    void openMenu(const QPoint& at);
     void paintLegend(QPainter& painter, const QRect& inside) const;
     void paintHint(QPainter& painter, const QRect& line, int usedRight) const;
 
     std::optional<SliceFacts> m_facts;
     QString m_hint;
+    QTextBrowser* m_text;
 };
 
 } // namespace fourwalls::views

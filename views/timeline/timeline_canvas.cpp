@@ -60,6 +60,9 @@ TimelineCanvas::~TimelineCanvas() = default;
 void TimelineCanvas::setTrace(const TraceInfo& info, const std::vector<TrackView>& tracks, TimeRange whole)
 {
     m_tracks = tracks;
+    m_tracksOf.clear();
+    for (const TrackView& track : m_tracks)
+        if (track.slices > 0) m_tracksOf[track.info.rank].push_back(track.id);
     m_ranks = info.header.ranks;
     m_steps = stepSpansOf({});
     m_events.clear();
@@ -71,8 +74,8 @@ void TimelineCanvas::setTrace(const TraceInfo& info, const std::vector<TrackView
     m_camera.show(whole);
     m_zero = whole.begin;
     m_selected.reset();
-    m_flows.clear();
-    m_measured.reset();
+    m_arrows.clear();
+    m_area.reset();
     m_cursor.reset();
     m_hover = {};
     m_scroll = 0;
@@ -293,13 +296,13 @@ void TimelineCanvas::revealRank(RankId rank)
 void TimelineCanvas::setSelected(const std::optional<SelectedSlice>& slice)
 {
     m_selected = slice;
-    if (!slice) m_flows.clear();
+    if (!slice) m_arrows.clear();
     update();
 }
 
-void TimelineCanvas::setFlows(std::vector<FlowRecord> flows)
+void TimelineCanvas::setArrows(std::vector<SliceArrow> arrows)
 {
-    m_flows = std::move(flows);
+    m_arrows = std::move(arrows);
     update();
 }
 
@@ -330,11 +333,34 @@ void TimelineCanvas::setZero(Instant zero)
     invalidate();
 }
 
-void TimelineCanvas::setMeasured(std::optional<TimeRange> range, const QString& text)
+void TimelineCanvas::setArea(std::optional<TimeRange> range, std::vector<TrackId> tracks)
 {
-    m_measured = range;
-    m_measuredText = text;
+    m_area = range;
+    m_areaTracks = std::move(tracks);
+    std::sort(m_areaTracks.begin(), m_areaTracks.end());
     update();
+}
+
+void TimelineCanvas::addTracksOf(const TimelineRow& row, bool alone, std::vector<TrackId>& to) const
+{
+    // The head of a rank stands for the rank where nothing else was meant.
+    const bool whole = row.kind == TimelineRow::Kind::Activity || (alone && row.kind == TimelineRow::Kind::Head);
+    if (!whole && row.track) to.push_back(*row.track);
+    if (!whole) return;
+    const auto found = m_tracksOf.find(row.rank);
+    if (found == m_tracksOf.end()) return;
+    for (const TrackId track : found->second)
+        if (!m_arrangement.hidden.contains(track)) to.push_back(track);
+}
+
+std::vector<TrackId> TimelineCanvas::shownTracks() const
+{
+    std::vector<TrackId> tracks;
+    for (const auto& row : m_layout.pinned) addTracksOf(row, false, tracks);
+    for (const auto& row : m_layout.rows) addTracksOf(row, false, tracks);
+    std::sort(tracks.begin(), tracks.end()); // a pinned track of a folded rank came twice
+    tracks.erase(std::unique(tracks.begin(), tracks.end()), tracks.end());
+    return tracks;
 }
 
 void TimelineCanvas::setMeasuring(bool measuring)

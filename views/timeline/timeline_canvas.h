@@ -3,11 +3,13 @@
 // (selection, pointer, measured range, arrows). Keeps the viewport; says what the user did by signals.
 #pragma once
 
+#include "model/trace/slice_surroundings.h"
 #include "views/base/view.h"
 #include "views/timeline/timeline_renderer.h"
 
 #include <QWidget>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -60,14 +62,17 @@ public:
     void scrollBy(int lines);
 
     void setSelected(const std::optional<SelectedSlice>& slice);
-    void setFlows(std::vector<FlowRecord> flows);
+    /// Between the selected slice and others.
+    void setArrows(std::vector<SliceArrow> arrows);
     void setCursor(std::optional<Instant> at);
     void setSteps(std::shared_ptr<const StepSpans> steps); ///< they number the slices of steps; never null
     void setEvents(std::vector<EventRecord> events);       ///< by time; marked on the axis
     void setZero(Instant zero);                            ///< the axis counts from here
-    /// A measured range and what was found in it (text by line; empty while it is being counted).
-    void setMeasured(std::optional<TimeRange> range, const QString& text);
-    void setMeasuring(bool measuring); ///< dragging measures instead of panning
+    /// The area whose statistics are shown: a range on some tracks.
+    void setArea(std::optional<TimeRange> range, std::vector<TrackId> tracks);
+    /// Tracks that have a row, also within folded ranks; top to bottom.
+    std::vector<TrackId> shownTracks() const;
+    void setMeasuring(bool measuring); ///< dragging selects an area instead of panning
     bool measuring() const { return m_measuring; }
 
     FrameQuality quality() const { return m_quality; }
@@ -98,8 +103,8 @@ signals:
     void emptyClicked();
     void sliceDoubleClicked(const fourwalls::SliceView& slice);
     void cursorMoved(std::optional<fourwalls::Instant> at);
-    /// A range was dragged; track: of the row where the drag began, if it was on one.
-    void measureDragged(fourwalls::TimeRange range, std::optional<fourwalls::TrackId> track, bool finished);
+    /// An area was dragged: over the rows that it touches, along the axis or beside the rows over all.
+    void areaDragged(fourwalls::TimeRange range, const std::vector<fourwalls::TrackId>& tracks, bool finished);
     void arrangementChanged();
     void contextMenuAsked(const QPoint& globalPosition, std::optional<fourwalls::TrackId> track,
                           std::optional<fourwalls::RankId> rank);
@@ -119,7 +124,7 @@ protected:
     bool event(QEvent* event) override;
 
 private:
-    enum class Drag { None, Pending, Pan, Measure };
+    enum class Drag { None, Pending, Pan, Area };
 
     void relayout();
     int stripHeightFor(int available) const;
@@ -137,8 +142,10 @@ private:
     void paintLabels(QPainter& painter) const;
     void paintLabel(QPainter& painter, const TimelineRow& row, const QRect& rect) const;
     void paintOverlays(QPainter& painter) const;
-    void paintMeasured(QPainter& painter) const;
-    void paintFlows(QPainter& painter) const;
+    void paintArea(QPainter& painter) const;
+    void dragArea(QPointF to, bool finished);
+    void addTracksOf(const TimelineRow& row, bool alone, std::vector<TrackId>& to) const;
+    void paintArrows(QPainter& painter) const;
     void paintHover(QPainter& painter) const;
     QRect sliceRect(const SliceView& slice) const;
     QStringList hoverLines() const;
@@ -152,6 +159,7 @@ private:
     TimelineArrangement m_arrangement;
     TimelineLayout m_layout;
     std::vector<TrackView> m_tracks;
+    std::map<RankId, std::vector<TrackId>> m_tracksOf; ///< those with slices
     std::vector<RankInfo> m_ranks;
     std::shared_ptr<const StepSpans> m_steps = stepSpansOf({});
     std::vector<EventRecord> m_events;
@@ -174,17 +182,16 @@ private:
     FrameQuality m_quality = FrameQuality::Blank;
 
     std::optional<SelectedSlice> m_selected;
-    std::vector<FlowRecord> m_flows;
+    std::vector<SliceArrow> m_arrows;
     std::optional<Instant> m_cursor;
     Instant m_zero;
-    std::optional<TimeRange> m_measured;
-    QString m_measuredText;
+    std::optional<TimeRange> m_area;
+    std::vector<TrackId> m_areaTracks; ///< by id
     bool m_measuring = false;
 
     Drag m_drag = Drag::None;
     QPointF m_pressAt, m_lastDrag;
     Instant m_pressTime;
-    std::optional<TrackId> m_pressTrack;
     std::optional<QPointF> m_pointer;
     TimelineHit m_hover;
 };

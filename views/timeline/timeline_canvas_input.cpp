@@ -48,9 +48,9 @@ void TimelineCanvas::mousePressEvent(QMouseEvent* event)
     m_pressAt = m_lastDrag = event->position();
     const TimelineHit hit = hitAt(m_pressAt);
     m_pressTime = hit.at;
-    m_pressTrack = hit.row ? hit.row->track : std::nullopt;
     if (event->button() == Qt::RightButton) {
-        emit contextMenuAsked(event->globalPosition().toPoint(), m_pressTrack,
+        if (hit.lanehit.slice) emit sliceClicked(*hit.lanehit.slice); // the menu is about it
+        emit contextMenuAsked(event->globalPosition().toPoint(), hit.row ? hit.row->track : std::nullopt,
                               hit.row ? std::optional<RankId>(hit.row->rank) : std::nullopt);
         return;
     }
@@ -76,7 +76,7 @@ void TimelineCanvas::mousePressEvent(QMouseEvent* event)
         return;
     }
     const bool onAxis = m_pressAt.y() < plotRect().top();
-    m_drag = m_measuring || onAxis || event->modifiers().testFlag(Qt::ControlModifier) ? Drag::Measure : Drag::Pending;
+    m_drag = m_measuring || onAxis || event->modifiers().testFlag(Qt::ControlModifier) ? Drag::Area : Drag::Pending;
 }
 
 void TimelineCanvas::mouseMoveEvent(QMouseEvent* event)
@@ -94,20 +94,39 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent* event)
             m_camera.pan(step.x());
             moved();
         }
-    } else if (m_drag == Drag::Measure) {
-        const Instant end = m_camera.timeAt(at.x() - plotRect().left());
-        emit measureDragged({std::min(m_pressTime, end), std::max(m_pressTime, end)}, m_pressTrack, false);
+    } else if (m_drag == Drag::Area) {
+        dragArea(at, false);
     }
     updateHover(at);
+}
+
+void TimelineCanvas::dragArea(QPointF to, bool finished)
+{
+    const QRect plot = plotRect();
+    const Instant end = m_camera.timeAt(to.x() - plot.left());
+    std::vector<TrackId> tracks;
+    if (m_pressAt.y() >= plot.top() && rowAt(static_cast<int>(m_pressAt.y()) - plot.top())) {
+        const int top = static_cast<int>(std::min(m_pressAt.y(), to.y())) - plot.top(),
+                  bottom = static_cast<int>(std::max(m_pressAt.y(), to.y())) - plot.top();
+        std::vector<const TimelineRow*> rows;
+        for (const auto* section : {&m_layout.pinned, &m_layout.rows})
+            for (const auto& row : *section) {
+                const int begin = TimelineRenderer::topOf(row, m_layout, m_scroll);
+                const bool covered = !row.pinned && begin + row.height <= m_layout.pinnedHeight;
+                if (!covered && begin <= bottom && begin + row.height > top) rows.push_back(&row);
+            }
+        for (const TimelineRow* row : rows) addTracksOf(*row, rows.size() == 1, tracks);
+    }
+    if (tracks.empty()) tracks = shownTracks();
+    emit areaDragged({std::min(m_pressTime, end), std::max(m_pressTime, end)}, tracks, finished);
 }
 
 void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event)
 {
     const Drag drag = std::exchange(m_drag, Drag::None);
     QWidget::setCursor(m_measuring ? Qt::CrossCursor : Qt::ArrowCursor);
-    if (drag == Drag::Measure) {
-        const Instant end = m_camera.timeAt(event->position().x() - plotRect().left());
-        emit measureDragged({std::min(m_pressTime, end), std::max(m_pressTime, end)}, m_pressTrack, true);
+    if (drag == Drag::Area) {
+        dragArea(event->position(), true);
     } else if (drag == Drag::Pending) {
         const TimelineHit hit = hitAt(event->position());
         if (hit.lanehit.slice) {

@@ -23,6 +23,8 @@ constexpr int kPinSize = 14;
 constexpr int kWidestHover = 460;
 constexpr int kEventSize = 7; ///< of a mark on the axis
 constexpr int kMostEventLines = 6;
+constexpr int kAreaJoin = 8;     ///< rows so near are one piece of an area
+constexpr int kAreaCaption = 34; ///< height of its caption with the gap below
 
 /// A small closed or open triangle in front of a rank's name.
 void paintTriangle(QPainter& painter, QPointF centre, bool open, const QColor& colour)
@@ -282,7 +284,7 @@ void TimelineCanvas::paintOverlays(QPainter& painter) const
     const QRect all = plot.united(predictionRect()).united(stripRect());
     painter.save();
     painter.setClipRect(all);
-    if (m_measured) paintMeasured(painter);
+    if (m_area) paintArea(painter);
     painter.setClipRect(plot);
     if (m_selected) {
         const QRect bar = sliceRect(m_selected->slice);
@@ -292,7 +294,7 @@ void TimelineCanvas::paintOverlays(QPainter& painter) const
             painter.setPen(QPen(theme.text, 2));
             painter.drawRect(bar.adjusted(-2, -2, 2, 2));
         }
-        paintFlows(painter);
+        paintArrows(painter);
     }
     if (m_hover.lanehit.slice && m_drag == Drag::None && !m_hover.onLabel) {
         const QRect bar = sliceRect(*m_hover.lanehit.slice);
@@ -316,33 +318,62 @@ void TimelineCanvas::paintOverlays(QPainter& painter) const
     painter.restore();
 }
 
-void TimelineCanvas::paintMeasured(QPainter& painter) const
+void TimelineCanvas::paintArea(QPainter& painter) const
 {
     const Theme& theme = currentTheme();
     const QRect plot = plotRect();
-    const double from = std::clamp(m_camera.xOf(m_measured->begin), -2.0, plot.width() + 2.0);
-    const double to = std::clamp(m_camera.xOf(m_measured->end), -2.0, plot.width() + 2.0);
+    const double from = std::clamp(m_camera.xOf(m_area->begin), -2.0, plot.width() + 2.0);
+    const double to = std::clamp(m_camera.xOf(m_area->end), -2.0, plot.width() + 2.0);
     if (to < 0 || from > plot.width()) return;
-    const QRectF band(plot.left() + from, plot.top(), std::max(1.0, to - from),
-                      plot.height() + m_prediction->height() + m_stripHeight);
-    painter.fillRect(band, theme.selectionFill);
+    const double left = plot.left() + from, width = std::max(1.0, to - from);
+    // The rows that belong to it, neighbours as one piece; all of the height where all do.
+    const bool all = m_areaTracks == shownTracks();
+    std::vector<QRectF> pieces;
+    if (all) {
+        pieces.emplace_back(left, plot.top(), width, plot.height() + m_prediction->height() + m_stripHeight);
+    } else {
+        for (const auto* section : {&m_layout.pinned, &m_layout.rows})
+            for (const auto& row : *section) {
+                std::vector<TrackId> tracks;
+                addTracksOf(row, false, tracks);
+                if (tracks.empty() || !std::binary_search(m_areaTracks.begin(), m_areaTracks.end(), tracks.front()))
+                    continue;
+                const int least = plot.top() + (row.pinned ? 0 : m_layout.pinnedHeight);
+                const int begin = plot.top() + TimelineRenderer::topOf(row, m_layout, m_scroll);
+                const int top = std::max(least, begin), bottom = std::min(plot.bottom() + 1, begin + row.height);
+                if (bottom <= top) continue;
+                if (!pieces.empty() && pieces.back().bottom() >= top - kAreaJoin)
+                    pieces.back().setBottom(bottom);
+                else
+                    pieces.emplace_back(left, top, width, bottom - top);
+            }
+    }
     painter.setPen(QPen(theme.accent, 1));
-    painter.drawLine(band.topLeft(), band.bottomLeft());
-    painter.drawLine(band.topRight(), band.bottomRight());
-    QStringList lines{formatDuration(m_measured->length())};
-    if (!m_measuredText.isEmpty()) lines += m_measuredText.split(QLatin1Char('\n'));
-    paintCaption(painter,
-                 QPoint(static_cast<int>(band.left()) + 6, plot.bottom() - 24 - 15 * static_cast<int>(lines.size())),
-                 lines, plot, theme);
+    for (const QRectF& piece : pieces) {
+        painter.fillRect(piece, theme.selectionFill);
+        painter.drawLine(piece.topLeft(), piece.bottomLeft());
+        painter.drawLine(piece.topRight(), piece.bottomRight());
+        if (all) continue;
+        painter.drawLine(piece.topLeft(), piece.topRight());
+        painter.drawLine(piece.bottomLeft(), piece.bottomRight());
+    }
+    const int lowest =
+        pieces.empty() ? plot.bottom() : std::min(plot.bottom(), static_cast<int>(pieces.back().bottom()));
+    paintCaption(painter, QPoint(static_cast<int>(left) + 6, lowest - kAreaCaption),
+                 {tr("%1 \u00b7 %n tracks", nullptr, static_cast<int>(m_areaTracks.size()))
+                      .arg(formatDuration(m_area->length()))},
+                 plot, theme);
 }
 
-void TimelineCanvas::paintFlows(QPainter& painter) const
+void TimelineCanvas::paintArrows(QPainter& painter) const
 {
     const Theme& theme = currentTheme();
     const QRect plot = plotRect();
     painter.setRenderHint(QPainter::Antialiasing);
-    for (const auto& flow : m_flows) {
-        const QRect fromLane = laneRect(flow.fromTrack, 0), toLane = laneRect(flow.toTrack, 0);
+    for (const SliceArrow& arrow : m_arrows) {
+        const FlowRecord& flow = arrow.flow;
+        const QRect fromLane = laneRect(flow.fromTrack, arrow.from ? arrow.from->slice.lane : 0),
+                    toLane = laneRect(flow.toTrack, arrow.to ? arrow.to->slice.lane : 0);
         if (fromLane.isNull() && toLane.isNull()) continue;
         // An end whose row is out of view leaves through the nearer edge.
         const auto yOf = [&](const QRect& lane, TrackId track) {

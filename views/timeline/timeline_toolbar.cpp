@@ -183,6 +183,14 @@ void TimelineToolbar::focusSearch()
     m_search->selectAll();
 }
 
+void TimelineToolbar::setSearch(const QString& name)
+{
+    m_regular->setChecked(false);
+    m_search->setText(name);
+    m_typing->stop();
+    emit filterChanged();
+}
+
 void TimelineToolbar::clearSearch()
 {
     m_search->clear();

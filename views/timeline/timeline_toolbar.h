@@ -32,6 +32,8 @@ public:
     void showMatches(const TimelineSource& source, std::size_t current);
     void addButton(QAction* action);
     void focusSearch();
+    /// Searches for this text.
+    void setSearch(const QString& name);
     void clearSearch();
 
     TimelineFilter filter() const;

@@ -3,14 +3,17 @@
 #include "views/timeline/timeline_view.h"
 
 #include "model/trace/job_step.h"
+#include "views/timeline/area_panel.h"
 #include "views/timeline/details_panel.h"
 #include "views/timeline/memory_strip.h"
+#include "views/timeline/slice_reader.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/timeline_toolbar.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
 
 #include <QPainter>
+#include <QSplitter>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -44,18 +47,33 @@ TimelineView::TimelineView(QWidget* parent)
     , m_toolbar(new TimelineToolbar)
     , m_canvas(new TimelineCanvas(*m_source))
     , m_details(new DetailsPanel)
+    , m_area(new AreaPanel)
+    , m_reader(new SliceReader(this))
+    , m_rows(new QSplitter(Qt::Vertical))
 {
     auto* outer = new QVBoxLayout(this);
     outer->setContentsMargins(kGap, kGap, kGap, kGap);
     outer->setSpacing(kGap);
-    auto* card = new TimelineCard(this);
+    auto* card = new TimelineCard;
     auto* inside = new QVBoxLayout(card);
     inside->setContentsMargins(4, 2, 4, 4);
     inside->setSpacing(0);
     inside->addWidget(m_toolbar);
     inside->addWidget(m_canvas, 1);
-    outer->addWidget(card, 1);
-    outer->addWidget(m_details);
+    auto* dock = new QSplitter(Qt::Horizontal);
+    dock->addWidget(m_area);
+    dock->addWidget(m_details);
+    dock->setStretchFactor(0, 3);
+    dock->setStretchFactor(1, 2);
+    m_rows->addWidget(card);
+    m_rows->addWidget(dock);
+    m_rows->setStretchFactor(0, 1);
+    for (QSplitter* each : {m_rows, dock}) {
+        each->setChildrenCollapsible(false);
+        each->setHandleWidth(kGap);
+    }
+    outer->addWidget(m_rows, 1);
+    connect(m_rows, &QSplitter::splitterMoved, this, [this] { m_dockMoved = true; });
     setFocusProxy(m_canvas);
 
     connect(m_canvas, &TimelineCanvas::painted, this, &TimelineView::reportFrame);
@@ -71,7 +89,22 @@ TimelineView::TimelineView(QWidget* parent)
     connect(m_canvas, &TimelineCanvas::cursorMoved, this, [this](std::optional<Instant> at) {
         if (selection()) selection()->setCursor(at);
     });
-    connect(m_canvas, &TimelineCanvas::measureDragged, this, &TimelineView::measure);
+    connect(m_canvas, &TimelineCanvas::areaDragged, this, &TimelineView::dragArea);
+    connect(m_area, &AreaPanel::findAsked, this, &TimelineView::find);
+    connect(m_area, &AreaPanel::likeThisAsked, this, &TimelineView::selectLikeThis);
+    connect(m_area, &AreaPanel::closeAsked, this, [this] { setArea(std::nullopt, {}); });
+    connect(m_details, &DetailsPanel::linkFollowed, m_reader, &SliceReader::follow);
+    connect(m_reader, &SliceReader::reached, this, [this](const SelectedSlice& slice) {
+        if (!selection()) return;
+        m_source->learn({{slice.slice.op, slice.op}});
+        selection()->setSlice(slice);
+        bringIntoView(slice.slice);
+    });
+    connect(m_reader, &SliceReader::changed, this, [this] {
+        if (m_reader->around()) m_canvas->setArrows(m_reader->around()->arrows);
+        showDetails();
+    });
+    connect(m_area, &AreaPanel::changed, this, [this] { m_canvas->update(); });
     connect(m_canvas, &TimelineCanvas::contextMenuAsked, this, &TimelineView::askContextMenu);
     connect(m_source, &TimelineSource::matchesChanged, this, &TimelineView::showMatches);
     connect(m_source, &TimelineSource::changed, this, &TimelineView::showEmptyState);
@@ -94,7 +127,8 @@ bool TimelineView::showsFinalData() const
     if (!session()) return true;
     if (!problem().isEmpty()) return true;
     if (!session()->isOpen()) return false;
-    return !emptyReason().isEmpty() || (m_canvas->showsEverything() && m_timeAsked == m_timeKnown);
+    return !emptyReason().isEmpty() ||
+           (m_canvas->showsEverything() && m_timeAsked == m_timeKnown && m_area->isComplete());
 }
 
 QString TimelineView::problem() const
@@ -135,10 +169,10 @@ void TimelineView::traceChanged()
     m_canvas->setStepTime(std::nullopt);
     m_timeAsked = m_timeKnown = false;
     m_stepsRank.reset();
-    m_collective.reset();
-    m_contextOf.reset();
     m_currentMatch = 0;
     m_source->setSession(nullptr, {});
+    m_area->setSession(nullptr);
+    m_reader->setSession(nullptr);
     m_canvas->memory().setSession(nullptr, {}, RankId{});
     m_toolbar->clearSearch();
     m_toolbar->setRanks({});
@@ -179,8 +213,7 @@ void TimelineView::connectSelection()
         if (m_stepsRank != rank) readSteps();
         m_canvas->memory().setRank(rank);
     });
-    connect(selection(), &Selection::measuredChanged, this,
-            [this] { m_canvas->setMeasured(selection()->measured(), {}); });
+    connect(selection(), &Selection::measuredChanged, this, &TimelineView::measuredElsewhere);
 }
 
 void TimelineView::opened()
@@ -189,6 +222,8 @@ void TimelineView::opened()
     const TimeRange whole = selection() && !selection()->whole().empty() ? selection()->whole() : info.range;
     m_source->setSession(session(), whole);
     m_canvas->setTrace(info, session()->tracks(), whole);
+    m_area->setSession(session());
+    m_reader->setSession(session());
     m_canvas->memory().setSession(session(), whole, selection() ? selection()->rank() : RankId{});
     if (selection()) {
         m_canvas->setRange(selection()->range());
@@ -211,6 +246,7 @@ void TimelineView::opened()
         Urgency::Background);
     showEmptyState();
     selectedSliceChanged();
+    measuredElsewhere();
 }
 
 void TimelineView::readSteps()
@@ -238,6 +274,13 @@ void TimelineView::readSteps()
             showDetails();
         },
         Urgency::Background);
+}
+
+void TimelineView::resizeEvent(QResizeEvent* event)
+{
+    View::resizeEvent(event);
+    layout()->activate(); // the rows have their new height
+    if (!m_dockMoved) fitDock();
 }
 
 void TimelineView::predictionChanged()

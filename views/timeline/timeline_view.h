@@ -11,10 +11,14 @@
 #include <optional>
 
 class QAction;
+class QMenu;
+class QSplitter;
 
 namespace fourwalls::views {
 
+class AreaPanel;
 class DetailsPanel;
+class SliceReader;
 class TimelineCanvas;
 class TimelineToolbar;
 
@@ -33,6 +37,7 @@ public:
     TimelineCanvas& canvas() { return *m_canvas; }
     TimelineToolbar& toolbar() { return *m_toolbar; }
     DetailsPanel& details() { return *m_details; }
+    AreaPanel& area() { return *m_area; }
     const TimelineSource& source() const { return *m_source; }
 
     /// Selects the next (1) or previous (-1) match of the search after the selected slice or the visible range.
@@ -48,6 +53,7 @@ protected:
     void languageChanged() override;
     void predictionChanged() override;
     void predictedStepChanged() override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void showPrediction();
@@ -63,25 +69,36 @@ private:
 
     void select(const SliceView& slice, bool bringIntoView);
     void selectedSliceChanged();
-    void readSelectedContext();
     void showDetails();
     void showMatches();
     void chooseStep(std::optional<StepIndex> step);
     void chooseRank(std::optional<RankId> rank);
-    void measure(TimeRange range, std::optional<TrackId> track, bool finished);
+    void dragArea(TimeRange range, const std::vector<TrackId>& tracks, bool finished);
+    /// Statistics of a range on some tracks, or of nothing.
+    void setArea(const std::optional<TimeRange>& range, std::vector<TrackId> tracks);
+    void measuredElsewhere();
+    void find(const QString& name);
+    void selectLikeThis(const QString& name);
+    void fitDock();
     void askContextMenu(const QPoint& at, std::optional<TrackId> track, std::optional<RankId> rank);
     void bringIntoView(const SliceView& slice);
+    void goToLaunch();
+    /// What can be done with the selected slice.
+    void addSliceActions(QMenu& menu);
 
     TimelineSource* m_source;
     TimelineToolbar* m_toolbar;
     TimelineCanvas* m_canvas;
     DetailsPanel* m_details;
+    AreaPanel* m_area;
+    SliceReader* m_reader;
+    QSplitter* m_rows;                                          ///< timeline above, panels below
     std::shared_ptr<const StepSpans> m_steps = stepSpansOf({}); ///< of the selected rank
     std::optional<RankId> m_stepsRank;
-    std::optional<CollectiveRecord> m_collective;
-    std::optional<SliceId> m_contextOf;            ///< slice whose details were asked for
     bool m_timeAsked = false, m_timeKnown = false; ///< of the job's step
     bool m_ownRange = false;                       ///< the range change comes from the canvas
+    bool m_dockMoved = false;                      ///< by hand: its height stays
+    bool m_ownArea = false;                        ///< so does the measured range
     bool m_failed = false;
     QString m_openError;
     std::size_t m_currentMatch = 0; ///< 1-based; 0: none

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the user does on the timeline: shortcuts, selection of slices, search, measuring, arranging of rows.
+#include "views/timeline/area_panel.h"
 #include "views/timeline/details_panel.h"
+#include "views/timeline/slice_reader.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/timeline_toolbar.h"
 #include "views/timeline/timeline_view.h"
@@ -8,6 +10,8 @@
 #include "views/words/words.h"
 
 #include <QAction>
+#include <QApplication>
+#include <QClipboard>
 #include <QMenu>
 
 #include <algorithm>
@@ -19,22 +23,8 @@ namespace {
 constexpr int kCanvasZoom = 240; ///< half an octave
 constexpr double kCanvasPan = 0.15;
 constexpr int kKeyScroll = 60;
-constexpr std::size_t kMostFlows = 200;
-constexpr std::size_t kMostContextCollectives = 64;
-constexpr int kMeasureColumns = 4096;
-const QByteArray kContextChannel = QByteArrayLiteral("timeline.context");
-const QByteArray kMeasureChannel = QByteArrayLiteral("timeline.measure");
+constexpr int kLowestArea = 180; ///< of the panel with its table
 const QByteArray kNeighbourChannel = QByteArrayLiteral("timeline.neighbour");
-
-struct SliceSurroundings {
-    std::vector<FlowRecord> flows;
-    std::optional<CollectiveRecord> collective;
-};
-
-struct Measurement {
-    std::int64_t count = 0;
-    Duration busy;
-};
 
 } // namespace
 
@@ -60,6 +50,9 @@ void TimelineView::createActions()
     addViewAction("timeline.panRight", {Qt::Key_D}, [this] { m_canvas->pan(kCanvasPan); });
     addViewAction("timeline.previousSlice", {Qt::Key_Left}, [this] { goToNeighbour(-1); });
     addViewAction("timeline.nextSlice", {Qt::Key_Right}, [this] { goToNeighbour(1); });
+    addViewAction("timeline.previousOfName", {Qt::SHIFT | Qt::Key_Left}, [this] { m_reader->goToNamesake(-1); });
+    addViewAction("timeline.nextOfName", {Qt::SHIFT | Qt::Key_Right}, [this] { m_reader->goToNamesake(1); });
+    addViewAction("timeline.launch", {Qt::Key_L}, [this] { goToLaunch(); });
     addViewAction("timeline.scrollUp", {Qt::Key_Up}, [this] { m_canvas->scrollBy(-kKeyScroll); });
     addViewAction("timeline.scrollDown", {Qt::Key_Down}, [this] { m_canvas->scrollBy(kKeyScroll); });
     addViewAction("timeline.search", {QKeySequence::Find, Qt::Key_Slash}, [this] { m_toolbar->focusSearch(); });
@@ -72,8 +65,13 @@ void TimelineView::createActions()
     addViewAction("timeline.clear", {Qt::Key_Escape}, [this, measureAction] {
         measureAction->setChecked(false);
         if (!selection()) return;
-        selection()->setMeasured(std::nullopt);
+        setArea(std::nullopt, {});
         selection()->setSlice(std::nullopt);
+    });
+    addViewAction("timeline.area", {Qt::Key_R}, [this] { setArea(m_canvas->range(), m_canvas->shownTracks()); });
+    addViewAction("timeline.likeThis", {Qt::SHIFT | Qt::Key_R}, [this] {
+        const auto chosen = selection() ? selection()->slice() : std::nullopt;
+        if (chosen && chosen->op) selectLikeThis(QString::fromStdString(chosen->op->name));
     });
     addViewAction("timeline.pin", {Qt::Key_P}, [this] {
         const auto chosen = selection() ? selection()->slice() : std::nullopt;
@@ -117,13 +115,18 @@ void TimelineView::retranslateActions()
         {"timeline.panRight", tr("Move to later times")},
         {"timeline.previousSlice", tr("Previous slice")},
         {"timeline.nextSlice", tr("Next slice")},
+        {"timeline.previousOfName", tr("Previous slice of the same name")},
+        {"timeline.nextOfName", tr("Next slice of the same name")},
+        {"timeline.launch", tr("Go to what launched the slice, or to what it launched")},
         {"timeline.scrollUp", tr("Scroll up")},
         {"timeline.scrollDown", tr("Scroll down")},
         {"timeline.search", tr("Find operators")},
         {"timeline.nextMatch", tr("Next match")},
         {"timeline.previousMatch", tr("Previous match")},
-        {"timeline.measure", tr("Measure")},
-        {"timeline.clear", tr("Clear selection and measurement")},
+        {"timeline.measure", tr("Select an area")},
+        {"timeline.area", tr("Statistics of what is visible")},
+        {"timeline.likeThis", tr("Statistics of everything like the selected slice")},
+        {"timeline.clear", tr("Clear the selection")},
         {"timeline.pin", tr("Pin or unpin the selected slice's track")},
         {"timeline.showHidden", tr("Show hidden tracks")},
         {"timeline.expandAll", tr("Expand all ranks")},
@@ -137,9 +140,9 @@ void TimelineView::retranslateActions()
         if (action->objectName() == QLatin1String("timeline.fit"))
             action->setToolTip(tr("Show the selected slice, the measured range or everything (F)"));
         if (action->objectName() == QLatin1String("timeline.measure"))
-            action->setToolTip(tr("Drag to measure a range; Ctrl with the mouse does it too (M)"));
+            action->setToolTip(tr("Drag over time and rows for their statistics; Ctrl with the mouse does it too (M)"));
     }
-    m_details->setHint(tr("F: fit \u00b7 M: measure \u00b7 W A S D: move"));
+    m_details->setHint(tr("F: fit \u00b7 R: statistics \u00b7 W A S D: move"));
 }
 
 void TimelineView::select(const SliceView& slice, bool bringItIntoView)
@@ -165,47 +168,8 @@ void TimelineView::selectedSliceChanged()
 {
     const auto chosen = selection() ? selection()->slice() : std::nullopt;
     m_canvas->setSelected(chosen);
-    m_collective.reset();
-    m_contextOf.reset();
-    if (chosen && session() && session()->isOpen()) readSelectedContext();
+    m_reader->read(session() && session()->isOpen() ? chosen : std::nullopt);
     showDetails();
-}
-
-void TimelineView::readSelectedContext()
-{
-    const SelectedSlice chosen = *selection()->slice();
-    m_contextOf = chosen.slice.id;
-    const TrackView* track = m_canvas->track(chosen.slice.track);
-    const auto rank = track ? std::optional<RankId>(track->info.rank) : std::nullopt;
-    const SliceView slice = chosen.slice;
-    const bool collective = chosen.op && (chosen.op->kind == SliceKind::Collective);
-    session()->ask<SliceSurroundings>(
-        this, kContextChannel,
-        [slice, rank, collective](TraceQuery& trace, std::stop_token) -> Result<SliceSurroundings> {
-            SliceSurroundings found;
-            const TimeRange range{slice.start, slice.end() + Duration{1}}; // arrows often leave at the very end
-            FOURWALLS_TRY_ASSIGN(std::vector<FlowRecord> flows, trace.flows(slice.track, range, kMostFlows));
-            for (auto& flow : flows) {
-                const bool leaves =
-                    flow.fromTrack == slice.track && flow.from >= slice.start && flow.from <= slice.end();
-                const bool arrives = flow.toTrack == slice.track && flow.to >= slice.start && flow.to <= slice.end();
-                if (leaves || arrives) found.flows.push_back(std::move(flow));
-            }
-            if (collective) {
-                FOURWALLS_TRY_ASSIGN(const std::vector<CollectiveView> all,
-                                     trace.collectives(rank, range, kMostContextCollectives));
-                for (const auto& view : all)
-                    if (view.record.track == slice.track && view.record.start == slice.start)
-                        found.collective = view.record;
-            }
-            return found;
-        },
-        [this, id = slice.id](const Answer<SliceSurroundings>& answer) {
-            if (m_contextOf != id || !answer.ok()) return;
-            m_canvas->setFlows(answer->flows);
-            m_collective = answer->collective;
-            showDetails();
-        });
 }
 
 void TimelineView::showDetails()
@@ -218,8 +182,10 @@ void TimelineView::showDetails()
     SliceContext context;
     context.trace = session() ? &session()->info() : nullptr;
     context.track = m_canvas->track(chosen->slice.track);
+    context.tracks = &m_canvas->tracks();
     if (const StepSpan* step = stepAt(*m_steps, chosen->slice.start)) context.step = *step;
-    context.collective = m_collective;
+    context.around = m_reader->around();
+    context.place = m_reader->place();
     m_details->setFacts(factsOf(*chosen, context, selection()->byteUnit()));
 }
 
@@ -299,51 +265,97 @@ void TimelineView::goToNeighbour(int direction)
         });
 }
 
-void TimelineView::measure(TimeRange range, std::optional<TrackId> track, bool finished)
+void TimelineView::dragArea(TimeRange range, const std::vector<TrackId>& tracks, bool finished)
 {
     if (!selection()) return;
     if (range.empty()) {
-        if (finished) selection()->setMeasured(std::nullopt);
+        if (finished) setArea(std::nullopt, {});
         return;
     }
+    if (finished || !m_area->isHidden()) return setArea(range, tracks);
+    m_canvas->setArea(range, tracks); // the panel comes when the drag is over: until then nothing moves
+}
+
+void TimelineView::setArea(const std::optional<TimeRange>& range, std::vector<TrackId> tracks)
+{
+    if (!selection()) return;
+    m_ownArea = true;
     selection()->setMeasured(range);
-    const TrackView* measured = track ? m_canvas->track(*track) : nullptr;
-    m_canvas->setMeasured(range, measured ? tr("counting\u2026") : QString());
-    if (!measured || !session()) return;
-    const QString name = tr("rank %1 \u00b7 %2").arg(measured->info.rank.value).arg(trackName(measured->info));
-    session()->ask<Measurement>(
-        this, kMeasureChannel,
-        [range, id = *track](TraceQuery& trace, std::stop_token stop) -> Result<Measurement> {
-            const int columns = static_cast<int>(std::min<std::int64_t>(range.length().ns, kMeasureColumns));
-            FOURWALLS_TRY_ASSIGN(const SliceWindow window, trace.slices({{id}, range, columns}, stop));
-            Measurement result;
-            for (const auto& lane : window.lanes) {
-                for (const auto& slice : lane.exact) {
-                    ++result.count;
-                    // Nested slices lie within those of lane 0 and would count twice.
-                    if (lane.lane == 0)
-                        result.busy += std::min(slice.end(), range.end) - std::max(slice.start, range.begin);
-                }
-                for (const auto& bin : lane.bins) {
-                    result.count += bin.count;
-                    if (lane.lane == 0) result.busy += bin.busy;
-                }
-            }
-            result.busy = std::min(result.busy, range.length());
-            return result;
-        },
-        [this, range, name](const Answer<Measurement>& answer) {
-            if (!answer.ok() || !selection() || selection()->measured() != range) return;
-            const double share = static_cast<double>(answer->busy.ns) / static_cast<double>(range.length().ns);
-            m_canvas->setMeasured(
-                range, tr("%1\n%2 busy (%3) \u00b7 %4 slices")
-                           .arg(name, formatPercent(share), formatDuration(answer->busy), formatCount(answer->count)));
-        });
+    m_ownArea = false;
+    const bool shown = !m_area->isHidden();
+    m_canvas->setArea(range, tracks);
+    m_area->setArea(range ? std::optional<TimelineArea>({*range, std::move(tracks)}) : std::nullopt);
+    if (shown != m_area->isHidden()) return;
+    m_dockMoved = false;
+    fitDock();
+}
+
+void TimelineView::measuredElsewhere()
+{
+    if (m_ownArea || !selection() || !session() || !session()->isOpen()) return;
+    setArea(selection()->measured(), m_canvas->shownTracks());
+}
+
+void TimelineView::fitDock()
+{
+    const int all = m_rows->height();
+    const int wanted = m_area->isHidden() ? m_details->sizeHint().height() : std::max(kLowestArea, all * 2 / 5);
+    m_rows->setSizes({std::max(1, all - wanted), wanted});
+}
+
+void TimelineView::find(const QString& name)
+{
+    m_toolbar->setSearch(name);
+}
+
+void TimelineView::selectLikeThis(const QString& name)
+{
+    if (!selection() || !session()) return;
+    std::vector<TrackId> tracks;
+    for (const TrackView& track : session()->tracks())
+        if (track.slices > 0) tracks.push_back(track.id);
+    const TimeRange whole = selection()->whole();
+    m_area->setGrouping(RangeGrouping::Name);
+    setArea(TimeRange{whole.begin, whole.end + Duration{1}}, std::move(tracks));
+    m_area->markName(name);
+    find(name);
+}
+
+void TimelineView::goToLaunch()
+{
+    const auto chosen = selection() ? selection()->slice() : std::nullopt;
+    const auto around = m_reader->around();
+    if (!chosen || !around) return;
+    if (const SliceArrow* launch = launchOf(*around, chosen->slice))
+        return m_reader->follow(sliceLink(launch->from->slice.id));
+    for (const SliceArrow& arrow : around->arrows)
+        if (arrow.to && arrow.to->slice.id != chosen->slice.id) return m_reader->follow(sliceLink(arrow.to->slice.id));
+}
+
+void TimelineView::addSliceActions(QMenu& menu)
+{
+    const auto chosen = selection() ? selection()->slice() : std::nullopt;
+    if (!chosen || !chosen->op) return;
+    const QString name = QString::fromStdString(chosen->op->name);
+    connect(menu.addAction(tr("Copy the name")), &QAction::triggered, this,
+            [name] { QApplication::clipboard()->setText(name); });
+    connect(menu.addAction(tr("Find all of this name")), &QAction::triggered, this, [this, name] { find(name); });
+    for (const char* wanted :
+         {"timeline.likeThis", "timeline.previousOfName", "timeline.nextOfName", "timeline.launch", "timeline.fit"})
+        for (QAction* action : m_actions)
+            if (action->objectName() == QLatin1String(wanted)) menu.addAction(action);
+    connect(menu.addAction(tr("Statistics of the time of this slice")), &QAction::triggered, this,
+            [this, slice = chosen->slice] {
+                setArea(TimeRange{slice.start, slice.end() + Duration{slice.duration.ns > 0 ? 0 : 1}},
+                        m_canvas->shownTracks());
+            });
+    menu.addSeparator();
 }
 
 void TimelineView::askContextMenu(const QPoint& at, std::optional<TrackId> track, std::optional<RankId> rank)
 {
     QMenu menu(this);
+    addSliceActions(menu);
     TimelineArrangement arrangement = m_canvas->arrangement();
     const QAction* pin = nullptr;
     const QAction* hide = nullptr;
@@ -361,7 +373,8 @@ void TimelineView::askContextMenu(const QPoint& at, std::optional<TrackId> track
     for (auto* action : m_actions)
         if (action->objectName() == QLatin1String("timeline.showHidden"))
             action->setEnabled(!arrangement.hidden.empty());
-    menu.addActions(actions());
+    QMenu* all = menu.addMenu(tr("All commands of the timeline"));
+    all->addActions(actions());
     const QAction* chosen = menu.exec(at);
     if (!chosen) return;
     if (chosen == pin) {

@@ -48,7 +48,7 @@ def one_line(text):
 def main(folder):
     trace = folder / "run.fourwalls"
     run("--help")
-    for verb in ["record", "info", "metrics", "check", "trim", "export", "import", "merge", "facts", "bench"]:
+    for verb in ["record", "info", "metrics", "summary", "check", "trim", "export", "import", "merge", "facts", "bench"]:
         run(verb, "--help")
 
     run("record", "-o", trace, "--model", "gpt-tiny", "--steps", 3, "--batch", 2, "--seq", 32)

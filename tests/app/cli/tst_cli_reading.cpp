@@ -23,6 +23,7 @@ private slots:
     void infoHasItsShape();
     void metricsHaveTheirShape();
     void figuresFitOneAnother();
+    void summaryAddsUp();
     void textsForPeople();
     void checkTellsSoundAndDamaged();
     void chromeAndCsv();
@@ -82,6 +83,43 @@ void CliReadingTest::metricsHaveTheirShape()
     const QJsonObject peak = metrics["peak_bytes"].toArray()[0].toObject();
     for (const char* field : {"rank", "total", "at_ns", "by_category", "category_peaks", "resident"})
         QVERIFY2(peak.contains(field), field);
+}
+
+void CliReadingTest::summaryAddsUp()
+{
+    const QJsonObject info = run({"info", trace(), "--json"}).json();
+    const double slices = info["counts"].toObject()["slices"].toDouble();
+    for (const char* by : {"name", "kind", "layer", "stream", "rank", "phase"}) {
+        const QJsonObject all = run({"summary", trace(), "--by", by, "--limit", "0", "--json"}).json();
+        QCOMPARE(all["by"].toString(), QString(by));
+        double count = 0, self = 0, share = 0;
+        for (const QJsonValue& value : all["rows"].toArray()) {
+            const QJsonObject row = value.toObject();
+            count += row["count"].toDouble();
+            self += row["self_ns"].toDouble();
+            share += row["share"].toDouble();
+            QVERIFY(row["self_ns"].toDouble() <= row["total_ns"].toDouble());
+            QVERIFY(row["min_ns"].toDouble() <= row["p50_ns"].toDouble());
+            QVERIFY(row["p50_ns"].toDouble() <= row["p99_ns"].toDouble());
+            QVERIFY(row["p99_ns"].toDouble() <= row["max_ns"].toDouble());
+        }
+        QCOMPARE(count, slices);
+        QCOMPARE(self, all["self_ns"].toDouble());
+        QVERIFY(std::fabs(share - 1) < 1e-9);
+    }
+    // A step alone has fewer, and of one kind there are fewer still; a limit says what it leaves out.
+    const QJsonObject step = run({"summary", trace(), "--steps", "2", "--json"}).json();
+    const QJsonObject kind =
+        run({"summary", trace(), "--steps", "2", "--kind", "operator", "--limit", "1", "--json"}).json();
+    QVERIFY(step["slices"].toDouble() < slices / 2);
+    QVERIFY(kind["slices"].toDouble() > 0 && kind["slices"].toDouble() < step["slices"].toDouble());
+    QCOMPARE(kind["rows"].toArray().size(), 1);
+    QVERIFY(kind["lines"].toInt() > 1);
+    QCOMPARE(kind["rows"].toArray()[0].toObject()["kind"].toString(), QString("operator"));
+    QCOMPARE(run({"summary", trace(), "--steps", "77"}).exitCode, 1);
+    QCOMPARE(run({"summary", trace(), "--ranks", "9"}).exitCode, 1);
+    QCOMPARE(run({"summary", trace(), "--by", "colour"}).exitCode, 2);
+    QCOMPARE(run({"summary", trace(), "--steps", "1", "--range", "0:1ms"}).exitCode, 2);
 }
 
 void CliReadingTest::figuresFitOneAnother()

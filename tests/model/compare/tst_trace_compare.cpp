@@ -74,6 +74,7 @@ private slots:
     void stepsAndLayers();
     void equalTracesDoNotDiffer();
     void unknownStaysUnknown();
+    void operatorsByNameAndShape();
 };
 
 void TraceCompareTest::figures()
@@ -123,6 +124,78 @@ void TraceCompareTest::unknownStaysUnknown()
     QVERIFY(!figureOf(*comparison, "step_time_ms").a);
     QVERIFY(!figureOf(*comparison, "step_time_ms").worsePercent());
     QVERIFY(!figureOf(*comparison, "mfu").b);
+}
+
+void TraceCompareTest::operatorsByNameAndShape()
+{
+    struct Ran {
+        const char *name, *shape;
+        SliceKind kind;
+        std::int64_t ns;
+        int times; ///< in each of two steps
+    };
+    const auto trace = [](const std::vector<Ran>& ran) -> std::unique_ptr<TraceQuery> {
+        TraceHeader header;
+        header.ranks.push_back({RankId{0}, "device", "host", 0, 0, 1});
+        InMemoryTrace memory(header);
+        const TrackId kernels = memory.defineTrack({RankId{0}, TrackKind::ComputeStream, "kernels", 0});
+        {
+            const auto producer = memory.openProducer();
+            for (int s = 0; s < 2; ++s) {
+                std::int64_t at = s * 1'000'000;
+                StepRecord step;
+                step.step = StepIndex{s};
+                step.range = {Instant{at}, Instant{at + 1'000'000}};
+                producer->step(RankId{0}, step);
+                for (const Ran& each : ran)
+                    for (int i = 0; i < each.times; ++i, at += each.ns) {
+                        OpInfo op;
+                        op.name = each.name;
+                        op.detail = each.shape;
+                        op.kind = each.kind;
+                        op.activity = Activity::Compute;
+                        op.layer = LayerIndex{i}; // rows of one name and shape are one
+                        producer->slice({kernels, memory.defineOp(op), Instant{at}, Duration{each.ns}, {}, {}});
+                    }
+            }
+        }
+        if (!memory.finish({}).ok()) return nullptr;
+        return std::make_unique<InMemoryTraceQuery>(memory.data());
+    };
+    const auto a = trace({{"gemm", "8x8", SliceKind::Kernel, 100, 3},
+                          {"gemm", "16x16", SliceKind::Kernel, 400, 1},
+                          {"add", "4", SliceKind::Kernel, 50, 2},
+                          {"old", "", SliceKind::Kernel, 70, 1},
+                          {"aten::mm", "", SliceKind::Operator, 900, 1}});
+    const auto b = trace({{"gemm", "8x8", SliceKind::Kernel, 150, 3},
+                          {"gemm", "32x32", SliceKind::Kernel, 500, 1},
+                          {"add", "4", SliceKind::Kernel, 50, 2},
+                          {"new", "", SliceKind::Kernel, 30, 2}});
+    const auto rows = compareOperators(*a, *b);
+    QVERIFY(rows.ok());
+    const auto row = [&](const std::string& name, const std::string& shape) {
+        for (const ComparedOperator& each : *rows)
+            if (each.name == name && each.shape == shape) return each;
+        qFatal("no row %s %s", name.c_str(), shape.c_str());
+    };
+    QCOMPARE(rows->size(), std::size_t{5}); // the operator of the host is left out: both have kernels
+    const ComparedOperator same = row("gemm", "8x8");
+    QCOMPARE(same.match, OperatorMatch::Shape);
+    QCOMPARE(same.a->count, 3.0); // per step
+    QCOMPARE(same.a->time.ns, 300);
+    QCOMPARE(same.b->time.ns, 450);
+    QCOMPARE(same.b->longest.ns, 150);
+    QVERIFY(std::abs(*same.percent() - 50) < 1e-9);
+    const ComparedOperator other = row("gemm", "");
+    QCOMPARE(other.match, OperatorMatch::Name);
+    QCOMPARE(other.difference().ns, 100);
+    QCOMPARE(row("add", "4").difference().ns, 0);
+    QCOMPARE(row("old", "").match, OperatorMatch::Alone);
+    QVERIFY(!row("old", "").b && !row("new", "").a && !row("new", "").percent());
+    QCOMPARE(row("new", "").b->time.ns, 60);
+    QCOMPARE(rows->front().name, std::string("gemm"));
+    QCOMPARE(rows->front().difference().ns, 150); // what changed most comes first
+    QCOMPARE(rows->back().name, std::string("add"));
 }
 
 FOURWALLS_TEST(TraceCompareTest, QCoreApplication)

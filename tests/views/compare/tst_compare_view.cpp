@@ -6,6 +6,7 @@
 #include "views/timeline/timeline_canvas.h"
 
 #include <QAbstractItemModelTester>
+#include <QHeaderView>
 #include <QSignalSpy>
 #include <QTableView>
 
@@ -40,6 +41,23 @@ class CompareViewTest : public QObject {
     static bool shown(ViewProbe<CompareView>& probe)
     {
         return QTest::qWaitFor([&] { return probe.view->session() != nullptr; }) && probe.ready();
+    }
+
+    /// namesMayBeCut: what stretches holds names of any length.
+    static void wordsAreWhole(const QTableView& table, bool namesMayBeCut)
+    {
+        const QAbstractItemView& cells = table; // says publicly what cells take
+        for (int column = 0; column < table.model()->columnCount(); ++column) {
+            if (table.isColumnHidden(column)) continue;
+            const bool stretched =
+                namesMayBeCut && table.horizontalHeader()->sectionResizeMode(column) == QHeaderView::Stretch;
+            QVERIFY2(stretched || table.columnWidth(column) >= cells.sizeHintForColumn(column),
+                     qPrintable(QStringLiteral("%1, column %2: %3 of %4 pixels")
+                                    .arg(table.accessibleName())
+                                    .arg(column)
+                                    .arg(table.columnWidth(column))
+                                    .arg(cells.sizeHintForColumn(column))));
+        }
     }
 
 private slots:
@@ -110,19 +128,14 @@ private slots:
         QVERIFY(shown(probe));
         QTRY_VERIFY(other->pending() == 0);
         QVERIFY(shown(probe));
-        const auto tables = probe.view->findChildren<QTableView*>();
-        QCOMPARE(tables.size(), 2);
-        for (const QTableView* table : tables) {
-            const QAbstractItemView& cells = *table; // says publicly what cells take
-            for (int column = 0; column < table->model()->columnCount(); ++column) {
-                if (table->isColumnHidden(column)) continue;
-                QVERIFY2(table->columnWidth(column) >= cells.sizeHintForColumn(column),
-                         qPrintable(QStringLiteral("%1, column %2: %3 of %4 pixels")
-                                        .arg(table->accessibleName())
-                                        .arg(column)
-                                        .arg(table->columnWidth(column))
-                                        .arg(cells.sizeHintForColumn(column))));
-            }
+        for (const bool operators : {false, true}) {
+            probe.view->showOperators(operators);
+            QVERIFY(shown(probe));
+            auto tables = probe.view->findChildren<QTableView*>();
+            tables.removeIf([](const QTableView* table) { return !table->isVisible(); });
+            QCOMPARE(tables.size(), 2);
+            for (const QTableView* table : tables)
+                wordsAreWhole(*table, operators && table->accessibleName().startsWith(QStringLiteral("Kernels")));
         }
     }
 

@@ -105,7 +105,7 @@ private slots:
         const QString text = bench.view->details().facts()->asText();
         QVERIFY2(text.contains(QStringLiteral("payload: 256")), qPrintable(text));
         const QImage with = bench.view->grab().toImage();
-        bench.canvas().setFlows({});
+        bench.canvas().setArrows({});
         QVERIFY(with != bench.view->grab().toImage());
     }
 

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Call trees of a thread with frames, operators, launches and a stream, worked out by hand; both ends of a tree have the
+// same sums.
+#include "model/trace/call_tree.h"
+#include "model/trace/in_memory_query.h"
+#include "model/trace/in_memory_trace.h"
+#include "model/trace/range_statistics.h"
+#include "tests/support/test_program.h"
+
+#include <QtTest>
+
+#include <map>
+
+namespace tst_call_tree {
+
+using namespace fourwalls;
+
+class CallTreeTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    /// One thread: main() 0-100 µs calls step() twice; each calls aten::mm, which launches a kernel that runs later.
+    void init()
+    {
+        InMemoryTrace trace(TraceHeader{});
+        const TrackId thread = trace.defineTrack({RankId{0}, TrackKind::CpuThread, "thread 7", 0});
+        const TrackId frames = trace.defineTrack({RankId{0}, TrackKind::CpuThread, "thread 7 frames", 1});
+        const TrackId stream = trace.defineTrack({RankId{0}, TrackKind::ComputeStream, "stream 7", 2});
+        const auto op = [&](const char* name, SliceKind kind) {
+            OpInfo info;
+            info.name = name;
+            info.kind = kind;
+            return trace.defineOp(info);
+        };
+        const OpId main = op("t.py(1): main", SliceKind::Marker), step = op("t.py(9): step", SliceKind::Marker),
+                   module = op("nn.Module: Linear_0", SliceKind::Layer), mm = op("aten::mm", SliceKind::Operator),
+                   marked = op("iteration", SliceKind::Marker), launch = op("cudaLaunchKernel", SliceKind::HostCall),
+                   kernel = op("gemm", SliceKind::Kernel);
+        {
+            const auto out = trace.openProducer();
+            const auto put = [&](TrackId track, OpId what, std::int64_t from, std::int64_t to,
+                                 std::optional<std::int64_t> correlation = {}) {
+                SliceRecord slice;
+                slice.track = track;
+                slice.op = what;
+                slice.start = Instant{from * 1000};
+                slice.duration = Duration{(to - from) * 1000};
+                if (correlation) slice.correlation = CorrelationId{*correlation};
+                out->slice(slice);
+            };
+            put(frames, main, 0, 100);
+            put(frames, step, 10, 40);
+            put(frames, module, 12, 30);
+            put(frames, step, 50, 90);
+            put(thread, marked, 5, 45);
+            put(thread, mm, 15, 25);
+            put(thread, launch, 20, 24, 1);
+            put(thread, mm, 60, 70);
+            put(thread, launch, 65, 69, 2);
+            put(stream, kernel, 30, 80, 1);   // 50 µs of the first step
+            put(stream, kernel, 110, 140, 2); // 30 µs of the second one, behind the range
+        }
+        QVERIFY(trace.finish({}).ok());
+        m_trace = std::make_unique<InMemoryTraceQuery>(trace.data());
+    }
+
+    void operatorsWithTheirDevice()
+    {
+        const CallTree tree = treeOf(CallTreeBy::Operator, {0, 100});
+        QVERIFY(tree.hasDevice);
+        const auto nodes = byPath(tree);
+        QCOMPARE(nodes.size(), std::size_t{5});
+        check(nodes, "iteration/aten::mm", 1, 10, 6, 50, 0);
+        check(nodes, "iteration/aten::mm/cudaLaunchKernel", 1, 4, 4, 50, 50);
+        check(nodes, "iteration", 1, 40, 30, 50, 0);
+        check(nodes, "aten::mm", 1, 10, 6, 30, 0);
+        check(nodes, "aten::mm/cudaLaunchKernel", 1, 4, 4, 30, 30);
+        QCOMPARE(tree.nodes[0].deviceTotal.ns, 80'000);
+        QCOMPARE(tree.nodes[0].total.ns, 50'000);
+    }
+
+    void framesModulesAndRanges()
+    {
+        auto nodes = byPath(treeOf(CallTreeBy::Frame, {0, 100}));
+        check(nodes, "t.py(1): main", 1, 100, 30, 80, 0);
+        check(nodes, "t.py(1): main/t.py(9): step", 2, 70, 52, 80, 30);
+        check(nodes, "t.py(1): main/t.py(9): step/nn.Module: Linear_0", 1, 18, 18, 50, 50);
+        nodes = byPath(treeOf(CallTreeBy::Module, {0, 100}));
+        QCOMPARE(nodes.size(), std::size_t{1});
+        check(nodes, "nn.Module: Linear_0", 1, 18, 18, 50, 50);
+        nodes = byPath(treeOf(CallTreeBy::Range, {0, 100}));
+        QCOMPARE(nodes.size(), std::size_t{1});
+        check(nodes, "iteration", 1, 40, 40, 50, 50);
+    }
+
+    void aRangeCutsHostsAndKeepsLaunchedWorkWhole()
+    {
+        const auto nodes = byPath(treeOf(CallTreeBy::Operator, {22, 68}));
+        check(nodes, "iteration", 1, 23, 20, 0, 0); // its launch began before
+        check(nodes, "aten::mm", 1, 8, 5, 30, 0);
+        check(nodes, "aten::mm/cudaLaunchKernel", 1, 3, 3, 30, 30);
+    }
+
+    void fromTheOtherEnd()
+    {
+        const CallTree top = treeOf(CallTreeBy::Frame, {0, 100}), bottom = bottomUp(top);
+        const auto nodes = byPath(bottom);
+        check(nodes, "t.py(9): step", 2, 52, 52, 30, 30);
+        check(nodes, "t.py(9): step/t.py(1): main", 2, 52, 0, 30, 0);
+        check(nodes, "nn.Module: Linear_0/t.py(9): step/t.py(1): main", 1, 18, 0, 50, 0);
+        QCOMPARE(bottom.nodes[0].total.ns, top.nodes[0].total.ns);
+        QCOMPARE(bottom.nodes[0].deviceTotal.ns, top.nodes[0].deviceTotal.ns);
+        // What a name has by itself is what the statistics of the range say.
+        const CallTree operators = bottomUp(treeOf(CallTreeBy::Operator, {11, 66}));
+        const std::vector<TrackId> thread{TrackId{0}};
+        const auto statistics = rangeStatistics(*m_trace, thread, range(11, 66));
+        QVERIFY(statistics.ok());
+        std::map<std::string, std::int64_t> own;
+        for (const CallNode& node : operators.nodes)
+            if (&node != &operators.nodes[0] && node.parent == 0) own[node.name] = node.self.ns;
+        for (const RangeRow& row : groupRange(*statistics, m_trace->tracks(), RangeGrouping::Name))
+            QCOMPARE(own[row.text], row.self.ns);
+    }
+
+    void whatMakesNoTree()
+    {
+        const std::vector<TrackId> all{TrackId{0}, TrackId{1}, TrackId{2}}, stream{TrackId{2}}, unknown{TrackId{3}};
+        const auto flat = callTree(*m_trace, stream, range(0, 100), CallTreeBy::Operator);
+        QVERIFY(flat.ok() && flat->nodes.size() == 1); // devices make no nodes
+        QCOMPARE(callTree(*m_trace, unknown, range(0, 100), CallTreeBy::Operator).error().code, ErrorCode::NotFound);
+        QCOMPARE(callTree(*m_trace, all, {}, CallTreeBy::Operator).error().code, ErrorCode::InvalidArgument);
+        std::stop_source stop;
+        stop.request_stop();
+        QCOMPARE(callTree(*m_trace, all, range(0, 100), CallTreeBy::Operator, stop.get_token()).error().code,
+                 ErrorCode::Cancelled);
+    }
+
+private:
+    static TimeRange range(std::int64_t from, std::int64_t to) { return {Instant{from * 1000}, Instant{to * 1000}}; }
+
+    CallTree treeOf(CallTreeBy by, std::pair<std::int64_t, std::int64_t> microseconds)
+    {
+        std::vector<TrackId> all;
+        for (const TrackView& track : m_trace->tracks()) all.push_back(track.id);
+        auto tree = callTree(*m_trace, all, range(microseconds.first, microseconds.second), by);
+        if (!tree.ok()) qFatal("%s", tree.error().message().c_str());
+        return std::move(*tree);
+    }
+
+    static std::map<std::string, CallNode> byPath(const CallTree& tree)
+    {
+        std::map<std::string, CallNode> nodes;
+        for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
+            std::string path = tree.nodes[i].name;
+            for (std::size_t at = tree.nodes[i].parent; at != 0; at = tree.nodes[at].parent)
+                path = tree.nodes[at].name + "/" + path;
+            nodes[path] = tree.nodes[i];
+        }
+        return nodes;
+    }
+
+    /// Times in microseconds.
+    static void check(const std::map<std::string, CallNode>& nodes, const std::string& path, std::int64_t count,
+                      std::int64_t total, std::int64_t self, std::int64_t device, std::int64_t deviceSelf)
+    {
+        const auto found = nodes.find(path);
+        QVERIFY2(found != nodes.end(), path.c_str());
+        const CallNode& node = found->second;
+        const std::array<std::int64_t, 5> is{node.count, node.total.ns, node.self.ns, node.deviceTotal.ns,
+                                             node.deviceSelf.ns},
+            shall{count, total * 1000, self * 1000, device * 1000, deviceSelf * 1000};
+        QVERIFY2(is == shall, path.c_str());
+    }
+
+    std::unique_ptr<InMemoryTraceQuery> m_trace;
+};
+
+FOURWALLS_TEST(CallTreeTest, QCoreApplication)
+
+} // namespace tst_call_tree
+
+#include "tst_call_tree.moc"
