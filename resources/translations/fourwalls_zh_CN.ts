@@ -2,6 +2,204 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="zh_CN">
 <context>
+    <name>AreaModel</name>
+    <message>
+        <source>no phase</source>
+        <translation>无阶段</translation>
+    </message>
+    <message>
+        <source>layer %1</source>
+        <translation>层 %1</translation>
+    </message>
+    <message>
+        <source>no layer</source>
+        <translation>无层</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>Slices that are seen in the range</source>
+        <translation>范围内可见的切片</translation>
+    </message>
+    <message>
+        <source>Their time within the range, with what is nested in them</source>
+        <translation>它们在范围内的时间，含嵌套在其中的部分</translation>
+    </message>
+    <message>
+        <source>Own time, as a share of all own time that is selected</source>
+        <translation>自身时间占所选全部自身时间的份额</translation>
+    </message>
+    <message>
+        <source>Own time: without what is nested in them</source>
+        <translation>自身时间：不含嵌套在其中的部分</translation>
+    </message>
+    <message>
+        <source>Half of the slices are not longer. Whole slices count, also those that the range cuts</source>
+        <translation>一半的切片不长于此。按完整切片计，包括被范围截断的</translation>
+    </message>
+    <message>
+        <source>99 of 100 slices are not longer</source>
+        <translation>100 个切片中有 99 个不长于此</translation>
+    </message>
+    <message>
+        <source>How many are how long, from the shortest to the longest on a logarithmic scale</source>
+        <translation>各时长有多少个：从最短到最长，对数刻度</translation>
+    </message>
+    <message>
+        <source>name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>count</source>
+        <translation>次数</translation>
+    </message>
+    <message>
+        <source>total</source>
+        <translation>总计</translation>
+    </message>
+    <message>
+        <source>share</source>
+        <translation>占比</translation>
+    </message>
+    <message>
+        <source>self</source>
+        <translation>自身</translation>
+    </message>
+    <message>
+        <source>min</source>
+        <translation>最短</translation>
+    </message>
+    <message>
+        <source>p50</source>
+        <translation>p50</translation>
+    </message>
+    <message>
+        <source>p99</source>
+        <translation>p99</translation>
+    </message>
+    <message>
+        <source>max</source>
+        <translation>最长</translation>
+    </message>
+    <message>
+        <source>distribution</source>
+        <translation>分布</translation>
+    </message>
+</context>
+<context>
+    <name>AreaPanel</name>
+    <message>
+        <source>%1 slices</source>
+        <translation>%1 个切片</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n tracks of rank %1</source>
+        <translation>
+            <numerusform>rank %1 的 %n 条轨道</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n tracks of %1 ranks</source>
+        <translation>
+            <numerusform>%1 个 rank 的 %n 条轨道</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>%1 busy</source>
+        <translation>忙碌 %1</translation>
+    </message>
+    <message>
+        <source>reading: %1 of %2 tracks</source>
+        <translation>正在读取：%2 条轨道中的 %1 条</translation>
+    </message>
+    <message>
+        <source>reading…</source>
+        <translation>正在读取…</translation>
+    </message>
+    <message>
+        <source>Find all of this name</source>
+        <translation>查找全部同名切片</translation>
+    </message>
+    <message>
+        <source>Everything like this, in the whole trace</source>
+        <translation>整条轨迹中与此相同的一切</translation>
+    </message>
+    <message>
+        <source>Copy the name</source>
+        <translation>复制名称</translation>
+    </message>
+    <message>
+        <source>Copy the cell</source>
+        <translation>复制单元格</translation>
+    </message>
+    <message>
+        <source>Copy the table</source>
+        <translation>复制表格</translation>
+    </message>
+    <message>
+        <source>In the selection</source>
+        <translation>所选范围内</translation>
+    </message>
+    <message>
+        <source>By name</source>
+        <translation>按名称</translation>
+    </message>
+    <message>
+        <source>Kind</source>
+        <translation>类型</translation>
+    </message>
+    <message>
+        <source>Layer</source>
+        <translation>层</translation>
+    </message>
+    <message>
+        <source>Stream</source>
+        <translation>流</translation>
+    </message>
+    <message>
+        <source>Rank</source>
+        <translation>rank</translation>
+    </message>
+    <message>
+        <source>Phase</source>
+        <translation>阶段</translation>
+    </message>
+    <message>
+        <source>Call tree</source>
+        <translation>调用树</translation>
+    </message>
+    <message>
+        <source>Flame graph</source>
+        <translation>火焰图</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>Copy the table, with tabs between its columns</source>
+        <translation>复制表格，各列以制表符分隔</translation>
+    </message>
+    <message>
+        <source>Forget the selection (Esc)</source>
+        <translation>取消选择 (Esc)</translation>
+    </message>
+    <message>
+        <source>Forget the selection</source>
+        <translation>取消选择</translation>
+    </message>
+    <message>
+        <source>Statistics of the selected range</source>
+        <translation>所选范围的统计</translation>
+    </message>
+    <message>
+        <source>Click a name to find all of it, double-click for everything like it in the whole trace</source>
+        <translation>单击名称查找全部同名切片，双击显示整条轨迹中与之相同的一切</translation>
+    </message>
+</context>
+<context>
     <name>AuditDialog</name>
     <message>
         <source>Audit of %1</source>
@@ -140,6 +338,112 @@ skew of arrivals %6 · click to look at its hops, double click for the timeline<
     <message>
         <source>launch</source>
         <translation>启动</translation>
+    </message>
+</context>
+<context>
+    <name>CallTreeModel</name>
+    <message>
+        <source>Host and device time, as a share of all</source>
+        <translation>主机与设备时间占全部的份额</translation>
+    </message>
+    <message>
+        <source>Work of the device that was launched from here</source>
+        <translation>从这里启动的设备工作</translation>
+    </message>
+    <message>
+        <source>Work of the device that was launched by this itself</source>
+        <translation>由它自身启动的设备工作</translation>
+    </message>
+    <message>
+        <source>name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>host</source>
+        <translation>主机</translation>
+    </message>
+    <message>
+        <source>share</source>
+        <translation>占比</translation>
+    </message>
+    <message>
+        <source>self</source>
+        <translation>自身</translation>
+    </message>
+    <message>
+        <source>device</source>
+        <translation>设备</translation>
+    </message>
+    <message>
+        <source>launched here</source>
+        <translation>此处启动</translation>
+    </message>
+    <message>
+        <source>count</source>
+        <translation>次数</translation>
+    </message>
+</context>
+<context>
+    <name>CallTreePanel</name>
+    <message>
+        <source>reading…</source>
+        <translation>正在读取…</translation>
+    </message>
+    <message>
+        <source>Nothing of this kind is in the selection. Select rows of threads or operators, or choose another kind.</source>
+        <translation>所选范围内没有这一类。请选择线程或算子所在的行，或换一类。</translation>
+    </message>
+    <message>
+        <source>Click a bar to look into it, once more to come back</source>
+        <translation>单击一条进入其中，再次单击返回</translation>
+    </message>
+    <message>
+        <source>Operators</source>
+        <translation>算子</translation>
+    </message>
+    <message>
+        <source>Python frames</source>
+        <translation>Python 帧</translation>
+    </message>
+    <message>
+        <source>Modules</source>
+        <translation>模块</translation>
+    </message>
+    <message>
+        <source>Marked ranges</source>
+        <translation>标记的区间</translation>
+    </message>
+    <message>
+        <source>Top down</source>
+        <translation>自顶向下</translation>
+    </message>
+    <message>
+        <source>Bottom up</source>
+        <translation>自底向上</translation>
+    </message>
+    <message>
+        <source>Host time</source>
+        <translation>主机时间</translation>
+    </message>
+    <message>
+        <source>Device time</source>
+        <translation>设备时间</translation>
+    </message>
+    <message>
+        <source>What the tree is made of</source>
+        <translation>树由什么构成</translation>
+    </message>
+    <message>
+        <source>From callers or from what is called</source>
+        <translation>从调用者或从被调用者开始</translation>
+    </message>
+    <message>
+        <source>Whose time the widths show</source>
+        <translation>宽度表示谁的时间</translation>
+    </message>
+    <message>
+        <source>Call tree of the selected range</source>
+        <translation>所选范围的调用树</translation>
     </message>
 </context>
 <context>
@@ -800,6 +1104,57 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
 </context>
 <context>
+    <name>CompareOperatorModel</name>
+    <message>
+        <source>most: %1: %2 → %3 (%4)</source>
+        <translation>变化最大：%1：%2 → %3（%4）</translation>
+    </message>
+    <message>
+        <source>other shapes</source>
+        <translation>形状不同</translation>
+    </message>
+    <message>
+        <source>only in B</source>
+        <translation>仅 B 有</translation>
+    </message>
+    <message>
+        <source>only in A</source>
+        <translation>仅 A 有</translation>
+    </message>
+    <message>
+        <source>name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>shape</source>
+        <translation>形状</translation>
+    </message>
+    <message>
+        <source>count A</source>
+        <translation>A 次数</translation>
+    </message>
+    <message>
+        <source>count B</source>
+        <translation>B 次数</translation>
+    </message>
+    <message>
+        <source>A</source>
+        <translation>A</translation>
+    </message>
+    <message>
+        <source>B</source>
+        <translation>B</translation>
+    </message>
+    <message>
+        <source>B − A</source>
+        <translation>B − A</translation>
+    </message>
+    <message>
+        <source>change</source>
+        <translation>变化</translation>
+    </message>
+</context>
+<context>
     <name>CompareView</name>
     <message>
         <source>The traces could not be compared.
@@ -898,6 +1253,26 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>Timeline of B</source>
         <translation>B 的时间线</translation>
+    </message>
+    <message>
+        <source>Kernels</source>
+        <translation>内核</translation>
+    </message>
+    <message>
+        <source>What is compared in the table</source>
+        <translation>表中比较什么</translation>
+    </message>
+    <message>
+        <source>What changed</source>
+        <translation>变化</translation>
+    </message>
+    <message>
+        <source>Kernels and operators of both traces</source>
+        <translation>两条轨迹的内核与算子</translation>
+    </message>
+    <message>
+        <source>Per rank and step, matched by name and shape; what changed most comes first</source>
+        <translation>每个 rank 每步，按名称与形状匹配；变化最大的在最前</translation>
     </message>
 </context>
 <context>
@@ -1172,10 +1547,6 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <translation>没有选中切片。</translation>
     </message>
     <message>
-        <source>Click a slice for its details, double-click to zoom to it, drag with Ctrl to measure.</source>
-        <translation>单击切片查看详情，双击放大到该切片，按住 Ctrl 拖动可测量。</translation>
-    </message>
-    <message>
         <source>forward</source>
         <translation>前向</translation>
     </message>
@@ -1238,6 +1609,26 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>CPU operator</source>
         <translation>CPU 算子</translation>
+    </message>
+    <message>
+        <source>previous</source>
+        <translation>上一个</translation>
+    </message>
+    <message>
+        <source>next</source>
+        <translation>下一个</translation>
+    </message>
+    <message>
+        <source>Click a slice for its details, double-click to zoom to it, drag with Ctrl for statistics.</source>
+        <translation>单击切片查看详情，双击放大到它，按住 Ctrl 拖动查看统计。</translation>
+    </message>
+    <message>
+        <source>Copy what is marked</source>
+        <translation>复制所选文字</translation>
+    </message>
+    <message>
+        <source>Copy the name</source>
+        <translation>复制名称</translation>
     </message>
 </context>
 <context>
@@ -1990,6 +2381,25 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>data parallel</source>
         <translation>数据并行</translation>
+    </message>
+</context>
+<context>
+    <name>FlameGraph</name>
+    <message>
+        <source>Flame graph</source>
+        <translation>火焰图</translation>
+    </message>
+    <message>
+        <source>%1 of all · %2 times</source>
+        <translation>占全部的 %1 · %2 次</translation>
+    </message>
+    <message>
+        <source>host %1, own %2</source>
+        <translation>主机 %1，自身 %2</translation>
+    </message>
+    <message>
+        <source>device %1, launched here %2</source>
+        <translation>设备 %1，此处启动 %2</translation>
     </message>
 </context>
 <context>
@@ -7129,6 +7539,12 @@ arrivals: %3</source>
         <source>rank %1 · %2</source>
         <translation>rank %1 · %2</translation>
     </message>
+    <message numerus="yes">
+        <source>%1 · %n tracks</source>
+        <translation>
+            <numerusform>%1 · %n 条轨道</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>TimelineToolbar</name>
@@ -7282,14 +7698,6 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <translation>上一个匹配</translation>
     </message>
     <message>
-        <source>Measure</source>
-        <translation>测量</translation>
-    </message>
-    <message>
-        <source>Clear selection and measurement</source>
-        <translation>清除选择和测量</translation>
-    </message>
-    <message>
         <source>Pin or unpin the selected slice&apos;s track</source>
         <translation>固定或取消固定所选切片的轨道</translation>
     </message>
@@ -7314,28 +7722,6 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <translation>显示所选切片、测量范围或全部 (F)</translation>
     </message>
     <message>
-        <source>Drag to measure a range; Ctrl with the mouse does it too (M)</source>
-        <translation>拖动以测量范围；按住 Ctrl 拖动也可以 (M)</translation>
-    </message>
-    <message>
-        <source>F: fit · M: measure · W A S D: move</source>
-        <translation>F：适应 · M：测量 · W A S D：移动</translation>
-    </message>
-    <message>
-        <source>counting…</source>
-        <translation>正在统计…</translation>
-    </message>
-    <message>
-        <source>rank %1 · %2</source>
-        <translation>rank %1 · %2</translation>
-    </message>
-    <message>
-        <source>%1
-%2 busy (%3) · %4 slices</source>
-        <translation>%1
-忙碌 %2 (%3) · %4 个切片</translation>
-    </message>
-    <message>
         <source>Unpin this track</source>
         <translation>取消固定此轨道</translation>
     </message>
@@ -7354,6 +7740,58 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>Collapse rank %1</source>
         <translation>折叠 rank %1</translation>
+    </message>
+    <message>
+        <source>Previous slice of the same name</source>
+        <translation>同名的上一个切片</translation>
+    </message>
+    <message>
+        <source>Next slice of the same name</source>
+        <translation>同名的下一个切片</translation>
+    </message>
+    <message>
+        <source>Go to what launched the slice, or to what it launched</source>
+        <translation>转到启动该切片的调用，或它启动的工作</translation>
+    </message>
+    <message>
+        <source>Select an area</source>
+        <translation>选择区域</translation>
+    </message>
+    <message>
+        <source>Statistics of what is visible</source>
+        <translation>可见范围的统计</translation>
+    </message>
+    <message>
+        <source>Statistics of everything like the selected slice</source>
+        <translation>与所选切片相同的一切的统计</translation>
+    </message>
+    <message>
+        <source>Clear the selection</source>
+        <translation>清除选择</translation>
+    </message>
+    <message>
+        <source>Drag over time and rows for their statistics; Ctrl with the mouse does it too (M)</source>
+        <translation>跨越时间与行拖动以查看统计；按住 Ctrl 拖动也可 (M)</translation>
+    </message>
+    <message>
+        <source>F: fit · R: statistics · W A S D: move</source>
+        <translation>F：适应 · R：统计 · W A S D：移动</translation>
+    </message>
+    <message>
+        <source>Copy the name</source>
+        <translation>复制名称</translation>
+    </message>
+    <message>
+        <source>Find all of this name</source>
+        <translation>查找全部同名切片</translation>
+    </message>
+    <message>
+        <source>Statistics of the time of this slice</source>
+        <translation>该切片所在时间的统计</translation>
+    </message>
+    <message>
+        <source>All commands of the timeline</source>
+        <translation>时间线的全部命令</translation>
     </message>
 </context>
 <context>
@@ -9057,6 +9495,90 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>%1 of its %2 ranks</source>
         <translation>其 %2 个 rank 中的 %1 个</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more</source>
+        <translation>
+            <numerusform>还有 %n 个</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>%1 on %2</source>
+        <translation>%2 上的 %1</translation>
+    </message>
+    <message>
+        <source>, %1 before</source>
+        <translation>，%1 之前</translation>
+    </message>
+    <message>
+        <source>launched by</source>
+        <translation>启动者</translation>
+    </message>
+    <message>
+        <source>queued</source>
+        <translation>排队</translation>
+    </message>
+    <message>
+        <source>called from</source>
+        <translation>调用自</translation>
+    </message>
+    <message>
+        <source>%1 on %2, %3 later</source>
+        <translation>%2 上的 %1，%3 之后</translation>
+    </message>
+    <message>
+        <source>from %1 on %2</source>
+        <translation>来自 %2 上的 %1</translation>
+    </message>
+    <message>
+        <source>leads to</source>
+        <translation>引出</translation>
+    </message>
+    <message>
+        <source>in</source>
+        <translation>位于</translation>
+    </message>
+    <message>
+        <source>stack</source>
+        <translation>调用栈</translation>
+    </message>
+    <message numerus="yes">
+        <source>longest of %n inside</source>
+        <translation>
+            <numerusform>内含 %n 个，最长的</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>members</source>
+        <translation>成员</translation>
+    </message>
+    <message>
+        <source>rank %1 came last, by %2</source>
+        <translation>rank %1 最后到达，晚 %2</translation>
+    </message>
+    <message>
+        <source>rank %1 +%2</source>
+        <translation>rank %1 +%2</translation>
+    </message>
+    <message>
+        <source>%1 (median %2: %3 times)</source>
+        <translation>%1（中位数 %2 的 %3 倍）</translation>
+    </message>
+    <message>
+        <source>self</source>
+        <translation>自身</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <translation>%1 / %2</translation>
+    </message>
+    <message>
+        <source>memory then</source>
+        <translation>当时的内存</translation>
+    </message>
+    <message>
+        <source>%1 of %2 of its name here</source>
+        <translation>此处同名的第 %1 个，共 %2 个</translation>
     </message>
 </context>
 <context>
