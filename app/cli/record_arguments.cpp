@@ -142,6 +142,13 @@ Arguments RecordArguments::all()
         {"--eval-steps", &evaluateBatches, "with --eval-every: global batches of one evaluation (default: 1)"},
         {"--save-weights", &saveWeights, "folder for the trained weights (safetensors)"},
         {"--load-weights", &loadWeights, "folder with the weights to begin with (safetensors)"},
+        {"--checkpoint-every", &checkpointEvery,
+         "steps between checkpoints of weights, optimizer and the data's place (the newest two are kept)"},
+        {"--checkpoint-dir", &checkpointFolder,
+         "folder for them (default: that of --resume, else beside the trace, OUT.checkpoints)"},
+        {"--resume", &resumeFolder,
+         "folder of checkpoints to go on from: the newest that is whole; the plan and the number of ranks may be "
+         "others"},
         {"--kernel-times", &kernelTimes,
          "table of kernel times for the device clock: taken from there and completed, so that recordings share one"},
         {"--slow-rank", &slowRanks, "R:FACTOR, makes one rank's operators slower (may be repeated)"},
@@ -226,6 +233,13 @@ Result<RunSpec> RecordArguments::resolveRun() const
         return wrongArgument("--rank-timeout", "must be between 0.1 and 86400 seconds", "--rank-timeout 30");
     if (evaluateEvery && *evaluateEvery < 1)
         return wrongArgument("--eval-every", "must be at least 1", "--eval-every 10");
+    if (checkpointEvery && *checkpointEvery < 1)
+        return wrongArgument("--checkpoint-every", "must be at least 1", "--checkpoint-every 10");
+    if (!checkpointFolder.empty() && !checkpointEvery)
+        return wrongArgument("--checkpoint-dir", "needs --checkpoint-every", "--checkpoint-every 10");
+    if (checkpointEvery && checkpointFolder.empty() && resumeFolder.empty() && output.empty())
+        return wrongArgument("--checkpoint-every", "without a trace there is no folder for them",
+                             "--checkpoint-dir DIR");
     if (evaluateBatches && *evaluateBatches < 1)
         return wrongArgument("--eval-steps", "must be at least 1", "--eval-steps 4");
     if (evaluateBatches && !evaluateEvery)
@@ -253,6 +267,12 @@ Result<engine::RunOptions> RecordArguments::runOptions(const RunSpec& spec) cons
     options.nccl = transport == "nccl";
     options.saveWeightsDirectory = saveWeights;
     options.loadWeightsDirectory = loadWeights;
+    options.resumeFolder = resumeFolder;
+    options.checkpointEvery = checkpointEvery.value_or(0);
+    options.checkpointFolder = !checkpointFolder.empty() ? checkpointFolder
+                               : !resumeFolder.empty()   ? resumeFolder
+                               : !output.empty()         ? output + ".checkpoints"
+                                                         : "";
     options.evaluateEvery = evaluateEvery.value_or(0);
     options.evaluateBatches = evaluateBatches.value_or(1);
     options.blind = blind;

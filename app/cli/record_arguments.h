@@ -29,8 +29,8 @@ struct RecordArguments {
     std::string cluster = "this-machine";
     std::optional<double> rankTimeout; ///< [s], of the transport gloo; absent: kRankTimeout
     std::uint64_t seed = 1;
-    std::optional<std::int64_t> evaluateEvery, evaluateBatches;
-    std::string data, saveWeights, loadWeights, kernelTimes;
+    std::optional<std::int64_t> evaluateEvery, evaluateBatches, checkpointEvery;
+    std::string data, saveWeights, loadWeights, kernelTimes, checkpointFolder, resumeFolder;
     std::vector<std::string> slowRanks, disturbances, linkFaults;
     bool noTrace = false, blind = false;
     bool memorySnapshot = false; ///< of PyTorch, with a command

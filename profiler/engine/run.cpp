@@ -164,6 +164,7 @@ public:
                 .event(EventKind::Fault, probed.error().what);
             return probed.error();
         }
+        FOURWALLS_TRY(findCheckpoint());
         const bool sharesTable = m_options.clock == ClockKind::Device && !m_options.kernelTimesFile.empty();
         if (sharesTable) {
             FOURWALLS_TRY_ASSIGN(KernelMedians::Table table, readKernelTable(m_options.kernelTimesFile));
@@ -195,6 +196,24 @@ public:
     }
 
 private:
+    // The checkpoint to go on from, if one is asked for.
+    Status findCheckpoint()
+    {
+        if (m_options.resumeFolder.empty()) return {};
+        std::vector<std::string> torn;
+        FOURWALLS_TRY_ASSIGN(m_saved, newestState(m_options.resumeFolder, m_spec, torn));
+        for (const std::string& each : torn) tell(m_callbacks, "torn, and left alone: " + each);
+        const std::int64_t left = m_spec.training.steps - m_saved->step;
+        const std::int64_t least = m_options.clock == ClockKind::Device ? 3 : 1;
+        if (left < least)
+            return Error{ErrorCode::InvalidArgument,
+                         "the checkpoint has " + std::to_string(m_saved->step) + " of " +
+                             std::to_string(m_spec.training.steps) + " steps behind it, too many to go on",
+                         m_saved->directory, "more --steps"};
+        m_report.firstStep = m_saved->step;
+        return {};
+    }
+
     // Measures the machine before anything runs on it; in a thread of its own, whose OpenMP settings it changes. Of
     // several processes rank 0 does it, while the others wait.
     Status probe(const NumberFormat& format)
@@ -246,9 +265,9 @@ private:
         const bool wanted = m_options.stop.stop_requested();
         if (wanted && !std::exchange(m_stopTold, true)) meeting.set("stop", "");
         if (m_options.processes->rank().value == 0) {
-            if (step == 0) {
+            if (step == m_report.firstStep) {
                 meeting.ask("stop");
-                meeting.set(name(0), "go");
+                meeting.set(name(step), "go");
             }
             const bool stops = wanted || meeting.has("stop");
             if (step + 1 < m_spec.training.steps) meeting.set(name(step + 1), stops ? "stop" : "go");
@@ -277,6 +296,7 @@ private:
     {
         RankContext& rank = *slot.context;
         Recorder& recorder = rank.recorder;
+        recorder.beginAt(m_report.firstStep);
         recorder.disturb(RankDisturbance(m_options.disturbances, m_spec, recorder.rank()));
         if (!m_options.blind)
             for (const std::string& each : recorder.disturbance().words())
@@ -319,11 +339,21 @@ private:
                                  trainer->loadedBytes());
                 FOURWALLS_TRY(trainer->loadWeights(m_options.loadWeightsDirectory));
             }
+            if (m_saved) {
+                const Scope load(recorder, SliceKind::Checkpoint, "load checkpoint", Phase::CheckpointLoad, -1,
+                                 trainer->loadedBytes() * trainer->tensorsPerParameter());
+                FOURWALLS_TRY(trainer->loadState(*m_saved));
+            }
+        }
+        if (m_saved && first) {
+            recorder.event(EventKind::Checkpoint, "goes on from step " + std::to_string(m_saved->step));
+            tell(m_callbacks, "goes on from " + m_saved->directory);
         }
         for (const auto& chunk : trainer->chunks()) report.parameters += chunk->parameters().elements();
         takeSteps(
             slot, [&](std::int64_t i) { return trainer->step(i); }, report,
-            [&] { return trainer->evaluate(m_options.evaluateBatches); });
+            [&] { return trainer->evaluate(m_options.evaluateBatches); },
+            [&](std::int64_t step) { saveState(*trainer, recorder, step); });
         if (trainer->hostPool()) report.peakHostBytes = trainer->hostPool()->statistics().peakAllocated;
 
         if (!m_options.saveWeightsDirectory.empty()) {
@@ -333,6 +363,19 @@ private:
             recorder.event(EventKind::Checkpoint, "weights saved");
         }
         return {};
+    }
+
+    // A checkpoint that cannot be written ends itself, not the run.
+    void saveState(Trainer& trainer, Recorder& recorder, std::int64_t step)
+    {
+        const Scope save(recorder, SliceKind::Checkpoint, "save checkpoint", Phase::CheckpointSave, -1,
+                         trainer.savedBytes() * trainer.tensorsPerParameter());
+        const Status status = trainer.saveState(m_options.checkpointFolder, step);
+        if (recorder.rank().value != 0) return;
+        if (status.ok())
+            return recorder.event(EventKind::Checkpoint, "checkpoint after step " + std::to_string(step - 1));
+        recorder.event(EventKind::Fault, "no checkpoint: " + status.error().message());
+        tell(m_callbacks, "no checkpoint: " + status.error().message());
     }
 
     // A worker of parameter servers.
@@ -369,7 +412,7 @@ private:
             FOURWALLS_TRY_ASSIGN(server, ParameterServerRank::create(rank, m_spec, m_options.loadWeightsDirectory));
             kept = server;
         }
-        const std::int64_t warmup = recorder.warmupSteps(m_spec.training.steps);
+        const std::int64_t warmup = recorder.firstMeasured(m_spec.training.steps);
         server->serve([&](std::int64_t step) {
             if (step == warmup && recorder.virtualClock()) recorder.kernelTimes().freeze(m_medians);
         });
@@ -377,11 +420,11 @@ private:
     }
 
     void takeSteps(RankSlot& slot, const std::function<StepProgress(std::int64_t)>& step, RankReport& report,
-                   const std::function<double()>& evaluate = {})
+                   const std::function<double()>& evaluate = {}, const std::function<void(std::int64_t)>& save = {})
     {
         Recorder& recorder = *slot.recorder;
         const bool first = recorder.rank().value == 0 || m_options.processes; // of those here
-        const std::int64_t steps = m_spec.training.steps, warmup = recorder.warmupSteps(steps);
+        const std::int64_t steps = m_spec.training.steps, measured = recorder.firstMeasured(steps);
         // The communication thread is idle between steps.
         const auto events = [&] {
             return recorder.events() + (slot.commThread ? slot.commThread->events() : 0) +
@@ -391,13 +434,13 @@ private:
         const CounterId cpuCounter = recorder.defineCounter("step_cpu_ms", CounterUnit::None, true);
         std::int64_t eventsBefore = 0;
         std::vector<Tensor> kept; // what MemoryGrowth does not free
-        for (std::int64_t i = 0; i < steps; ++i) {
+        for (std::int64_t i = m_report.firstStep; i < steps; ++i) {
             if (stopsBefore(i)) {
                 if (first) m_report.stopped = true;
                 break;
             }
-            if (i == 1 && i < warmup) recorder.kernelTimes().restart();
-            if (i == warmup) {
+            if (i == m_report.firstStep + 1 && i < measured) recorder.kernelTimes().restart();
+            if (i == measured) {
                 if (recorder.virtualClock()) recorder.kernelTimes().freeze(m_medians);
                 eventsBefore = events();
                 if (first && m_options.sink) m_sinkBefore = sinkTime();
@@ -412,10 +455,11 @@ private:
             const Duration tookWall = recorder.wallNow() - wall, tookCpu = threadCpu() - cpu;
             recorder.counter(wallCounter, recorder.now(), tookWall.milliseconds());
             recorder.counter(cpuCounter, recorder.now(), tookCpu.milliseconds());
-            if (i >= warmup) {
+            if (i >= measured) {
                 report.stepWall += tookWall;
                 report.stepCpu += tookCpu;
             }
+            if (save && m_options.checkpointEvery > 0 && (i + 1) % m_options.checkpointEvery == 0) save(i + 1);
             if (evaluate && m_options.evaluateEvery > 0 && (i + 1) % m_options.evaluateEvery == 0)
                 progress.evaluationLoss = evaluate();
             if (!first) continue;
@@ -484,6 +528,8 @@ private:
     RunReport m_report;                // each rank writes its own entry of ranks, rank 0 the steps
     Duration m_sinkBefore, m_sinkTime; // rank 0's
 
+    std::optional<SavedState> m_saved; // to go on from
+
     std::mutex m_mutex;
     std::int64_t m_decided = 0;
     bool m_stops = false;
@@ -517,6 +563,14 @@ Status checkOptions(const RunSpec& spec, const RunOptions& options)
     if (options.evaluateEvery > 0 && spec.plan.parameterServer != ParameterServer::None)
         return Error{ErrorCode::Unsupported, "workers of parameter servers have no evaluation phase", "evaluation",
                      "ps=none"};
+    const bool served = spec.plan.parameterServer != ParameterServer::None;
+    if ((options.checkpointEvery > 0 || !options.resumeFolder.empty()) && served)
+        return Error{ErrorCode::Unsupported, "parameter servers take no checkpoints", "checkpoint", "ps=none"};
+    if (options.checkpointEvery < 0 || (options.checkpointEvery > 0 && options.checkpointFolder.empty()))
+        return invalid("checkpoint", "the number of steps is out of range, or there is no folder", "every 10 steps");
+    if (!options.resumeFolder.empty() && !options.loadWeightsDirectory.empty())
+        return invalid("checkpoint", "weights to begin with and a checkpoint to go on from are two beginnings",
+                       "one of both");
     if (options.nccl && !onGpu(spec))
         return unsupported("transport", "NCCL is for GPUs", "--device cuda, or --transport local");
     if (options.separateProcesses) {

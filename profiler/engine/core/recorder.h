@@ -101,12 +101,15 @@ public:
     void beginStep(std::int64_t step);
     /// Nothing goes on at this rank for so long.
     void standStill(Duration duration);
-    /// Steps that are left out of the metrics, of so many in all: the operators' times settle in them.
-    std::int64_t warmupSteps(std::int64_t steps) const
+    /// The step that the run goes on with.
+    void beginAt(std::int64_t step) { m_firstStep = step; }
+    /// The first step that counts in the metrics, of so many in all: the operators' times settle in those before.
+    std::int64_t firstMeasured(std::int64_t steps) const
     {
-        if (steps < 3) return 0;
-        return m_virtual ? 2 : 1;
+        if (steps - m_firstStep < 3) return m_firstStep;
+        return m_firstStep + (m_virtual ? 2 : 1);
     }
+    bool isWarmup(std::int64_t step, std::int64_t steps) const { return step < firstMeasured(steps); }
     void advanceTo(Instant at)
     {
         if (m_virtual && at > m_virtualNow) m_virtualNow = at;
@@ -199,7 +202,8 @@ private:
     Role m_role;
     std::unique_ptr<TraceProducer> m_producer;
     bool m_virtual = false;
-    bool m_timesKernels = false; // the virtual clock or a slow rank: each kernel's processor time is read
+    std::int64_t m_firstStep = 0; ///< see beginAt
+    bool m_timesKernels = false;  // the virtual clock or a slow rank: each kernel's processor time is read
     bool m_insideKernel = false;
     void findSlowness();
     double m_slowness = 1;

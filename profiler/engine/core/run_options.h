@@ -51,6 +51,9 @@ struct RunOptions {
     ClockOrigin origin;                ///< that the sink's TraceHeader was made with; ignored without a sink
     std::string saveWeightsDirectory;  ///< empty: do not save. Else model.safetensors is written there at the end
     std::string loadWeightsDirectory;  ///< empty: random weights. Else model.safetensors is read from there
+    std::string checkpointFolder;      ///< of checkpoints; needed where checkpointEvery is set
+    std::int64_t checkpointEvery = 0;  ///< steps between checkpoints; 0: none
+    std::string resumeFolder;          ///< empty: begin with step 0. Else go on from the newest whole checkpoint there
     bool measurePeak = true;           ///< the 100 ms matrix-product sweep before the first step
     ClockKind clock = ClockKind::Wall; ///< Wall, or Device: needs at least 3 steps, of which 2 measure the operators
     std::string kernelTimesFile; ///< of the device clock: times are taken from there, and new ones added. Empty: none
@@ -79,6 +82,7 @@ struct RankReport {
 
 struct RunReport {
     std::vector<StepProgress> steps; ///< as rank 0 saw them
+    std::int64_t firstStep = 0;      ///< that it took; not 0: it went on from a checkpoint
     std::vector<RankReport> ranks;
     bool stopped = false;                                                 ///< ended early by the stop token
     TraceClosing closing;                                                 ///< hand this to TraceSink::finish

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights of a run of many ranks as one file, equal to that of a run on one rank.
+// What a run of many ranks saves, as files equal to those of a run on one rank: its weights, and checkpoints, from which
+// a training goes on, also on other ranks and with another plan.
 #pragma once
 
 #include "model/spec/run_spec.h"
 #include "profiler/engine/nn/model.h"
 #include "profiler/engine/train/parameter_store.h"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fourwalls::engine {
@@ -20,5 +24,30 @@ Status saveCheckpoint(RankContext& rank, const RunSpec& spec, const std::string&
 /// Every rank reads what it holds (see loadPieces), and gives copies to those that hold the same. Called by all ranks.
 Status loadCheckpoint(RankContext& rank, const std::string& directory, ParameterStore& store,
                       const std::vector<std::unique_ptr<TrainingModel>>& chunks);
+
+/// A state of the optimizer, in the place of the weights that it belongs to: "exp_avg".
+using OptimizerState = std::pair<std::string, std::vector<ParameterPiece>>;
+
+/// A folder of one checkpoint that is whole: all its files are there with the sums that they were written with.
+struct SavedState {
+    std::string directory;
+    std::int64_t step = 0; ///< steps that were taken before it: the number of the next one
+};
+
+/// Writes weights, states and the number of the next step to `folder`/step-NUMBER, which appears complete or not at all;
+/// of older ones the newest is kept. The data's place and all randomness follow from the step and the seed. Called by all
+/// ranks. Errors: Io on rank 0. Throws EngineError if another rank fails.
+Status saveState(RankContext& rank, const RunSpec& spec, const std::string& folder, std::int64_t step,
+                 const ParameterStore& store, const std::vector<OptimizerState>& states,
+                 const std::vector<std::unique_ptr<TrainingModel>>& chunks);
+
+/// The newest whole checkpoint in a folder of checkpoints, or the one that the folder itself is. torn: folders of checkpoints
+/// that were passed over. Errors: NotFound if there is none that is whole; Unsupported if it is of another training (model,
+/// optimizer, batch, sequence, seed or data), naming what differs. The plan may be another one.
+Result<SavedState> newestState(const std::string& folder, const RunSpec& spec, std::vector<std::string>& torn);
+
+/// Reads weights and states. Called by all ranks. Errors: Io, Format.
+Status loadState(RankContext& rank, const SavedState& saved, ParameterStore& store,
+                 const std::vector<OptimizerState>& states, const std::vector<std::unique_ptr<TrainingModel>>& chunks);
 
 } // namespace fourwalls::engine

@@ -57,6 +57,22 @@ ParameterOptimizer::ParameterOptimizer(RankContext& rank, ParameterList& paramet
     : ParameterOptimizer(rank, wholePieces(parameters), settings)
 {}
 
+std::vector<std::pair<std::string, std::vector<ParameterPiece>>> ParameterOptimizer::states() const
+{
+    std::vector<std::pair<std::string, std::vector<ParameterPiece>>> all;
+    const auto add = [&](const char* name, const std::vector<Tensor>& tensors) {
+        std::vector<ParameterPiece> pieces = m_pieces;
+        for (std::size_t i = 0; i < pieces.size(); ++i) {
+            pieces[i].weight = tensors[i];
+            pieces[i].compute = {};
+        }
+        all.emplace_back(name, std::move(pieces));
+    };
+    add(m_second.empty() ? "momentum_buffer" : "exp_avg", m_first);
+    if (!m_second.empty()) add("exp_avg_sq", m_second);
+    return all;
+}
+
 void ParameterOptimizer::weightsChanged(RankContext& rank)
 {
     for (std::size_t i = 0; i < m_hostWeights.size(); ++i)

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace fourwalls::engine {
@@ -43,6 +45,10 @@ public:
     /// gradientNorm: of this step, over all ranks; step: from 0. updated: called after each piece with its index.
     void update(RankContext& rank, double gradientNorm, std::int64_t step,
                 const std::function<void(std::size_t)>& updated = {});
+
+    /// What it remembers of each piece, in the place of the piece's weight, by name: "exp_avg" and "exp_avg_sq" of AdamW,
+    /// "momentum_buffer" of SGD, as PyTorch calls them.
+    std::vector<std::pair<std::string, std::vector<ParameterPiece>>> states() const;
 
     /// The pieces' weights were changed by somebody else (read from a file): takes copies of them along.
     void weightsChanged(RankContext& rank);

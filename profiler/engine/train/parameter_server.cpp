@@ -154,7 +154,7 @@ void ParameterServerRank::closeStep()
     StepRecord record;
     record.step = StepIndex{static_cast<std::int32_t>(m_closedSteps)};
     record.range = {m_stepStart, r.now()};
-    if (m_closedSteps < r.warmupSteps(m_spec.training.steps)) record.state = StepState::Warmup;
+    if (m_closedSteps < r.firstMeasured(m_spec.training.steps)) record.state = StepState::Warmup;
     r.step(record);
     ++m_closedSteps;
 }

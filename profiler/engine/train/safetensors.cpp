@@ -22,7 +22,6 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "safetensors data is little-endian");
 
 constexpr std::uint64_t kLargestHeader = 100'000'000; // as in the reference implementation
-constexpr const char* kFileName = "model.safetensors";
 
 std::optional<std::uint64_t> bytesPerElement(const std::string& type)
 {
@@ -168,7 +167,7 @@ Result<SafetensorsHeader> readSafetensorsHeader(const std::string& file)
     return header;
 }
 
-Status saveWeights(const std::string& directory, const ParameterList& parameters)
+Status saveWeights(const std::string& directory, const ParameterList& parameters, const std::string& name)
 {
     std::error_code problem;
     std::filesystem::create_directories(directory, problem);
@@ -197,7 +196,7 @@ Status saveWeights(const std::string& directory, const ParameterList& parameters
     std::string text = header.dump();
     text.resize((text.size() + 7) / 8 * 8, ' '); // the data starts aligned
 
-    const std::string final = directory + "/" + kFileName, part = final + ".part";
+    const std::string final = directory + "/" + name, part = final + ".part";
     std::ofstream out(part, std::ios::binary | std::ios::trunc);
     const std::uint64_t headerBytes = text.size();
     out.write(reinterpret_cast<const char*>(&headerBytes), 8);
@@ -230,9 +229,9 @@ Status saveWeights(const std::string& directory, const ParameterList& parameters
 }
 
 Status loadPieces(RankContext& rank, const std::string& directory, const std::vector<ParameterPiece>& pieces,
-                  const std::vector<Parameter*>& buffers)
+                  const std::vector<Parameter*>& buffers, const std::string& name)
 {
-    const std::string file = directory + "/" + kFileName;
+    const std::string file = directory + "/" + name;
     auto header = readSafetensorsHeader(file);
     if (!header) return header.error();
     std::vector<ParameterPiece> all = pieces;

@@ -32,15 +32,18 @@ struct SafetensorsHeader {
 /// The file is not trusted. Errors: Io; Format naming what is wrong.
 Result<SafetensorsHeader> readSafetensorsHeader(const std::string& file);
 
-/// Writes master weights and buffers as F32 (F64 for double runs) to `directory`/model.safetensors. The directory is
-/// created; the file appears complete or not at all. Errors: Io.
-Status saveWeights(const std::string& directory, const ParameterList& parameters);
+inline constexpr const char* kWeightsFile = "model.safetensors";
 
-/// Reads `directory`/model.safetensors into pieces of parameters, whole or shards, and into buffers; refreshes the
-/// pieces' rounded copies. Every tensor must be there with its shape; what else the file holds is ignored. Nothing
+/// Writes master weights and buffers as F32 (F64 for double runs) to a file in `directory`, which is created; the file
+/// appears complete or not at all. Errors: Io.
+Status saveWeights(const std::string& directory, const ParameterList& parameters,
+                   const std::string& name = kWeightsFile);
+
+/// Reads a file of `directory` into pieces of parameters, whole or shards, and into buffers; refreshes the pieces' rounded
+/// copies. Every tensor must be there with its shape; what else the file holds is ignored. Nothing
 /// changes on failure before the copy begins. Errors: Io, Format.
 Status loadPieces(RankContext& rank, const std::string& directory, const std::vector<ParameterPiece>& pieces,
-                  const std::vector<Parameter*>& buffers);
+                  const std::vector<Parameter*>& buffers, const std::string& name = kWeightsFile);
 
 /// Reads `directory`/model.safetensors into the parameters and refreshes their compute copies. Every parameter must be
 /// there with its shape; what else the file holds is ignored. Nothing changes on failure before the copy begins.

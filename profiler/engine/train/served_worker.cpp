@@ -242,7 +242,7 @@ StepProgress ServedWorker::step(std::int64_t index)
     StepProgress progress;
     progress.step = index;
     progress.steps = m_spec.training.steps;
-    progress.warmup = index < r.warmupSteps(m_spec.training.steps);
+    progress.warmup = r.isWarmup(index, m_spec.training.steps);
     progress.learningRate = learningRateAt(m_spec.training, index);
     const Instant start = r.now();
     {

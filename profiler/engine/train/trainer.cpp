@@ -2,8 +2,6 @@
 // See trainer.h.
 #include "profiler/engine/train/trainer.h"
 
-#include "profiler/engine/train/checkpoint.h"
-
 #include <cmath>
 #include <string>
 
@@ -114,6 +112,22 @@ Status Trainer::loadWeights(const std::string& directory)
     return {};
 }
 
+Status Trainer::saveState(const std::string& folder, std::int64_t step)
+{
+    m_store->showHome(true);
+    const Status status =
+        engine::saveState(m_rank, m_spec, folder, step, *m_store, m_optimizer->states(), m_network.chunks);
+    m_store->showHome(false);
+    return status;
+}
+
+Status Trainer::loadState(const SavedState& saved)
+{
+    FOURWALLS_TRY(engine::loadState(m_rank, saved, *m_store, m_optimizer->states(), m_network.chunks));
+    m_optimizer->weightsChanged(m_rank);
+    return {};
+}
+
 std::int64_t Trainer::savedBytes() const
 {
     if (m_rank.recorder.rank().value != 0) return 0;
@@ -144,7 +158,7 @@ StepProgress Trainer::step(std::int64_t index)
     StepProgress progress;
     progress.step = index;
     progress.steps = m_spec.training.steps;
-    progress.warmup = index < r.warmupSteps(m_spec.training.steps);
+    progress.warmup = r.isWarmup(index, m_spec.training.steps);
     progress.learningRate = learningRateAt(m_spec.training, index);
     const Instant start = r.now();
     {

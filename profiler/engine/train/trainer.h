@@ -5,6 +5,7 @@
 #include "model/base/result.h"
 #include "model/spec/run_spec.h"
 #include "profiler/engine/core/run_options.h"
+#include "profiler/engine/train/checkpoint.h"
 #include "profiler/engine/train/network.h"
 #include "profiler/engine/train/optimizer.h"
 #include "profiler/engine/train/parameter_store.h"
@@ -35,6 +36,8 @@ public:
     std::int64_t savedBytes() const;
     /// Bytes that this rank reads of such a file.
     std::int64_t loadedBytes() const;
+    /// Tensors of a checkpoint for each parameter: its weights and what the optimizer remembers.
+    std::int64_t tensorsPerParameter() const { return 1 + static_cast<std::int64_t>(m_optimizer->states().size()); }
     /// What the plan offloads; null: nothing.
     const HostPool* hostPool() const { return m_host.get(); }
 
@@ -44,6 +47,10 @@ public:
     /// All ranks' weights as one file, and back. Errors: see checkpoint.h.
     Status saveWeights(const std::string& directory);
     Status loadWeights(const std::string& directory);
+
+    /// A checkpoint of the training after so many steps, and back. Errors: see checkpoint.h.
+    Status saveState(const std::string& folder, std::int64_t step);
+    Status loadState(const SavedState& saved);
 
     /// Called in every step between the reduction of the gradients and the update (tests). May be empty.
     std::function<void(const Trainer&)> onGradients;
