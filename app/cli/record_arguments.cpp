@@ -146,6 +146,7 @@ Arguments RecordArguments::all()
          "steps between checkpoints of weights, optimizer and the data's place (the newest two are kept)"},
         {"--checkpoint-dir", &checkpointFolder,
          "folder for them (default: that of --resume, else beside the trace, OUT.checkpoints)"},
+        {"--checkpoint-async", &checkpointsBeside, "copies them in memory and writes them beside the next steps"},
         {"--resume", &resumeFolder,
          "folder of checkpoints to go on from: the newest that is whole; the plan and the number of ranks may be "
          "others"},
@@ -235,8 +236,9 @@ Result<RunSpec> RecordArguments::resolveRun() const
         return wrongArgument("--eval-every", "must be at least 1", "--eval-every 10");
     if (checkpointEvery && *checkpointEvery < 1)
         return wrongArgument("--checkpoint-every", "must be at least 1", "--checkpoint-every 10");
-    if (!checkpointFolder.empty() && !checkpointEvery)
-        return wrongArgument("--checkpoint-dir", "needs --checkpoint-every", "--checkpoint-every 10");
+    if ((!checkpointFolder.empty() || checkpointsBeside) && !checkpointEvery)
+        return wrongArgument(checkpointsBeside ? "--checkpoint-async" : "--checkpoint-dir", "needs --checkpoint-every",
+                             "--checkpoint-every 10");
     if (checkpointEvery && checkpointFolder.empty() && resumeFolder.empty() && output.empty())
         return wrongArgument("--checkpoint-every", "without a trace there is no folder for them",
                              "--checkpoint-dir DIR");
@@ -268,6 +270,7 @@ Result<engine::RunOptions> RecordArguments::runOptions(const RunSpec& spec) cons
     options.saveWeightsDirectory = saveWeights;
     options.loadWeightsDirectory = loadWeights;
     options.resumeFolder = resumeFolder;
+    options.checkpointsBeside = checkpointsBeside;
     options.checkpointEvery = checkpointEvery.value_or(0);
     options.checkpointFolder = !checkpointFolder.empty() ? checkpointFolder
                                : !resumeFolder.empty()   ? resumeFolder

@@ -350,10 +350,15 @@ private:
             tell(m_callbacks, "goes on from " + m_saved->directory);
         }
         for (const auto& chunk : trainer->chunks()) report.parameters += chunk->parameters().elements();
+        StateWriter writer;
         takeSteps(
             slot, [&](std::int64_t i) { return trainer->step(i); }, report,
             [&] { return trainer->evaluate(m_options.evaluateBatches); },
-            [&](std::int64_t step) { saveState(*trainer, recorder, step); });
+            [&](std::int64_t step) { saveState(*trainer, recorder, writer, step); });
+        if (writer.busy()) {
+            const Scope wait(recorder, SliceKind::Checkpoint, "wait for checkpoint", Phase::CheckpointSave);
+            sayWritten(recorder, writer.finish());
+        }
         if (trainer->hostPool()) report.peakHostBytes = trainer->hostPool()->statistics().peakAllocated;
 
         if (!m_options.saveWeightsDirectory.empty()) {
@@ -365,17 +370,34 @@ private:
         return {};
     }
 
-    // A checkpoint that cannot be written ends itself, not the run.
-    void saveState(Trainer& trainer, Recorder& recorder, std::int64_t step)
+    // Beside the training only where the processor computes: another device's tensors are its own thread's.
+    void saveState(Trainer& trainer, Recorder& recorder, StateWriter& writer, std::int64_t step)
     {
+        const bool writes = recorder.rank().value == 0, beside = m_options.checkpointsBeside && !onGpu(m_spec);
+        if (writes && writer.busy()) {
+            const Scope wait(recorder, SliceKind::Checkpoint, "wait for checkpoint", Phase::CheckpointSave);
+            sayWritten(recorder, writer.finish());
+        }
         const Scope save(recorder, SliceKind::Checkpoint, "save checkpoint", Phase::CheckpointSave, -1,
                          trainer.savedBytes() * trainer.tensorsPerParameter());
-        const Status status = trainer.saveState(m_options.checkpointFolder, step);
-        if (recorder.rank().value != 0) return;
-        if (status.ok())
-            return recorder.event(EventKind::Checkpoint, "checkpoint after step " + std::to_string(step - 1));
-        recorder.event(EventKind::Fault, "no checkpoint: " + status.error().message());
-        tell(m_callbacks, "no checkpoint: " + status.error().message());
+        auto files = trainer.gatherState(step);
+        if (!files.ok()) throw EngineError(files.error());
+        if (!writes) return;
+        m_savedStep = step;
+        if (beside)
+            writer.start(std::move(*files), m_options.checkpointFolder, m_spec);
+        else
+            sayWritten(recorder, files->write(m_options.checkpointFolder, m_spec));
+    }
+
+    // A checkpoint that cannot be written ends itself, not the run.
+    void sayWritten(Recorder& recorder, const std::optional<Status>& written)
+    {
+        if (!written) return;
+        if (written->ok())
+            return recorder.event(EventKind::Checkpoint, "checkpoint after step " + std::to_string(m_savedStep - 1));
+        recorder.event(EventKind::Fault, "no checkpoint: " + written->error().message());
+        tell(m_callbacks, "no checkpoint: " + written->error().message());
     }
 
     // A worker of parameter servers.
@@ -529,6 +551,7 @@ private:
     Duration m_sinkBefore, m_sinkTime; // rank 0's
 
     std::optional<SavedState> m_saved; // to go on from
+    std::int64_t m_savedStep = 0;      // rank 0's last checkpoint
 
     std::mutex m_mutex;
     std::int64_t m_decided = 0;

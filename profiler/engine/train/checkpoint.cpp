@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <new>
 
 namespace fourwalls::engine {
 
@@ -196,43 +197,76 @@ Status loadCheckpoint(RankContext& rank, const std::string& directory, Parameter
     return {};
 }
 
-Status saveState(RankContext& rank, const RunSpec& spec, const std::string& folder, std::int64_t step,
-                 const ParameterStore& store, const std::vector<OptimizerState>& states,
-                 const std::vector<std::unique_ptr<TrainingModel>>& chunks)
+Status StateFiles::write(const std::string& folder, const RunSpec& spec) const
 {
-    const bool writes = rank.recorder.rank().value == 0;
-    const std::string number = std::to_string(step), final = folder + "/" + kFolderName + number,
+    const std::string number = std::to_string(m_step), final = folder + "/" + kFolderName + number,
                       part = folder + "/" + kUnfinishedName + number;
     std::error_code problem;
-    if (writes) fs::remove_all(part, problem); // of a run that was killed
-    FOURWALLS_TRY_ASSIGN(const Network whole, wholeNetwork(rank, spec));
-    const ParameterList& list = whole.chunks.front()->parameters();
-    // Every rank takes part to the end, also where nothing can be written: the others wait for it.
-    Status status;
-    gatherPieces(rank, store.pieces(), list);
-    gatherBuffers(rank, chunks, list);
-    if (writes) status = saveWeights(part, list);
-    std::vector<std::string> files{kWeightsFile};
-    for (const auto& [name, pieces] : states) {
-        gatherPieces(rank, pieces, list);
-        files.push_back(fileOfState(name));
-        if (writes && status.ok()) status = saveWeights(part, list, fileOfState(name));
-    }
-    if (!writes) return {};
-    if (status.ok()) status = writeManifest(part, spec, step, files);
-    if (status.ok()) {
+    fs::remove_all(part, problem); // of a run that was killed
+    const auto written = [&]() -> Status {
+        std::vector<std::string> names;
+        for (const auto& [name, network] : m_files) {
+            FOURWALLS_TRY(saveWeights(part, network.chunks.front()->parameters(), name));
+            names.push_back(name);
+        }
+        FOURWALLS_TRY(writeManifest(part, spec, m_step, names));
         fs::remove_all(final, problem);
         fs::rename(part, final, problem);
-        if (problem)
-            status = Error{ErrorCode::Io, "cannot be put in place: " + problem.message(), final, "another folder"};
-    }
-    if (!status.ok()) {
+        if (!problem) return {};
+        return Error{ErrorCode::Io, "cannot be put in place: " + problem.message(), final, "another folder"};
+    };
+    if (const Status status = written(); !status.ok()) {
         fs::remove_all(part, problem);
         return status;
     }
     const auto all = checkpointsIn(folder);
     for (std::size_t i = kCheckpointsKept; i < all.size(); ++i) fs::remove_all(all[i].second, problem);
     return {};
+}
+
+Result<StateFiles> gatherState(RankContext& rank, const RunSpec& spec, std::int64_t step, const ParameterStore& store,
+                               const std::vector<OptimizerState>& states,
+                               const std::vector<std::unique_ptr<TrainingModel>>& chunks)
+{
+    StateFiles files(step);
+    FOURWALLS_TRY_ASSIGN(Network weights, wholeNetwork(rank, spec));
+    gatherPieces(rank, store.pieces(), weights.chunks.front()->parameters());
+    gatherBuffers(rank, chunks, weights.chunks.front()->parameters());
+    files.add(kWeightsFile, std::move(weights));
+    for (const auto& [name, pieces] : states) {
+        FOURWALLS_TRY_ASSIGN(Network state, wholeNetwork(rank, spec));
+        gatherPieces(rank, pieces, state.chunks.front()->parameters());
+        files.add(fileOfState(name), std::move(state));
+    }
+    return files;
+}
+
+StateWriter::~StateWriter()
+{
+    finish();
+}
+
+void StateWriter::start(StateFiles files, const std::string& folder, const RunSpec& spec)
+{
+    finish();
+    m_files = std::move(files);
+    m_thread = std::thread([this, folder, spec,
+                            outOfMemory = Error{ErrorCode::Io, "out of memory", "a checkpoint",
+                                                "a smaller model, or without --checkpoint-async"}] {
+        try {
+            m_status = m_files->write(folder, spec);
+        } catch (const std::bad_alloc&) {
+            m_status = outOfMemory;
+        }
+    });
+}
+
+std::optional<Status> StateWriter::finish()
+{
+    if (!m_thread.joinable()) return std::nullopt;
+    m_thread.join();
+    m_files.reset();
+    return std::exchange(m_status, {});
 }
 
 Result<SavedState> newestState(const std::string& folder, const RunSpec& spec, std::vector<std::string>& torn)

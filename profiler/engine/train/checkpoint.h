@@ -5,12 +5,14 @@
 
 #include "model/spec/run_spec.h"
 #include "profiler/engine/nn/model.h"
+#include "profiler/engine/train/network.h"
 #include "profiler/engine/train/parameter_store.h"
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -34,12 +36,44 @@ struct SavedState {
     std::int64_t step = 0; ///< steps that were taken before it: the number of the next one
 };
 
-/// Writes weights, states and the number of the next step to `folder`/step-NUMBER, which appears complete or not at all;
-/// of older ones the newest is kept. The data's place and all randomness follow from the step and the seed. Called by all
-/// ranks. Errors: Io on rank 0. Throws EngineError if another rank fails.
-Status saveState(RankContext& rank, const RunSpec& spec, const std::string& folder, std::int64_t step,
-                 const ParameterStore& store, const std::vector<OptimizerState>& states,
-                 const std::vector<std::unique_ptr<TrainingModel>>& chunks);
+/// A checkpoint in rank 0's memory: weights, states and the number of the next step. The data's place and all randomness
+/// follow from the step and the seed. Its tensors go on the rank's thread.
+class StateFiles {
+public:
+    explicit StateFiles(std::int64_t step) : m_step(step) {}
+    void add(std::string name, Network network) { m_files.emplace_back(std::move(name), std::move(network)); }
+    std::int64_t step() const { return m_step; }
+
+    /// Writes `folder`/step-NUMBER, which appears complete or not at all; of older ones the newest is kept. Any thread,
+    /// where the tensors are in the processor's memory. Errors: Io.
+    Status write(const std::string& folder, const RunSpec& spec) const;
+
+private:
+    std::int64_t m_step;
+    std::vector<std::pair<std::string, Network>> m_files;
+};
+
+/// Puts a checkpoint together from all ranks' pieces. Called by all ranks; on others than rank 0 it stays without tensors.
+/// Throws EngineError if another rank fails.
+Result<StateFiles> gatherState(RankContext& rank, const RunSpec& spec, std::int64_t step, const ParameterStore& store,
+                               const std::vector<OptimizerState>& states,
+                               const std::vector<std::unique_ptr<TrainingModel>>& chunks);
+
+/// Writes checkpoints beside the training, one at a time. Of the rank's thread.
+class StateWriter {
+public:
+    ~StateWriter();
+    /// Waits for the one under way, if there is one.
+    void start(StateFiles files, const std::string& folder, const RunSpec& spec);
+    bool busy() const { return m_thread.joinable(); }
+    /// Waits for it and says what became of it; absent: there was none.
+    std::optional<Status> finish();
+
+private:
+    std::optional<StateFiles> m_files;
+    Status m_status;
+    std::thread m_thread;
+};
 
 /// The newest whole checkpoint in a folder of checkpoints, or the one that the folder itself is. torn: folders of checkpoints
 /// that were passed over. Errors: NotFound if there is none that is whole; Unsupported if it is of another training (model,

@@ -65,12 +65,13 @@ double storedElement(const std::string& type, const char* bytes, std::int64_t in
     return halfToDouble(get(std::uint16_t{}));
 }
 
-// Everything that belongs into a weight file.
+// Everything that belongs into a weight file: what has a tensor.
 std::vector<Parameter*> storedIn(const ParameterList& parameters)
 {
     std::vector<Parameter*> stored;
-    for (const auto& p : parameters.all()) stored.push_back(p.get());
-    for (const auto& p : parameters.buffers()) stored.push_back(p.get());
+    for (const auto* list : {&parameters.all(), &parameters.buffers()})
+        for (const auto& p : *list)
+            if (p->weight.defined()) stored.push_back(p.get());
     return stored;
 }
 

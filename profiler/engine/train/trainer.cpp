@@ -112,13 +112,12 @@ Status Trainer::loadWeights(const std::string& directory)
     return {};
 }
 
-Status Trainer::saveState(const std::string& folder, std::int64_t step)
+Result<StateFiles> Trainer::gatherState(std::int64_t step)
 {
     m_store->showHome(true);
-    const Status status =
-        engine::saveState(m_rank, m_spec, folder, step, *m_store, m_optimizer->states(), m_network.chunks);
+    auto files = engine::gatherState(m_rank, m_spec, step, *m_store, m_optimizer->states(), m_network.chunks);
     m_store->showHome(false);
-    return status;
+    return files;
 }
 
 Status Trainer::loadState(const SavedState& saved)

@@ -49,7 +49,7 @@ public:
     Status loadWeights(const std::string& directory);
 
     /// A checkpoint of the training after so many steps, and back. Errors: see checkpoint.h.
-    Status saveState(const std::string& folder, std::int64_t step);
+    Result<StateFiles> gatherState(std::int64_t step);
     Status loadState(const SavedState& saved);
 
     /// Called in every step between the reduction of the gradients and the update (tests). May be empty.

@@ -68,6 +68,14 @@ class Checkpoints(unittest.TestCase):
                 self.interrupted()
                 self.assertEqual(self.weights("--resume", self.states, *more, plan=plan), undisturbed)
 
+    def test_beside_the_steps(self):
+        for plan in ("", "dp=2 zero=2"):
+            undisturbed = self.take(plan, "--checkpoint-async")
+            self.interrupted()
+            self.assertEqual(self.weights("--resume", self.states, "--checkpoint-async", "--checkpoint-every", 1, plan=plan),
+                             undisturbed)
+            self.assertEqual(sorted(each.name for each in self.states.iterdir()), ["step-5", "step-6"])
+
     def test_another_plan(self):
         undisturbed = self.take("dp=4 tp=2")
         self.interrupted()
