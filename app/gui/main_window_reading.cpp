@@ -27,13 +27,23 @@ void MainWindow::addNote()
     TraceNote note;
     note.view = m_viewId;
     note.range = selection.range();
+    QString about;
+    if (const auto slice = selection.slice()) {
+        note.mark = TimeRange{slice->slice.start, slice->slice.end()};
+        if (slice->op) about = views::opName(*slice->op);
+    } else if (selection.measured()) {
+        note.mark = selection.measured();
+        about = tr("selection of %1").arg(views::formatDuration(note.mark->length()));
+    } else {
+        about = tr("%1 of %2").arg(views::viewTitle(m_viewId), views::formatDuration(note.range.length()));
+    }
     note.step = selection.step();
     note.rank = selection.rank();
     auto* dialog = new QInputDialog(this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setWindowTitle(tr("Add a bookmark"));
     dialog->setLabelText(tr("What is to be seen here?"));
-    dialog->setTextValue(tr("%1 of %2").arg(views::viewTitle(m_viewId), views::formatDuration(note.range.length())));
+    dialog->setTextValue(about);
     connect(dialog, &QInputDialog::textValueSelected, document->notes(),
             [notes = document->notes(), note](const QString& text) {
                 TraceNote named = note;

@@ -7,6 +7,8 @@
 #include "model/trace/job_step.h"
 #include "model/trace/spec_evidence.h"
 #include "views/chrome/message_page.h"
+#include "views/timeline/timeline_canvas.h"
+#include "views/timeline/timeline_view.h"
 #include "views/view_registry.h"
 #include "views/whatif/what_if.h"
 
@@ -55,6 +57,7 @@ bool TraceDocument::isSettled() const
 {
     if (hasFailed()) return true;
     if (!isOpen() || m_session->pending() > 0 || m_whatIf->isPredicting() || m_whatIf->isLooking()) return false;
+    if (m_notes && !m_notes->isLoaded()) return false;
     return !m_current || !m_current->isVisible() || m_current->showsFinalData();
 }
 
@@ -76,12 +79,24 @@ views::View* TraceDocument::showView(const QString& id)
             watch(view);
             view->setWhatIf(m_whatIf);
             view->setTrace(m_session, m_selection);
+            if (auto* timeline = qobject_cast<views::TimelineView*>(view)) showNotesOn(*timeline);
         }
     }
     if (!view) return m_current;
     m_current = view;
     if (!m_error) setCurrentWidget(view);
     return view;
+}
+
+void TraceDocument::showNotesOn(views::TimelineView& timeline)
+{
+    const auto show = [this, &timeline] {
+        std::vector<views::TimelineNote> shown;
+        for (const TraceNote& note : notes()->notes()) shown.push_back({note.mark.value_or(note.range), note.text});
+        timeline.setNotes(std::move(shown));
+    };
+    connect(notes(), &TraceNotes::changed, &timeline, show);
+    show();
 }
 
 void TraceDocument::watch(views::View* view)

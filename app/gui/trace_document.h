@@ -16,6 +16,7 @@
 
 namespace fourwalls::views {
 class MessagePage;
+class TimelineView;
 class WhatIf;
 } // namespace fourwalls::views
 
@@ -72,6 +73,8 @@ signals:
     void closeRequested();
 
 private:
+    /// Its flags follow the notes.
+    void showNotesOn(views::TimelineView& timeline);
     void watch(views::View* view);
     void onOpened();
     void askEvidence();

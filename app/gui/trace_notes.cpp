@@ -71,6 +71,10 @@ QByteArray notesToJson(const std::vector<TraceNote>& notes)
                            {QStringLiteral("from_ns"), timeText(note.range.begin)},
                            {QStringLiteral("to_ns"), timeText(note.range.end)},
                            {QStringLiteral("rank"), note.rank.value}};
+        if (note.mark) {
+            object.insert(QStringLiteral("mark_from_ns"), timeText(note.mark->begin));
+            object.insert(QStringLiteral("mark_to_ns"), timeText(note.mark->end));
+        }
         if (note.step) object.insert(QStringLiteral("step"), note.step->value);
         list.append(object);
     }
@@ -93,6 +97,9 @@ Result<std::vector<TraceNote>> notesFromJson(const QByteArray& json, const QStri
         note.text = object.value(QStringLiteral("text")).toString();
         note.view = object.value(QStringLiteral("view")).toString();
         note.range = {*from, *to};
+        const auto markFrom = timeFrom(object.value(QStringLiteral("mark_from_ns"))),
+                   markTo = timeFrom(object.value(QStringLiteral("mark_to_ns")));
+        if (markFrom && markTo && *markTo >= *markFrom) note.mark = TimeRange{*markFrom, *markTo};
         note.rank = RankId{object.value(QStringLiteral("rank")).toInt()};
         if (object.contains(QStringLiteral("step")))
             note.step = StepIndex{object.value(QStringLiteral("step")).toInt()};

@@ -19,8 +19,9 @@ namespace fourwalls::gui {
 /// A place in a trace and what a person says of it.
 struct TraceNote {
     QString text;
-    QString view;    ///< id
-    TimeRange range; ///< what was in view
+    QString view;                    ///< id
+    TimeRange range;                 ///< what was in view
+    std::optional<TimeRange> mark{}; ///< what it is about: a slice, an area; absent: all that was in view
     std::optional<StepIndex> step;
     RankId rank;
 

@@ -1435,6 +1435,25 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
 </context>
 <context>
+    <name>CounterCurves</name>
+    <message>
+        <source>no value yet</source>
+        <translation>尚无数值</translation>
+    </message>
+    <message>
+        <source>from %1 to %2 within this pixel</source>
+        <translation>此像素内从 %1 到 %2</translation>
+    </message>
+    <message>
+        <source>%1%2 per second</source>
+        <translation>每秒 %1%2</translation>
+    </message>
+    <message>
+        <source>%1 to %2 over the trace</source>
+        <translation>整条轨迹 %1 至 %2</translation>
+    </message>
+</context>
+<context>
     <name>DemoPanel</name>
     <message>
         <source>%1 · %2 of %3</source>
@@ -3327,6 +3346,10 @@ a message between two, or more members than can be drawn.</source>
     <message>
         <source>Traces and profiles (%1);;Fourwalls traces (*.fourwalls);;All files (*)</source>
         <translation>轨迹和性能分析文件 (%1);;Fourwalls 轨迹 (*.fourwalls);;所有文件 (*)</translation>
+    </message>
+    <message>
+        <source>selection of %1</source>
+        <translation>%1 的选区</translation>
     </message>
 </context>
 <context>
@@ -7792,6 +7815,18 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>All commands of the timeline</source>
         <translation>时间线的全部命令</translation>
+    </message>
+    <message>
+        <source>Next note</source>
+        <translation>下一条笔记</translation>
+    </message>
+    <message>
+        <source>Previous note</source>
+        <translation>上一条笔记</translation>
+    </message>
+    <message>
+        <source>Show all counters, or none</source>
+        <translation>显示全部计数器或全不显示</translation>
     </message>
 </context>
 <context>

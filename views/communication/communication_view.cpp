@@ -136,6 +136,7 @@ QString CommunicationView::scope() const
 void CommunicationView::askAll()
 {
     fillRanks();
+    connect(selection(), &Selection::sliceChanged, this, &CommunicationView::followSlice, Qt::UniqueConnection);
     ask<CommunicationData>(
         "communication",
         [step = selection()->step(), rank = m_rank](TraceQuery& trace, std::stop_token stop) {
@@ -146,6 +147,7 @@ void CommunicationView::askAll()
             m_chosen = firstWorthwhile();
             showAll();
             askHops();
+            followSlice();
         });
     askPageData();
 }
@@ -205,6 +207,26 @@ void CommunicationView::chooseOperation(int operation)
         return;
     m_chosen = operation;
     askHops();
+}
+
+void CommunicationView::followSlice()
+{
+    const auto chosen = selection() ? selection()->slice() : std::nullopt;
+    if (!chosen || !m_data || !session()) return;
+    const auto& operations = m_data->step.operations;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+        const auto isIt = [&](const CollectiveView& member) {
+            return member.record.track == chosen->slice.track && member.record.start == chosen->slice.start;
+        };
+        if (std::none_of(operations[i].members.begin(), operations[i].members.end(), isIt)) continue;
+        chooseOperation(static_cast<int>(i));
+        const auto kind = std::find_if(m_data->rows.begin(), m_data->rows.end(), [&](const CollectiveRow& row) {
+            return row.operation == operations[i].operation &&
+                   row.group == groupName(session()->info(), operations[i].group);
+        });
+        m_collectives->table().showRow(kind == m_data->rows.end() ? -1 : static_cast<int>(kind - m_data->rows.begin()));
+        return;
+    }
 }
 
 void CommunicationView::chooseKind(int row)

@@ -58,6 +58,8 @@ private:
     void askHops();
     void chooseKind(int row); ///< its longest operation of the step
     void askPageData();
+    /// Looks at the operation of the slice that is selected in another view.
+    void followSlice();
     void showPrediction(); ///< the figures and the table of kinds
     void showFigures();
     int firstWorthwhile() const;

@@ -314,7 +314,11 @@ void CompareView::showComparison()
     m_figures->setComparison(m_comparison);
     m_layers->setComparison(m_comparison);
     m_operators->setComparison(m_comparison);
-    showOperators(m_tables->currentIndex() == 1);
+    // Imports know kernels and rarely layers; a table with a row or two says nothing.
+    const auto withLayer = [](const compare::ComparedLayer& layer) { return layer.layer.has_value(); };
+    const bool layers =
+        m_comparison && std::any_of(m_comparison->layers.begin(), m_comparison->layers.end(), withLayer);
+    showOperators(m_tables->currentIndex() == 1 || (m_comparison && !layers));
     m_operatorFit->fit();
     m_figureFit->fit();
     m_layerFit->fit();

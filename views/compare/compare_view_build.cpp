@@ -147,9 +147,9 @@ QLayout* CompareView::buildTables()
     m_sortedOperators = sortedBy(m_operators, this);
     m_operatorTable = tableOf(m_sortedOperators, m_layerCard);
     constexpr int kShapes = 96;
-    m_operatorFit = new ColumnFit(
-        m_operatorTable,
-        {{kNames, true}, {kShapes, false, 5}, {0, false, 4}, {0, false, 3}, {0, false, 2}, {}, {0, false, 1}, {}});
+    m_operatorFit =
+        new ColumnFit(m_operatorTable,
+                      {{kNames, true}, {kShapes, false, 3}, {0, false, 2}, {0, false, 2}, {}, {}, {0, false, 1}, {}});
     m_tables = new QComboBox(m_layerCard);
     m_tables->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     m_layerCard->addControl(m_tables);

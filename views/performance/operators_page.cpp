@@ -148,6 +148,17 @@ void OperatorsPage::fillUtilisation(const PredictedUtilisation& predicted)
     }
 }
 
+void OperatorsPage::showOperator(const std::string& name)
+{
+    m_shown = name;
+    if (!m_facts) return;
+    const auto& all = m_facts->roofline.operators;
+    const auto at = std::find_if(all.begin(), all.end(), [&](const RooflinePoint& each) { return each.name == name; });
+    const auto row = at - all.begin();
+    m_table->showRow(at == all.end() || static_cast<std::size_t>(row) >= kMostOperatorRows ? -1
+                                                                                           : static_cast<int>(row));
+}
+
 void OperatorsPage::fillTable()
 {
     const Theme& t = currentTheme();
@@ -202,6 +213,7 @@ void OperatorsPage::fillTable()
     } else {
         m_tableCard->finding().setText(m_facts ? tr("no compute operators") : QString());
     }
+    showOperator(m_shown);
 }
 
 } // namespace fourwalls::views

@@ -29,6 +29,8 @@ public:
     void present(std::shared_ptr<const PerformanceData> facts, const PredictedUtilisation& predicted);
     /// Another prediction over the same facts.
     void showPredicted(const PredictedUtilisation& predicted) { fillUtilisation(predicted); }
+    /// Marks the operator's row; empty: none.
+    void showOperator(const std::string& name);
     void retranslate();
     RooflineCard& roofline() { return *m_roofline; }
     XyPlot& utilisation() { return *m_utilisation; }
@@ -47,6 +49,7 @@ private:
     XyPlot* m_utilisation;
     CellTable* m_table;
     std::shared_ptr<const PerformanceData> m_facts;
+    std::string m_shown; ///< name of the marked operator
 };
 
 } // namespace fourwalls::views

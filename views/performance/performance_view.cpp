@@ -60,8 +60,16 @@ void PerformanceView::forget()
     m_pathFacts.reset();
 }
 
+void PerformanceView::followSlice()
+{
+    const auto chosen = selection() ? selection()->slice() : std::nullopt;
+    m_operators->showOperator(chosen && chosen->op ? chosen->op->name : std::string());
+}
+
 void PerformanceView::askAll()
 {
+    connect(selection(), &Selection::sliceChanged, this, &PerformanceView::followSlice, Qt::UniqueConnection);
+    followSlice();
     const bool isAsked = m_facts || isPending("performance");
     if (!isAsked || m_step != selection()->step()) {
         m_step = selection()->step();

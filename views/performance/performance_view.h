@@ -38,6 +38,8 @@ protected:
     void predictionChanged() override;
 
 private:
+    /// Marks the operator of the slice that is selected in another view.
+    void followSlice();
     void askPageData();
     PredictedUtilisation predictedUtilisation() const;
     void showFigures();

@@ -65,6 +65,7 @@ void PipelineView::traceChanged()
     if (!session() || !selection()) return;
     connect(selection(), &Selection::rangeChanged, this, &PipelineView::followShared);
     connect(selection(), &Selection::stepChanged, this, &PipelineView::followShared);
+    connect(selection(), &Selection::sliceChanged, this, &PipelineView::followSlice);
     if (whatIf()) connect(whatIf(), &WhatIf::settled, m_plot, qOverload<>(&QWidget::update), Qt::UniqueConnection);
     if (session()->isOpen())
         askFacts();
@@ -166,8 +167,25 @@ void PipelineView::showPicture()
     if (!m_picture) return;
     m_steps->showStep(m_picture->step.step);
     m_plot->setPicture(m_picture);
+    followSlice();
     drawGhost();
     update();
+}
+
+void PipelineView::followSlice()
+{
+    const auto chosen = selection() ? selection()->slice() : std::nullopt;
+    if (!chosen || !m_picture) return;
+    for (std::size_t lane = 0; lane < m_picture->lanes.size(); ++lane) {
+        const auto& passes = m_picture->lanes[lane].passes;
+        const auto at = std::find_if(passes.begin(), passes.end(), [&](const StagePass& pass) {
+            return pass.slice && pass.slice->id == chosen->slice.id;
+        });
+        if (at == passes.end()) continue;
+        m_plot->setSelected({static_cast<int>(lane), static_cast<int>(at - passes.begin())});
+        m_jump->setEnabled(true);
+        return;
+    }
 }
 
 void PipelineView::drawGhost()

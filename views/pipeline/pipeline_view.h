@@ -84,6 +84,7 @@ private:
     void showLegend();
     void placeRange(); ///< of this view, from the shared one
     void followShared();
+    void followSlice(); ///< marks the pass that is selected in another view
     void pushShared();
     void clicked(PassPlace place);
     void jumpToTimeline();

@@ -147,6 +147,7 @@ void TablesView::traceChanged()
         connect(selection(), &Selection::rankChanged, this, [this] {
             if (!m_isQuery && followsRank(m_kind)) ask();
         });
+        connect(selection(), &Selection::sliceChanged, this, &TablesView::markSlice);
     }
     ask();
 }
@@ -252,6 +253,7 @@ void TablesView::ask()
             const bool other = !m_model->table() || !answer.ok() || m_model->table()->kind != answer->kind;
             m_problem = answer.ok() ? QString() : QString::fromStdString(answer.error.message());
             m_model->setTable(answer.value);
+            if (!m_isQuery) markSlice();
             if (other && !m_isQuery) {
                 m_table->sortByColumn(-1, Qt::AscendingOrder);
                 widen();
@@ -261,6 +263,37 @@ void TablesView::ask()
         },
         Urgency::Background);
     describe();
+}
+
+void TablesView::markSlice()
+{
+    const TraceTable* table = m_model->table();
+    const auto chosen = selection() ? selection()->slice() : std::nullopt;
+    if (m_isQuery || !table || !chosen || !session()) return;
+    const auto track = static_cast<std::size_t>(chosen->slice.track.value);
+    if (track >= session()->tracks().size()) return;
+    const qlonglong rank = session()->tracks()[track].info.rank.value;
+    // What begins with it on its rank, or, in a table of operators, has its name.
+    const QString name = chosen->op ? QString::fromStdString(chosen->op->name) : QString();
+    for (std::size_t row = 0; row < table->rows.size(); ++row) {
+        bool sameStart = false, otherName = false, sameName = false, otherRank = false, hasStart = false;
+        for (std::size_t i = 0; i < table->columns.size(); ++i) {
+            const QVariant& value = table->rows[row][i];
+            if (table->columns[i].kind == CellKind::Instant && !hasStart) {
+                hasStart = true;
+                sameStart = value.isValid() && value.toLongLong() == chosen->slice.start.ns;
+            }
+            if (table->columns[i].kind == CellKind::Name) (value.toString() == name ? sameName : otherName) = true;
+            if (QLatin1String(table->columns[i].name) == QLatin1String("rank") && value.isValid())
+                otherRank = value.toLongLong() != rank;
+        }
+        if (otherName || otherRank || !(hasStart ? sameStart : sameName)) continue;
+        const QModelIndex index = m_sorted->mapFromSource(m_model->index(static_cast<int>(row), 0));
+        if (!index.isValid()) return;
+        m_table->selectRow(index.row());
+        m_table->scrollTo(index, QAbstractItemView::PositionAtCenter);
+        return;
+    }
 }
 
 /// Columns as wide as what stands in them, within reason.

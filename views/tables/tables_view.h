@@ -55,6 +55,7 @@ private:
     QString queryState() const;
     void retranslate();
     void describe();
+    void markSlice(); ///< the row of what is selected in another view
     void widen();
 
     TableKind m_kind = TableKind::Operators;

@@ -73,7 +73,7 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QWidget(parent), m_text(new QTextB
 
 QSize DetailsPanel::sizeHint() const
 {
-    return {460, 2 * kCardPadding + kTitleHeight + 5 * kLineHeight};
+    return {460, 2 * kCardPadding + kTitleHeight + 4 * kLineHeight};
 }
 
 QSize DetailsPanel::minimumSizeHint() const

@@ -4,6 +4,7 @@
 
 #include "views/plot/paper.h"
 #include "views/plot/time_ticks.h"
+#include "views/timeline/counter_curves.h"
 #include "views/timeline/memory_strip.h"
 #include "views/timeline/prediction_strip.h"
 
@@ -31,6 +32,7 @@ TimelineCanvas::TimelineCanvas(TimelineSource& source, QWidget* parent)
     , m_scrollBar(new QScrollBar(Qt::Vertical, this))
     , m_prediction(std::make_unique<PredictionStrip>())
     , m_strip(new MemoryStrip(this))
+    , m_counters(new CounterCurves(this))
     , m_hold(new QTimer(this))
 {
     m_hold->setSingleShot(true);
@@ -49,6 +51,7 @@ TimelineCanvas::TimelineCanvas(TimelineSource& source, QWidget* parent)
         m_labelsDirty = true;
         invalidate();
     });
+    connect(m_counters, &CounterCurves::changed, this, &TimelineCanvas::invalidate);
     connect(&m_source, &TimelineSource::changed, this, [this] {
         m_hold->stop();
         invalidate();
@@ -68,6 +71,8 @@ void TimelineCanvas::setTrace(const TraceInfo& info, const std::vector<TrackView
     m_events.clear();
     m_arrangement = {};
     m_arrangement.collapsed = initiallyCollapsed(m_tracks);
+    m_counterTracks = m_counters->hasSession() ? counterTracks(info) : std::vector<CounterTrack>();
+    m_arrangement.hiddenCounters = initiallyHidden(info);
     // A tenth of the whole may show on either side, as Selection allows it.
     const Duration margin{whole.length().ns / 10};
     m_camera.setBounds({whole.begin - margin, whole.end + margin});
@@ -134,7 +139,7 @@ int TimelineCanvas::stripHeightFor(int available) const
 {
     if (!m_stripShown || !m_strip->hasMemory() || !m_emptyReason.isEmpty() || available < kLeastForStrip) return 0;
     // Three tenths, and what the rows leave over even at their tallest, up to three fifths.
-    const TimelineLayout tallest = layoutTimeline(m_tracks, m_arrangement, 2 * available);
+    const TimelineLayout tallest = layoutTimeline(m_tracks, m_arrangement, 2 * available, m_counterTracks);
     const int over = available - tallest.pinnedHeight - tallest.height;
     return std::clamp(over, available * 3 / 10, available * 3 / 5);
 }
@@ -150,7 +155,7 @@ void TimelineCanvas::relayout()
     m_stripHeight = stripHeightFor(height() - kAxisHeight - m_prediction->height());
     const QRect plot = plotRect();
     m_hover = {};
-    m_layout = layoutTimeline(m_tracks, m_arrangement, plot.height());
+    m_layout = layoutTimeline(m_tracks, m_arrangement, plot.height(), m_counterTracks);
     m_camera.setWidth(plot.width());
     const int hiddenLines = std::max(0, m_layout.pinnedHeight + m_layout.height - plot.height());
     const QSignalBlocker quiet(m_scrollBar);
@@ -189,8 +194,11 @@ void TimelineCanvas::tellNeed()
     need.range = m_camera.range();
     const double ratio = devicePixelRatioF();
     need.nsPerPixel = m_camera.nsPerPixel() / ratio;
+    std::vector<CounterId> counters;
     const auto add = [&](const TimelineRow& row) {
-        if (row.track) {
+        if (row.kind == TimelineRow::Kind::Counter) {
+            counters.push_back(row.counter);
+        } else if (row.track) {
             need.tracks.push_back(*row.track);
         } else {
             need.ranks.push_back(row.rank);
@@ -200,6 +208,7 @@ void TimelineCanvas::tellNeed()
     const int lines = std::max(0, plotRect().height() - m_layout.pinnedHeight);
     for (const auto& row : m_layout.visible(m_scroll, m_scroll + lines)) add(row);
     m_source.setNeed(need);
+    m_counters->setNeed(need.range, static_cast<int>(std::lround(m_camera.width() * ratio)), std::move(counters));
     if (m_stripHeight > 0) m_strip->setNeed(need.range, static_cast<int>(std::lround(m_camera.width() * ratio)));
 }
 
@@ -326,6 +335,14 @@ void TimelineCanvas::setEvents(std::vector<EventRecord> events)
     update();
 }
 
+void TimelineCanvas::setNotes(std::vector<TimelineNote> notes)
+{
+    m_notes = std::move(notes);
+    std::stable_sort(m_notes.begin(), m_notes.end(),
+                     [](const TimelineNote& a, const TimelineNote& b) { return a.range.begin < b.range.begin; });
+    update();
+}
+
 void TimelineCanvas::setZero(Instant zero)
 {
     if (zero == m_zero) return;
@@ -373,7 +390,7 @@ bool TimelineCanvas::showsEverything() const
 {
     // Without room for the memory strip nobody asks for its curve, so there is nothing to wait for.
     const bool noRoomForStrip = m_stripHeight <= 0 && m_strip->hasMemory();
-    return !m_dirty && m_source.complete() && (noRoomForStrip || m_strip->complete()) &&
+    return !m_dirty && m_source.complete() && (noRoomForStrip || m_strip->complete()) && m_counters->complete() &&
            m_quality == FrameQuality::Full;
 }
 
@@ -470,6 +487,7 @@ void TimelineCanvas::paintEvent(QPaintEvent*)
         if (m_pointer && m_drag == Drag::None) m_hover = hitAt(*m_pointer);
     }
     painter.drawImage(plot.topLeft(), m_renderer.image());
+    paintCounters(painter);
     if (const QRect predicted = predictionRect(); !predicted.isEmpty()) {
         painter.drawImage(predicted.topLeft(), m_prediction->image());
         painter.setPen(theme.line);
@@ -502,6 +520,7 @@ void TimelineCanvas::paintEvent(QPaintEvent*)
     painter.fillRect(plot.right() + 1, plot.top(), width() - plot.right() - 1, height() - plot.top(), theme.card);
     paintAxis(painter);
     paintEvents(painter);
+    paintNotes(painter);
     paintOverlays(painter);
     painter.end();
     emit painted(m_camera.range(), m_quality);

@@ -23,8 +23,15 @@ struct DrawnStep;
 
 namespace fourwalls::views {
 
+class CounterCurves;
 class MemoryStrip;
 class PredictionStrip;
+
+/// What a person noted about a range or an instant.
+struct TimelineNote {
+    TimeRange range;
+    QString text;
+};
 
 /// What the pointer is on.
 struct TimelineHit {
@@ -65,9 +72,11 @@ public:
     /// Between the selected slice and others.
     void setArrows(std::vector<SliceArrow> arrows);
     void setCursor(std::optional<Instant> at);
-    void setSteps(std::shared_ptr<const StepSpans> steps); ///< they number the slices of steps; never null
-    void setEvents(std::vector<EventRecord> events);       ///< by time; marked on the axis
-    void setZero(Instant zero);                            ///< the axis counts from here
+    void setSteps(std::shared_ptr<const StepSpans> steps);             ///< they number the slices of steps; never null
+    void setEvents(std::vector<EventRecord> events);                   ///< by time; marked on the axis
+    void setNotes(std::vector<TimelineNote> notes);                    ///< flags on the axis
+    const std::vector<TimelineNote>& notes() const { return m_notes; } ///< by begin
+    void setZero(Instant zero);                                        ///< the axis counts from here
     /// The area whose statistics are shown: a range on some tracks.
     void setArea(std::optional<TimeRange> range, std::vector<TrackId> tracks);
     /// Tracks that have a row, also within folded ranks; top to bottom.
@@ -85,6 +94,7 @@ public:
     /// Where the memory strip is drawn, below the rows; empty without one.
     QRect stripRect() const;
     MemoryStrip& memory() { return *m_strip; }
+    CounterCurves& counters() { return *m_counters; }
     void setMemoryShown(bool shown);
     /// The job's, which a prediction is compared with; absent: not known (yet).
     void setStepTime(std::optional<Duration> time);
@@ -139,6 +149,7 @@ private:
     void paintAxis(QPainter& painter) const;
     void paintLabelColumn(QPainter& painter) const; ///< left of the bars
     void paintEvents(QPainter& painter) const;
+    void paintNotes(QPainter& painter) const;
     void paintLabels(QPainter& painter) const;
     void paintLabel(QPainter& painter, const TimelineRow& row, const QRect& rect) const;
     void paintOverlays(QPainter& painter) const;
@@ -146,6 +157,7 @@ private:
     void dragArea(QPointF to, bool finished);
     void addTracksOf(const TimelineRow& row, bool alone, std::vector<TrackId>& to) const;
     void paintArrows(QPainter& painter) const;
+    void paintCounters(QPainter& painter) const;
     void paintHover(QPainter& painter) const;
     QRect sliceRect(const SliceView& slice) const;
     QStringList hoverLines() const;
@@ -163,12 +175,15 @@ private:
     std::vector<RankInfo> m_ranks;
     std::shared_ptr<const StepSpans> m_steps = stepSpansOf({});
     std::vector<EventRecord> m_events;
+    std::vector<TimelineNote> m_notes;
     QScrollBar* m_scrollBar;
     int m_scroll = 0;
     std::unique_ptr<PredictionStrip> m_prediction;
     std::shared_ptr<const DrawnStep> m_predicted;
     int m_predictedStage = 0;
     MemoryStrip* m_strip;
+    CounterCurves* m_counters;
+    std::vector<CounterTrack> m_counterTracks;
     bool m_stripShown = true;
     int m_stripHeight = 0;
     QString m_emptyReason;

@@ -62,6 +62,7 @@ void TimelineCanvas::mousePressEvent(QMouseEvent* event)
     if (hit.onLabel) {
         if (!hit.row) return;
         TimelineArrangement arrangement = m_arrangement;
+        if (hit.row->kind == TimelineRow::Kind::Counter) return;
         if (hit.row->kind != TimelineRow::Kind::Track) {
             const RankId rank = hit.row->rank;
             if (!arrangement.collapsed.erase(rank)) arrangement.collapsed.insert(rank);

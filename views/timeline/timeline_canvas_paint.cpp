@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What lies around and over the timeline's bars: row names, time axis, selection, pointer, measured range, arrows.
+#include "views/timeline/counter_curves.h"
 #include "views/timeline/memory_strip.h"
 #include "views/timeline/prediction_strip.h"
 #include "views/timeline/timeline_canvas.h"
@@ -23,6 +24,8 @@ constexpr int kPinSize = 14;
 constexpr int kWidestHover = 460;
 constexpr int kEventSize = 7; ///< of a mark on the axis
 constexpr int kMostEventLines = 6;
+constexpr int kNoteHeight = 16, kNoteFlag = 9;
+constexpr int kNarrowestNote = 30, kWidestNote = 180;
 constexpr int kAreaJoin = 8;     ///< rows so near are one piece of an area
 constexpr int kAreaCaption = 34; ///< height of its caption with the gap below
 
@@ -178,10 +181,53 @@ void TimelineCanvas::paintEvents(QPainter& painter) const
     painter.restore();
 }
 
+void TimelineCanvas::paintNotes(QPainter& painter) const
+{
+    if (m_notes.empty()) return;
+    const Theme& theme = currentTheme();
+    const QRect plot = plotRect();
+    painter.save();
+    painter.setFont(fontOf(TextRole::Small));
+    const QFontMetrics metrics(painter.font());
+    for (std::size_t i = 0; i < m_notes.size(); ++i) {
+        const TimelineNote& note = m_notes[i];
+        const double x = m_camera.xOf(note.range.begin), end = m_camera.xOf(note.range.end);
+        if (end < 0 || x > plot.width()) continue;
+        const int left = plot.left() + static_cast<int>(std::clamp(x, 0.0, plot.width() * 1.0)),
+                  right = plot.left() + static_cast<int>(std::clamp(end, 0.0, plot.width() * 1.0));
+        painter.fillRect(QRect(left, plot.top() - 3, std::max(2, right - left), 3), theme.accent);
+        if (x < 0) continue;
+        const int top = plot.top() - kNoteHeight;
+        painter.fillRect(QRect(left, top, 1, kNoteHeight), theme.accent);
+        painter.fillRect(QRect(left, top, kNoteFlag, kNoteFlag - 2), theme.accent);
+        QPen pen(theme.accent, 1, Qt::CustomDashLine);
+        pen.setDashPattern({2, 3});
+        painter.setPen(pen);
+        painter.drawLine(left, plot.top(), left, plot.bottom());
+        // The text as far as the next flag.
+        const double next = i + 1 < m_notes.size() ? m_camera.xOf(m_notes[i + 1].range.begin) : plot.width();
+        const int room =
+            std::min({kWidestNote, static_cast<int>(next - x) - kNoteFlag - 10, plot.right() - left - kNoteFlag - 8});
+        const QString text = metrics.elidedText(note.text, Qt::ElideRight, std::max(0, room));
+        if (room < kNarrowestNote || text.isEmpty()) continue;
+        const QRect place(left + kNoteFlag + 3, top - 2, metrics.horizontalAdvance(text) + 4, metrics.height());
+        painter.fillRect(QRect(place.left(), 2, place.width(), plot.top() - 5), theme.card); // over the axis's marks
+        painter.setPen(theme.accent);
+        painter.drawText(place, Qt::AlignLeft | Qt::AlignVCenter, text);
+    }
+    painter.restore();
+}
+
 QStringList TimelineCanvas::eventLines() const
 {
     QStringList lines;
     const double x = m_pointer->x() - plotRect().left();
+    for (const auto& note : m_notes) {
+        if (std::abs(m_camera.xOf(note.range.begin) - x) > kEventSize + kNoteFlag) continue;
+        lines << note.text;
+        if (note.range.length().ns > 0) lines << formatDuration(note.range.length());
+        if (lines.size() >= kMostEventLines) return lines;
+    }
     for (const auto& event : m_events) {
         if (std::abs(m_camera.xOf(event.at) - x) > kEventSize) continue;
         QString line = eventName(event.kind);
@@ -251,6 +297,10 @@ void TimelineCanvas::paintLabel(QPainter& painter, const TimelineRow& row, const
                      row.pinned, theme);
             place.setRight(place.right() - kPinSize);
         }
+    } else if (row.kind == TimelineRow::Kind::Counter) {
+        text = m_counters->nameOf(row.counter);
+        place.setHeight(row.height);
+        painter.setPen(theme.secondaryText);
     } else {
         const bool open = row.kind == TimelineRow::Kind::Head;
         if (row.height >= kLowestLabel) {
@@ -265,6 +315,21 @@ void TimelineCanvas::paintLabel(QPainter& painter, const TimelineRow& row, const
     painter.setFont(font);
     painter.drawText(place, Qt::AlignLeft | Qt::AlignVCenter,
                      QFontMetrics(font).elidedText(text, Qt::ElideMiddle, place.width()));
+}
+
+void TimelineCanvas::paintCounters(QPainter& painter) const
+{
+    const QRect plot = plotRect();
+    const int lines = plot.height() - m_layout.pinnedHeight;
+    painter.save();
+    painter.setClipRect(plot.adjusted(0, m_layout.pinnedHeight, 0, 0));
+    for (const auto& row : m_layout.visible(m_scroll, m_scroll + lines)) {
+        if (row.kind != TimelineRow::Kind::Counter) continue;
+        const int top = plot.top() + TimelineRenderer::topOf(row, m_layout, m_scroll);
+        m_counters->paint(painter, row.counter, QRect(plot.left(), top, plot.width(), row.height), m_camera,
+                          currentTheme());
+    }
+    painter.restore();
 }
 
 QRect TimelineCanvas::sliceRect(const SliceView& slice) const
@@ -411,6 +476,10 @@ QStringList TimelineCanvas::hoverLines() const
     if (m_pointer && m_pointer->y() < plotRect().top()) return eventLines();
     if (m_pointer && predictionRect().contains(m_pointer->toPoint())) return m_prediction->readout(m_hover.at);
     if (m_pointer && stripRect().contains(m_pointer->toPoint())) return m_strip->readout(m_hover.at);
+    if (m_hover.row && m_hover.row->kind == TimelineRow::Kind::Counter && m_pointer) {
+        QStringList of = m_counters->readout(m_hover.row->counter, m_hover.at);
+        return m_hover.onLabel ? of.mid(0, 1) + of.mid(std::max<qsizetype>(1, of.size() - 1)) : of;
+    }
     if (m_hover.onLabel && m_hover.row) {
         if (m_hover.row->kind == TimelineRow::Kind::Track) return lines;
         const auto rank = std::find_if(m_ranks.begin(), m_ranks.end(),

@@ -16,6 +16,7 @@ constexpr int kRowGap = 3;
 constexpr int kGroupGap = 4;
 constexpr int kTallActivity = 22;
 constexpr int kFlatActivity = 7;
+constexpr int kCounterHeight = 32;
 constexpr std::size_t kRanksShownOpen = 8;
 constexpr double kTallestScale = 1.8;
 
@@ -70,7 +71,7 @@ const TimelineRow* TimelineLayout::rowOf(TrackId track) const
 }
 
 static TimelineLayout layoutScaled(std::span<const TrackView> tracks, const TimelineArrangement& arrangement,
-                                   int viewportHeight, double scale)
+                                   int viewportHeight, std::span<const CounterTrack> counters, double scale)
 {
     TimelineLayout layout;
     std::map<RankId, std::vector<const TrackView*>> ranks;
@@ -101,6 +102,19 @@ static TimelineLayout layoutScaled(std::span<const TrackView> tracks, const Time
         viewportHeight / static_cast<int>(std::max<std::ptrdiff_t>(1, collapsedCount)), kFlatActivity, kTallActivity);
 
     int y = 0;
+    const auto placeCounters = [&](std::optional<RankId> rank) {
+        for (const CounterTrack& counter : counters) {
+            if (counter.rank != rank || arrangement.hiddenCounters.contains(counter.counter)) continue;
+            TimelineRow row;
+            row.kind = TimelineRow::Kind::Counter;
+            row.rank = rank.value_or(ranks.empty() ? RankId{} : ranks.begin()->first);
+            row.counter = counter.counter;
+            row.height = kCounterHeight;
+            row.laneHeight = kCounterHeight - TimelineRow::kPadding - kRowGap;
+            place(layout.rows, row, y);
+        }
+    };
+    placeCounters(std::nullopt);
     for (auto& [rank, group] : ranks) {
         if (arrangement.collapsed.contains(rank)) {
             TimelineRow row;
@@ -129,6 +143,7 @@ static TimelineLayout layoutScaled(std::span<const TrackView> tracks, const Time
         head.height = std::max(kHeadHeight, head.laneHeight + 2 * TimelineRow::kPadding + kRowGap - 1);
         place(layout.rows, head, y);
         for (const auto* track : group) place(layout.rows, trackRow(*track, scale), y);
+        placeCounters(rank);
         layout.rows.back().height += kGroupGap;
         y += kGroupGap;
     }
@@ -137,14 +152,14 @@ static TimelineLayout layoutScaled(std::span<const TrackView> tracks, const Time
 }
 
 TimelineLayout layoutTimeline(std::span<const TrackView> tracks, const TimelineArrangement& arrangement,
-                              int viewportHeight)
+                              int viewportHeight, std::span<const CounterTrack> counters)
 {
-    TimelineLayout layout = layoutScaled(tracks, arrangement, viewportHeight, 1);
+    TimelineLayout layout = layoutScaled(tracks, arrangement, viewportHeight, counters, 1);
     const int used = layout.pinnedHeight + layout.height;
     if (used <= 0 || used >= viewportHeight) return layout;
     // A few tracks use the room they have. Gaps do not grow, so this never gets too high.
     const double scale = std::min(kTallestScale, static_cast<double>(viewportHeight) / used);
-    return layoutScaled(tracks, arrangement, viewportHeight, scale);
+    return layoutScaled(tracks, arrangement, viewportHeight, counters, scale);
 }
 
 std::set<RankId> initiallyCollapsed(std::span<const TrackView> tracks)

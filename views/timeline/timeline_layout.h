@@ -19,15 +19,24 @@ struct TimelineArrangement {
     std::set<RankId> collapsed;
     std::set<TrackId> hidden;
     std::vector<TrackId> pinned; ///< top to bottom; a pinned track is not shown in its rank as well
+    std::set<CounterId> hiddenCounters;
 };
 
-/// One row: the head of a rank (with its steps, if it has a track of steps), a rank drawn as one heat map, or a track.
+/// A counter that has a row; without a rank it is of the whole job.
+struct CounterTrack {
+    CounterId counter;
+    std::optional<RankId> rank;
+};
+
+/// One row: the head of a rank (with its steps, if it has a track of steps), a rank drawn as one heat map, a track, or a
+/// counter.
 struct TimelineRow {
-    enum class Kind { Head, Activity, Track };
+    enum class Kind { Head, Activity, Track, Counter };
 
     Kind kind = Kind::Track;
     RankId rank;
-    std::optional<TrackId> track; ///< drawn here; absent on activity rows and on heads without steps
+    std::optional<TrackId> track; ///< drawn here; absent on activity rows, on heads without steps and on counters
+    CounterId counter;            ///< of a Counter
     int lanes = 1;
     int top = 0; ///< within its section [pixels]
     int height = 0;
@@ -73,8 +82,9 @@ struct TimelineLayout {
 
 /// Rows for `tracks` (in any order), ranks ascending, tracks by their order, empty tracks left out. viewportHeight:
 /// collapsed ranks shrink, within limits, so that many of them fit, and lanes grow when there is room to spare.
+/// counters: each below the tracks of its rank, those of the job above all ranks.
 TimelineLayout layoutTimeline(std::span<const TrackView> tracks, const TimelineArrangement& arrangement,
-                              int viewportHeight);
+                              int viewportHeight, std::span<const CounterTrack> counters = {});
 
 /// Ranks that start collapsed so that the first picture stays readable: all but the first, if more than eight.
 std::set<RankId> initiallyCollapsed(std::span<const TrackView> tracks);

@@ -91,6 +91,7 @@ int TimelineRenderer::lineOf(int y) const
 
 Coverage TimelineRenderer::renderRow(BarPainter& painter, const TimelineFrame& frame, const TimelineRow& row)
 {
+    if (row.kind == TimelineRow::Kind::Counter) return Coverage::Exact; // the canvas paints them
     const int top = topOf(row, *frame.layout, frame.scroll);
     if (row.kind == TimelineRow::Kind::Activity || !row.track) return renderActivity(painter, frame, row, top);
 

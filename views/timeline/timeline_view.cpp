@@ -4,6 +4,7 @@
 
 #include "model/trace/job_step.h"
 #include "views/timeline/area_panel.h"
+#include "views/timeline/counter_curves.h"
 #include "views/timeline/details_panel.h"
 #include "views/timeline/memory_strip.h"
 #include "views/timeline/slice_reader.h"
@@ -174,6 +175,7 @@ void TimelineView::traceChanged()
     m_area->setSession(nullptr);
     m_reader->setSession(nullptr);
     m_canvas->memory().setSession(nullptr, {}, RankId{});
+    m_canvas->counters().setSession(nullptr, {});
     m_toolbar->clearSearch();
     m_toolbar->setRanks({});
     m_toolbar->setSteps({});
@@ -201,6 +203,7 @@ void TimelineView::connectSelection()
     connect(selection(), &Selection::cursorChanged, this, [this] { m_canvas->setCursor(selection()->cursor()); });
     connect(selection(), &Selection::byteUnitChanged, this, [this] {
         m_canvas->memory().setByteUnit(selection()->byteUnit());
+        m_canvas->counters().setByteUnit(selection()->byteUnit());
         showDetails();
     });
     m_canvas->memory().setByteUnit(selection()->byteUnit());
@@ -221,6 +224,7 @@ void TimelineView::opened()
     const TraceInfo& info = session()->info();
     const TimeRange whole = selection() && !selection()->whole().empty() ? selection()->whole() : info.range;
     m_source->setSession(session(), whole);
+    m_canvas->counters().setSession(session(), whole);
     m_canvas->setTrace(info, session()->tracks(), whole);
     m_area->setSession(session());
     m_reader->setSession(session());

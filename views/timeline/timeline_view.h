@@ -20,6 +20,7 @@ class AreaPanel;
 class DetailsPanel;
 class SliceReader;
 class TimelineCanvas;
+struct TimelineNote;
 class TimelineToolbar;
 
 class TimelineView : public View {
@@ -42,6 +43,10 @@ public:
 
     /// Selects the next (1) or previous (-1) match of the search after the selected slice or the visible range.
     void goToMatch(int direction);
+    /// What people noted about the trace: flags on the axis.
+    void setNotes(std::vector<TimelineNote> notes);
+    /// Shows the next (1) or previous (-1) note after the middle of the visible range.
+    void goToNote(int direction);
     /// Selects the neighbour in the lane of the selected slice.
     void goToNeighbour(int direction);
     /// Shows the selected slice, else the measured range, else everything.
@@ -102,6 +107,8 @@ private:
     bool m_failed = false;
     QString m_openError;
     std::size_t m_currentMatch = 0; ///< 1-based; 0: none
+    std::size_t m_note = 0;         ///< that was gone to
+    TimeRange m_noteRange;          ///< what was visible then
     std::vector<QAction*> m_actions;
 };
 

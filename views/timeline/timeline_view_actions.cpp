@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the user does on the timeline: shortcuts, selection of slices, search, measuring, arranging of rows.
 #include "views/timeline/area_panel.h"
+#include "views/timeline/counter_curves.h"
 #include "views/timeline/details_panel.h"
 #include "views/timeline/slice_reader.h"
 #include "views/timeline/timeline_canvas.h"
@@ -52,6 +53,8 @@ void TimelineView::createActions()
     addViewAction("timeline.nextSlice", {Qt::Key_Right}, [this] { goToNeighbour(1); });
     addViewAction("timeline.previousOfName", {Qt::SHIFT | Qt::Key_Left}, [this] { m_reader->goToNamesake(-1); });
     addViewAction("timeline.nextOfName", {Qt::SHIFT | Qt::Key_Right}, [this] { m_reader->goToNamesake(1); });
+    addViewAction("timeline.nextNote", {Qt::Key_J}, [this] { goToNote(1); });
+    addViewAction("timeline.previousNote", {Qt::SHIFT | Qt::Key_J}, [this] { goToNote(-1); });
     addViewAction("timeline.launch", {Qt::Key_L}, [this] { goToLaunch(); });
     addViewAction("timeline.scrollUp", {Qt::Key_Up}, [this] { m_canvas->scrollBy(-kKeyScroll); });
     addViewAction("timeline.scrollDown", {Qt::Key_Down}, [this] { m_canvas->scrollBy(kKeyScroll); });
@@ -80,9 +83,20 @@ void TimelineView::createActions()
         if (std::erase(arrangement.pinned, chosen->slice.track) == 0) arrangement.pinned.push_back(chosen->slice.track);
         m_canvas->setArrangement(std::move(arrangement));
     });
+    addViewAction("timeline.hideCounters", {Qt::SHIFT | Qt::Key_C}, [this] {
+        TimelineArrangement arrangement = m_canvas->arrangement();
+        if (!arrangement.hiddenCounters.empty()) {
+            arrangement.hiddenCounters.clear();
+        } else if (session()) {
+            for (const CounterTrack& track : counterTracks(session()->info()))
+                arrangement.hiddenCounters.insert(track.counter);
+        }
+        m_canvas->setArrangement(std::move(arrangement));
+    });
     addViewAction("timeline.showHidden", {}, [this] {
         TimelineArrangement arrangement = m_canvas->arrangement();
         arrangement.hidden.clear();
+        arrangement.hiddenCounters.clear();
         m_canvas->setArrangement(std::move(arrangement));
     });
     addViewAction("timeline.expandAll", {Qt::Key_E}, [this] {
@@ -117,6 +131,8 @@ void TimelineView::retranslateActions()
         {"timeline.nextSlice", tr("Next slice")},
         {"timeline.previousOfName", tr("Previous slice of the same name")},
         {"timeline.nextOfName", tr("Next slice of the same name")},
+        {"timeline.nextNote", tr("Next note")},
+        {"timeline.previousNote", tr("Previous note")},
         {"timeline.launch", tr("Go to what launched the slice, or to what it launched")},
         {"timeline.scrollUp", tr("Scroll up")},
         {"timeline.scrollDown", tr("Scroll down")},
@@ -128,6 +144,7 @@ void TimelineView::retranslateActions()
         {"timeline.likeThis", tr("Statistics of everything like the selected slice")},
         {"timeline.clear", tr("Clear the selection")},
         {"timeline.pin", tr("Pin or unpin the selected slice's track")},
+        {"timeline.hideCounters", tr("Show all counters, or none")},
         {"timeline.showHidden", tr("Show hidden tracks")},
         {"timeline.expandAll", tr("Expand all ranks")},
         {"timeline.collapseAll", tr("Collapse all ranks")},
@@ -301,6 +318,37 @@ void TimelineView::fitDock()
     const int all = m_rows->height();
     const int wanted = m_area->isHidden() ? m_details->sizeHint().height() : std::max(kLowestArea, all * 2 / 5);
     m_rows->setSizes({std::max(1, all - wanted), wanted});
+}
+
+void TimelineView::setNotes(std::vector<TimelineNote> notes)
+{
+    m_canvas->setNotes(std::move(notes));
+}
+
+void TimelineView::goToNote(int direction)
+{
+    const std::vector<TimelineNote>& notes = m_canvas->notes();
+    if (notes.empty() || !selection()) return;
+    const TimeRange shown = selection()->range();
+    const auto middleOf = [](const TimeRange& range) { return range.begin.ns + range.length().ns / 2; };
+    const auto count = static_cast<std::ptrdiff_t>(notes.size());
+    std::ptrdiff_t next;
+    if (m_noteRange == shown && m_note < notes.size()) {
+        next = static_cast<std::ptrdiff_t>(m_note) + direction;
+    } else {
+        // From the middle of what is seen.
+        const auto after = std::find_if(notes.begin(), notes.end(), [&](const TimelineNote& note) {
+            return middleOf(note.range) > middleOf(shown);
+        });
+        next = after - notes.begin() - (direction < 0 ? 1 : 0);
+    }
+    m_note = static_cast<std::size_t>((next % count + count) % count); // around the end
+    // At the present zoom where the note fits into it.
+    const TimeRange range = notes[m_note].range;
+    const std::int64_t length = std::max(shown.length().ns, range.length().ns * 5 / 4);
+    const Instant begin{middleOf(range) - length / 2};
+    selection()->setRange({begin, begin + Duration{length}});
+    m_noteRange = selection()->range();
 }
 
 void TimelineView::find(const QString& name)

@@ -348,6 +348,7 @@ private slots:
         note.text = QStringLiteral("here it waits, 这里");
         note.view = QStringLiteral("timeline");
         note.range = {Instant{5'000'000'000'123}, Instant{5'000'000'000'456}};
+        note.mark = TimeRange{Instant{5'000'000'000'200}, Instant{5'000'000'000'200}};
         note.step = StepIndex{3};
         note.rank = RankId{2};
         const auto read = notesFromJson(notesToJson({note}), QStringLiteral("notes"));

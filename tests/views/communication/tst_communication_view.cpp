@@ -349,6 +349,28 @@ private slots:
         QVERIFY(probe.selection.range().end > operation.range().end);
     }
 
+    void followsTheSliceOfOtherViews()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        const auto& operations = probe.view->facts()->step.operations;
+        for (std::size_t i = 0; i < operations.size(); ++i) {
+            const CollectiveRecord& record = operations[i].members.back().record;
+            SelectedSlice slice;
+            slice.slice.id = SliceId{static_cast<std::int64_t>(i)};
+            slice.slice.track = record.track;
+            slice.slice.start = record.start;
+            probe.selection.setSlice(slice);
+            QCOMPARE(probe.view->chosenOperation(), static_cast<int>(i));
+        }
+        const int before = probe.view->chosenOperation();
+        SelectedSlice other;
+        other.slice.id = SliceId{1000};
+        other.slice.start = Instant{-5};
+        probe.selection.setSlice(other); // no operation: what was chosen stays
+        QCOMPARE(probe.view->chosenOperation(), before);
+    }
+
     void trafficSwitchesAndNamesCells()
     {
         Probe probe(ring());

@@ -174,6 +174,26 @@ private slots:
         probe.view->grab();
     }
 
+    void theOperatorOfTheSelectedSliceIsMarked()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        CellTable& table = probe.view->operators().table();
+        for (const char* name : {"norm", "gelu"}) {
+            SelectedSlice slice;
+            slice.slice.id = SliceId{name[0]};
+            OpInfo op;
+            op.name = name;
+            slice.op = std::make_shared<const OpInfo>(op);
+            probe.selection.setSlice(slice);
+            const QModelIndexList rows = table.selectionModel()->selectedRows();
+            QCOMPARE(rows.size(), 1);
+            QVERIFY(rows.first().data().toString().contains(QLatin1String(name)));
+        }
+        probe.selection.setSlice(std::nullopt);
+        QVERIFY(table.selectionModel()->selectedRows().isEmpty());
+    }
+
     void aStepIsChosenInThePlot()
     {
         Probe probe(ring());

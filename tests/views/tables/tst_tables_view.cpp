@@ -62,6 +62,40 @@ private slots:
         }
     }
 
+    void theSelectedSliceIsMarked()
+    {
+        ViewProbe<TablesView> probe(small());
+        QVERIFY(shown(probe));
+        probe.view->showTable(TableKind::Slices);
+        QVERIFY(shown(probe));
+        const auto* table = probe.view->findChild<QTableView*>();
+        const TraceTable& rows = *probe.view->model().table();
+        QVERIFY(rows.rows.size() > 20);
+        const auto track = [&](const std::vector<QVariant>& row) {
+            for (const TrackView& each : probe.view->session()->tracks())
+                if (QString::fromStdString(each.info.name) == row[3].toString() &&
+                    each.info.rank.value == row[4].toInt())
+                    return each.id;
+            return TrackId{};
+        };
+        for (const std::size_t index : {std::size_t{3}, rows.rows.size() - 1, std::size_t{11}}) {
+            const auto& row = rows.rows[index];
+            SelectedSlice slice;
+            slice.slice.id = SliceId{static_cast<std::int64_t>(index)};
+            slice.slice.track = track(row);
+            slice.slice.start = Instant{row[5].toLongLong()};
+            OpInfo op;
+            op.name = row[0].toString().toStdString();
+            slice.op = std::make_shared<const OpInfo>(op);
+            probe.selection.setSlice(slice);
+            const QModelIndex marked = table->selectionModel()->currentIndex();
+            QVERIFY(marked.isValid());
+            QCOMPARE(table->model()->index(marked.row(), 0).data(kExactRole).toString(), row[0].toString());
+            QCOMPARE(table->model()->index(marked.row(), 5).data(kExactRole).toLongLong(), row[5].toLongLong());
+            QCOMPARE(table->model()->index(marked.row(), 4).data(kExactRole).toInt(), row[4].toInt());
+        }
+    }
+
     /// The screen has the short name, the tool tip, the CSV and the filter the whole one.
     void namesAreShortAndTheWholeOnesAreNotLost()
     {

@@ -39,6 +39,29 @@ class TimelineLayoutTest : public QObject {
     }
 
 private slots:
+    void countersLieBelowTheTracksOfTheirRank()
+    {
+        const std::vector<CounterTrack> counters{{CounterId{0}, std::nullopt},
+                                                 {CounterId{1}, RankId{0}},
+                                                 {CounterId{2}, RankId{1}},
+                                                 {CounterId{3}, RankId{0}}};
+        TimelineArrangement arrangement;
+        arrangement.hiddenCounters = {CounterId{3}};
+        const auto layout = layoutTimeline(twoRanks(), arrangement, 600, counters);
+        std::vector<std::pair<int, int>> found; // counter, rank of the row above (-1: none)
+        for (std::size_t i = 0; i < layout.rows.size(); ++i) {
+            if (layout.rows[i].kind != TimelineRow::Kind::Counter) continue;
+            QVERIFY(!layout.rows[i].track);
+            found.emplace_back(layout.rows[i].counter.value, i == 0 ? -1 : layout.rows[i - 1].rank.value);
+        }
+        QCOMPARE(found, (std::vector<std::pair<int, int>>{{0, -1}, {1, 0}, {2, 1}}));
+        for (std::size_t i = 1; i < layout.rows.size(); ++i) QVERIFY(layout.rows[i].top >= layout.rows[i - 1].bottom());
+        arrangement.collapsed = {RankId{0}};
+        const auto folded = layoutTimeline(twoRanks(), arrangement, 600, counters);
+        for (const TimelineRow& row : folded.rows)
+            if (row.kind == TimelineRow::Kind::Counter) QVERIFY(row.counter != CounterId{1}); // with its rank
+    }
+
     void ranksAscendAndTracksFollowTheirOrder()
     {
         const auto layout = layoutTimeline(twoRanks(), {}, 600);

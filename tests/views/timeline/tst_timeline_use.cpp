@@ -219,6 +219,31 @@ private slots:
         }
     }
 
+    void notesAreFlagsAndCanBeWalked()
+    {
+        Bench bench;
+        SETTLE(bench);
+        const QImage without = bench.view->grab().toImage();
+        bench.view->setNotes({{{Instant{150 * kMs}, Instant{160 * kMs}}, QStringLiteral("why so late?")},
+                              {{Instant{20 * kMs}, Instant{20 * kMs}}, QStringLiteral("begins here")},
+                              {{Instant{290 * kMs}, Instant{299 * kMs}}, QStringLiteral("the end")}});
+        QVERIFY(bench.view->grab().toImage() != without);
+        QCOMPARE(bench.canvas().notes().front().text, QStringLiteral("begins here")); // by time
+        bench.selection.setRange({Instant{0}, Instant{50 * kMs}});
+        const auto shows = [&](std::int64_t ms) { return bench.selection.range().contains(Instant{ms * kMs}); };
+        QTest::keyClick(&bench.canvas(), Qt::Key_J);
+        QVERIFY(shows(155) && !shows(20));
+        QTest::keyClick(&bench.canvas(), Qt::Key_J);
+        QVERIFY(shows(295));
+        QTest::keyClick(&bench.canvas(), Qt::Key_J); // around the end
+        QVERIFY(shows(20));
+        QTest::keyClick(&bench.canvas(), Qt::Key_J, Qt::ShiftModifier);
+        QVERIFY(shows(295));
+        QTest::keyClick(&bench.canvas(), Qt::Key_J, Qt::ShiftModifier);
+        QVERIFY(shows(155));
+        SETTLE(bench);
+    }
+
     void arrowKeysGoToNeighbours()
     {
         Bench bench;
