@@ -53,6 +53,7 @@ for language in en zh_CN; do
     [ $language = en ] || to=$to/$language
     draw "$to/overview.png" overview gpt-3d.fourwalls
     draw "$to/findings.png" findings spoiled.fourwalls
+    draw "$to/hang.png" hang "$root/tests/data/hangs/gpu_error_1st"
     draw "$to/timeline.png" timeline --step 3 gpt-3d.fourwalls
     draw "$to/memory.png" memory resnet50.fourwalls
     draw "$to/communication.png" communication gpt-3d.fourwalls

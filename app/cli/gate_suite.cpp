@@ -33,7 +33,7 @@ Result<RunSpec> drawJob(Draw& draw, ClockKind clock)
     RunSpec spec;
     spec.model = {"gate", network};
     FOURWALLS_TRY_ASSIGN(spec.plan, parsePlan(clock == ClockKind::Wall ? draw.oneOf(kPairs) : draw.oneOf(kPlans)));
-    spec.training.steps = 10;
+    spec.training.steps = 16;
     spec.training.batch = 8;
     spec.training.seed = 1 + static_cast<std::uint64_t>(draw.below(1000));
     FOURWALLS_TRY_ASSIGN(spec.cluster, loadCluster("dgx-a100"));

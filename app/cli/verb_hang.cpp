@@ -77,6 +77,52 @@ json groupsOf(const HangReport& report)
     return list;
 }
 
+json chainOf(const HangReport& report)
+{
+    json list = json::array();
+    for (const diagnose::HangWaiting& waiting : report.chain) list.push_back(sentenceOf(waiting));
+    return list;
+}
+
+json waitsOf(const HangReport& report)
+{
+    json list = json::array();
+    for (const diagnose::HangWaiting& waiting : report.chain)
+        list.push_back({{"ranks", waiting.ranks},
+                        {"waits_for", waiting.waitsFor},
+                        {"group", groupOf(waiting.place)},
+                        {"group_description", textOrNull(waiting.place.description)},
+                        {"operation", textOrNull(waiting.place.operation)},
+                        {"sequence", sequenceOf(waiting.place)}});
+    return list;
+}
+
+json frontsOf(const HangReport& report)
+{
+    const auto numbers = [](const std::vector<std::optional<std::int64_t>>& values) {
+        json list = json::array();
+        for (const auto& value : values) list.push_back(value ? json(*value) : json(nullptr));
+        return list;
+    };
+    json list = json::array();
+    for (const diagnose::HangFront& front : report.fronts)
+        list.push_back({{"group", front.group},
+                        {"description", front.description},
+                        {"counts_transfers", front.countsTransfers},
+                        {"ranks", front.ranks},
+                        {"entered", numbers(front.entered)},
+                        {"started", numbers(front.started)},
+                        {"completed", numbers(front.completed)}});
+    return list;
+}
+
+json stacksOf(const HangReport& report)
+{
+    json stacks = json::object();
+    for (const auto& [rank, stack] : report.stacks) stacks[std::to_string(rank)] = stack;
+    return stacks;
+}
+
 std::string textOf(const HangReport& report)
 {
     std::string text;
@@ -93,7 +139,7 @@ std::string textOf(const HangReport& report)
     if (report.suspects.empty() && report.sets.empty())
         text += fmt::format("nobody is named: the dumps of {} ranks show no operation that waits for one of them\n",
                             report.ranks.size());
-    for (const std::string& sentence : report.chain) text += "  " + sentence + "\n";
+    for (const diagnose::HangWaiting& waiting : report.chain) text += "  " + sentenceOf(waiting) + "\n";
     if (!report.unreadable.empty())
         text += fmt::format("not read (damaged): the dumps of ranks {}\n", diagnose::rankList(report.unreadable));
     if (report.unreadableRecords > 0)
@@ -135,9 +181,13 @@ public:
         if (!console.json()) return console.answerText(textOf(report));
         return console.answerJson({{"suspects", suspectsOf(report)},
                                    {"one_of", oneOf(report)},
-                                   {"chain", report.chain},
+                                   {"chain", chainOf(report)},
+                                   {"waits", waitsOf(report)},
                                    {"groups", groupsOf(report)},
+                                   {"fronts", frontsOf(report)},
+                                   {"stacks", stacksOf(report)},
                                    {"ranks", report.ranks},
+                                   {"missing", report.missing},
                                    {"unreadable", report.unreadable},
                                    {"records", report.records},
                                    {"unreadable_records", report.unreadableRecords},

@@ -63,7 +63,7 @@ void ChildJob::start(const QStringList& arguments)
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
     environment.insert(QStringLiteral("FOURWALLS_PROGRESS"), QStringLiteral("1"));
     m_process.setProcessEnvironment(environment);
-    m_isImport = arguments.value(0) == QLatin1String("import");
+    m_isImport = arguments.value(0) == QLatin1String("import") || arguments.value(0) == QLatin1String("hang");
     m_process.start(commandLineProgram(), arguments, QIODevice::ReadOnly);
 }
 

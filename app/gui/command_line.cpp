@@ -100,7 +100,8 @@ Status checkTogether(const CommandLine& line, const QStringList& given)
 
 bool needsTrace(const QString& view)
 {
-    return view != QLatin1String("welcome") && view != QLatin1String("demos") && view != QLatin1String("claims");
+    return view != QLatin1String("welcome") && view != QLatin1String("demos") && view != QLatin1String("claims") &&
+           view != QLatin1String("hang");
 }
 
 QStringList areaPages()

@@ -3,6 +3,7 @@
 #include "app/gui/foreign_files.h"
 
 #include "app/gui/child_job.h"
+#include "app/gui/hang_reading.h"
 #include "model/store/schema.h"
 #include "views/session/gui_call.h"
 
@@ -19,6 +20,7 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
 
 namespace fourwalls::gui {
 
@@ -137,6 +139,8 @@ OpenPlan planOpening(const QStringList& files, bool besideSource, const QString&
         const QString file = reachable(given, cacheFolder);
         (isOwnTrace(file) ? plan.traces : plan.foreign).append(file);
     }
+    // Stacks lie beside the dumps and are told from other texts only there.
+    if (std::any_of(plan.foreign.begin(), plan.foreign.end(), isDump)) plan.dumps = std::exchange(plan.foreign, {});
     plan.hasFolder = std::any_of(plan.foreign.begin(), plan.foreign.end(),
                                  [](const QString& file) { return QFileInfo(file).isDir(); });
     if (plan.foreign.isEmpty()) return plan;

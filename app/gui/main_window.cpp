@@ -3,6 +3,7 @@
 #include "app/gui/main_window.h"
 
 #include "app/gui/appearance.h"
+#include "app/gui/child_job.h"
 #include "app/gui/demo_library.h"
 #include "app/gui/demo_player.h"
 #include "app/gui/process_figures.h"
@@ -78,6 +79,7 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
     middle->setSpacing(0);
     middle->addWidget(m_rail);
     buildDemos(centre);
+    buildHang();
     auto* shown = new QVBoxLayout;
     shown->setSpacing(0);
     shown->addWidget(buildDocks(centre), 1);
@@ -93,6 +95,7 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
 
     m_rail->addEntry(kWelcome, kWelcome, {});
     for (const views::ViewEntry& entry : views::viewRegistry()) m_rail->addEntry(entry.id, entry.id, {});
+    m_rail->addEntry(QStringLiteral("hang"), QStringLiteral("hang"), {});
     m_rail->addEntry(QStringLiteral("demos"), QStringLiteral("demos"), {});
 
     connect(m_rail, &views::Rail::chosen, this, &MainWindow::showView);

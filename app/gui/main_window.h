@@ -23,6 +23,7 @@ namespace fourwalls::views {
 class ClaimsPage;
 class DemoPanel;
 class DemosPage;
+class HangPage;
 class HeaderBar;
 class Rail;
 class StatusStrip;
@@ -33,6 +34,7 @@ class WhatIfPanel;
 
 namespace fourwalls::gui {
 
+class ChildJob;
 class CommandPalette;
 class DemoPlayer;
 struct MachineFile;
@@ -55,7 +57,9 @@ public:
     void openFiles(const QStringList& files);
     /// Reopens what was open when the program ended last.
     void restoreSession();
-    /// "welcome", "demos", "claims" or the id of a view.
+    /// Shows who hung the job that dumps are of.
+    void openDumps(const QStringList& dumps);
+    /// "welcome", "hang", "demos", "claims" or the id of a view.
     void showView(const QString& id);
     QString currentViewId() const { return m_viewId; }
     TraceDocument* currentDocument() const;
@@ -64,6 +68,7 @@ public:
     void startDemo(const QString& idOrFile);
     DemoPlayer* demoPlayer() const { return m_player; }
     views::ClaimsPage* claimsPage() const { return m_claims; }
+    views::HangPage* hangPage() const { return m_hang; }
     /// The What-if dock: hidden until it is asked for, then remembered.
     void showWhatIf(bool shown);
     bool showsWhatIf() const;
@@ -116,6 +121,7 @@ private:
     void takeMachines(const QString& path);
     void offerMachines(const MachineFile& machines);
     void buildDemos(QWidget* centre);
+    void buildHang();
     void chooseDemo();
     /// Supplies a comparison with its second trace.
     void prepareCompare(views::View* view);
@@ -125,7 +131,7 @@ private:
     void goToNote(const TraceNote& note);
     void showHelp();
     void printView();
-    /// Pages that need no trace: welcome, demos, claims. Null for views of a trace.
+    /// Pages that need no trace: welcome, hang, demos, claims. Null for views of a trace.
     QWidget* pageOf(const QString& id) const;
     void makeSample(const QString& id);
     void exportView();
@@ -154,6 +160,8 @@ private:
     views::WelcomePage* m_welcome;
     views::DemosPage* m_demos = nullptr;
     views::ClaimsPage* m_claims = nullptr;
+    views::HangPage* m_hang = nullptr;
+    QPointer<ChildJob> m_hangJob; ///< that analyses the dumps which were opened last
     views::DemoPanel* m_demoPanel = nullptr;
     DemoPlayer* m_player = nullptr;
     bool m_claimsAsked = false;

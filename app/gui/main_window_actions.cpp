@@ -69,6 +69,7 @@ void MainWindow::buildActions()
         addWindowAction(QStringLiteral("view.") + entry.id, keys, [this, id = entry.id] { showView(id); });
     }
     add("view.demos", QKeySequence(Qt::CTRL | Qt::Key_D), [this] { showView(QStringLiteral("demos")); });
+    add("view.hang", {}, [this] { showView(QStringLiteral("hang")); });
     add("view.claims", {}, [this] { showView(QStringLiteral("claims")); });
     add("demo.next", QKeySequence(Qt::ALT | Qt::Key_Right), [this] { m_player->next(); });
     add("demo.back", QKeySequence(Qt::ALT | Qt::Key_Left), [this] { m_player->back(); });
@@ -194,7 +195,7 @@ void MainWindow::buildMenu()
     put(view, {"view.welcome"});
     for (const views::ViewEntry& entry : views::viewRegistry())
         view->addAction(m_actions.at(QStringLiteral("view.") + entry.id));
-    put(view, {"view.demos", "view.claims", "-", "window.binary_units", "window.full_screen"});
+    put(view, {"view.hang", "view.demos", "view.claims", "-", "window.binary_units", "window.full_screen"});
     put(m_menu, {"notes.add", "notes.show", "-", "view.export_picture", "view.export_table", "view.copy_table",
                  "view.print", "-", "window.palette", "window.dark"});
     put(m_menu->addMenu(tr("Language")), {"window.english", "window.chinese"});
@@ -303,6 +304,7 @@ void MainWindow::openFiles(const QStringList& files)
 void MainWindow::openPlanned(const OpenPlan& plan)
 {
     for (const QString& file : plan.traces) openFile(file);
+    openDumps(plan.dumps);
     if (plan.foreign.isEmpty()) return;
     if (plan.imported) return openImported(plan);
     if (!plan.hasFolder) return importPlanned(plan);

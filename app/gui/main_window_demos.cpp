@@ -7,6 +7,7 @@
 #include "views/demos/claims_page.h"
 #include "views/demos/demo_panel.h"
 #include "views/demos/demos_page.h"
+#include "views/hang/hang_page.h"
 
 #include <QFileDialog>
 #include <QStackedWidget>
@@ -62,6 +63,7 @@ QWidget* MainWindow::pageOf(const QString& id) const
     if (id == QLatin1String("welcome")) return m_welcome;
     if (id == QLatin1String("demos")) return m_demos;
     if (id == QLatin1String("claims")) return m_claims;
+    if (id == QLatin1String("hang")) return m_hang;
     return nullptr;
 }
 

@@ -10,6 +10,7 @@
 #include "app/gui/wait_for.h"
 #include "views/base/view.h"
 #include "views/demos/claims_page.h"
+#include "views/hang/hang_page.h"
 #include "views/timeline/area_panel.h"
 #include "views/timeline/timeline_view.h"
 #include "views/whatif/what_if.h"
@@ -204,6 +205,8 @@ int runRender(const CommandLine& line, const views::TraceOpener& opener)
         if (!shown.ok()) return fail(shown.error());
     } else {
         window.showView(line.view);
+        if (line.view == QLatin1String("hang")) window.openDumps(line.files);
+        if (line.view == QLatin1String("hang")) waitFor([&] { return window.hangPage()->isReady(); });
         if (line.view == QLatin1String("claims")) waitFor([&] { return window.claimsPage()->isReady(); });
     }
     window.updateOwnFigures();

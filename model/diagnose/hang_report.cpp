@@ -61,6 +61,20 @@ HangDivergence divergenceOf(const HangState& state, const HangGroup& group, std:
     return divergence;
 }
 
+HangFront frontOf(const HangState& state, const HangGroup& group)
+{
+    HangFront front{group.name, group.description, group.hasTransfers, {}, {}, {}, {}};
+    for (std::size_t i = 0; i < group.members.size(); ++i) {
+        const HangRank& rank = state.ranks[static_cast<std::size_t>(group.members[i])];
+        front.ranks.push_back(rank.rank);
+        const HangProgress progress = rank.dump == DumpState::Read ? group.progress[i] : HangProgress{};
+        front.entered.push_back(progress.entered);
+        front.started.push_back(progress.started);
+        front.completed.push_back(progress.completed);
+    }
+    return front;
+}
+
 } // namespace
 
 HangReport analyseHang(const std::vector<FlightDump>& dumps)
@@ -69,6 +83,7 @@ HangReport analyseHang(const std::vector<FlightDump>& dumps)
     HangState state = hangStateOf(dumps);
     // As the dumps say it, before the rules repair what frozen ranks could not mark.
     for (std::size_t g = 0; g < state.groups.size(); ++g) {
+        report.fronts.push_back(frontOf(state, state.groups[g]));
         HangDivergence divergence = divergenceOf(state, state.groups[g], static_cast<std::int32_t>(g));
         if (divergence.sequence >= 0) report.divergences.push_back(std::move(divergence));
     }
@@ -94,6 +109,8 @@ HangReport analyseHang(const std::vector<FlightDump>& dumps)
     for (const HangRank& rank : state.ranks) {
         report.ranks.push_back(rank.rank);
         if (rank.dump == DumpState::Unreadable) report.unreadable.push_back(rank.rank);
+        if (rank.dump == DumpState::Missing) report.missing.push_back(rank.rank);
+        if (!rank.stack.empty()) report.stacks.emplace(rank.rank, rank.stack);
     }
     for (const FlightDump& dump : dumps) {
         report.records += static_cast<std::int64_t>(dump.records.size());

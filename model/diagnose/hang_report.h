@@ -5,6 +5,7 @@
 #include "model/diagnose/flight_dump.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,18 +65,39 @@ struct HangDivergence {
     std::vector<int> finished, entered, notEntered, unknown; ///< members, each in one of these
 };
 
+/// Ranks that wait for others in one operation.
+struct HangWaiting {
+    std::vector<int> ranks; ///< that wait
+    HangPlace place;
+    std::vector<int> waitsFor;
+};
+
+/// How far the members of a group came, as their dumps say it; absent: not known.
+struct HangFront {
+    std::string group, description;
+    bool countsTransfers = false; ///< each member counts its own sends and receives: numbers of two do not compare
+    std::vector<int> ranks;
+    std::vector<std::optional<std::int64_t>> entered, started, completed; ///< of each, the last one
+};
+
 struct HangReport {
     std::vector<HangSuspect> suspects; ///< by confidence, then rank
     std::vector<HangSet> sets;
-    std::vector<std::string> chain; ///< sentences from those who wait to those who are waited for
+    std::vector<HangWaiting> chain; ///< from those who wait to those who are waited for
+    std::vector<HangFront> fronts;  ///< of every group
     std::vector<HangDivergence> divergences;
-    std::vector<int> ranks;      ///< that the dumps speak of
-    std::vector<int> unreadable; ///< with a damaged dump
+    std::vector<int> ranks;            ///< that the dumps speak of
+    std::vector<int> missing;          ///< without a dump
+    std::vector<int> unreadable;       ///< with a damaged dump
+    std::map<int, std::string> stacks; ///< of ranks that have one beside the dumps
     std::int64_t records = 0, unreadableRecords = 0, contradictingGroups = 0;
 };
 
 /// dumps: of one hang, by rank. A job without a fault gives a report without suspects and sets.
 HangReport analyseHang(const std::vector<FlightDump>& dumps);
+
+/// "ranks 0-3 wait in all_to_all #311 of EXPERT_MODEL_PARALLEL_GROUP for rank 7".
+std::string sentenceOf(const HangWaiting& waiting);
 
 /// "0-3, 7".
 std::string rankList(const std::vector<int>& ranks);

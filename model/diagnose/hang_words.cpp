@@ -175,20 +175,33 @@ HangSet setOf(const HangState& state, const OneOf& set)
     return made;
 }
 
-std::vector<std::string> chainOf(const HangState& state, const std::vector<Wait>& waits, const NamedRanks& named,
+std::string sentenceOf(const HangWaiting& waiting)
+{
+    const HangPlace& place = waiting.place;
+    const std::string number = place.sequence ? fmt::format(" #{}", *place.sequence) : "";
+    return fmt::format("{} wait{} in {}{} of {} for {}", ranksText(waiting.ranks), waiting.ranks.size() == 1 ? "s" : "",
+                       place.operation, number, place.description.empty() ? "group " + place.group : place.description,
+                       ranksText(waiting.waitsFor));
+}
+
+std::vector<HangWaiting> chainOf(const HangState& state, const std::vector<Wait>& waits, const NamedRanks& named,
                                  const std::vector<OneOf>& sets)
 {
-    constexpr std::size_t kMostSentences = 12;
+    constexpr std::size_t kMostWaits = 12;
     std::set<std::int32_t> reached;
     for (const auto& [rank, name] : named) reached.insert(rank);
     for (const OneOf& set : sets) reached.insert(set.ranks.begin(), set.ranks.end());
 
-    std::vector<std::string> sentences;
+    struct Step {
+        HangPlace place;
+        std::set<std::int32_t> waiting, waitedFor;
+    };
+    std::vector<HangWaiting> chain;
     std::vector<bool> told(waits.size(), false);
-    for (bool more = true; more && sentences.size() < kMostSentences;) {
+    for (bool more = true; more && chain.size() < kMostWaits;) {
         more = false;
-        // Waits of one kind that end at the same distance become one sentence.
-        std::map<std::pair<std::string, std::string>, std::pair<std::set<std::int32_t>, std::set<std::int32_t>>> step;
+        // Waits of one kind that end at the same distance become one step.
+        std::map<std::pair<std::string, std::string>, Step> steps;
         for (std::size_t w = 0; w < waits.size(); ++w) {
             if (told[w]) continue;
             std::set<std::int32_t> targets;
@@ -197,27 +210,26 @@ std::vector<std::string> chainOf(const HangState& state, const std::vector<Wait>
                     if (reached.count(rank) > 0) targets.insert(rank);
             if (targets.empty()) continue;
             told[w] = more = true;
-            const HangGroup& group = state.groups[static_cast<std::size_t>(waits[w].operation.group)];
-            std::string operation = operationName(state.texts[waits[w].name]);
-            if (!waits[w].operation.isTransfer()) operation += fmt::format(" #{}", waits[w].operation.sequence);
-            auto& [waiting, waitedFor] =
-                step[{group.description.empty() ? "group " + group.name : group.description, operation}];
-            waiting.insert(waits[w].waiting.begin(), waits[w].waiting.end());
-            waitedFor.insert(targets.begin(), targets.end());
+            const std::int64_t sequence = waits[w].operation.isTransfer() ? -1 : waits[w].operation.sequence;
+            const HangPlace place = placeOf(state, waits[w].operation.group, waits[w].name, sequence);
+            Step& step = steps[{place.description.empty() ? "group " + place.group : place.description,
+                                place.operation + (sequence < 0 ? "" : fmt::format(" #{}", sequence))}];
+            // Of several groups of one kind, the place names the kind alone.
+            if (step.waiting.empty()) step.place = place;
+            step.waiting.insert(waits[w].waiting.begin(), waits[w].waiting.end());
+            step.waitedFor.insert(targets.begin(), targets.end());
         }
         std::set<std::int32_t> now;
-        for (const auto& [what, who] : step) {
-            if (sentences.size() < kMostSentences)
-                sentences.push_back(fmt::format("{} wait{} in {} of {} for {}",
-                                                ranksText(numbersOf(state, {who.first.begin(), who.first.end()})),
-                                                who.first.size() == 1 ? "s" : "", what.second, what.first,
-                                                ranksText(numbersOf(state, {who.second.begin(), who.second.end()}))));
-            now.insert(who.first.begin(), who.first.end());
+        for (const auto& [what, step] : steps) {
+            if (chain.size() < kMostWaits)
+                chain.push_back({numbersOf(state, {step.waiting.begin(), step.waiting.end()}), step.place,
+                                 numbersOf(state, {step.waitedFor.begin(), step.waitedFor.end()})});
+            now.insert(step.waiting.begin(), step.waiting.end());
         }
         reached.insert(now.begin(), now.end());
     }
-    std::reverse(sentences.begin(), sentences.end());
-    return sentences;
+    std::reverse(chain.begin(), chain.end());
+    return chain;
 }
 
 } // namespace fourwalls::diagnose

@@ -19,7 +19,7 @@ HangSuspect suspectOf(const HangState& state, std::int32_t rank, const NamedRank
 HangSet setOf(const HangState& state, const OneOf& set);
 
 /// From those who wait to those who are waited for, furthest first; at most some ten sentences.
-std::vector<std::string> chainOf(const HangState& state, const std::vector<Wait>& waits, const NamedRanks& named,
+std::vector<HangWaiting> chainOf(const HangState& state, const std::vector<Wait>& waits, const NamedRanks& named,
                                  const std::vector<OneOf>& sets);
 
 } // namespace fourwalls::diagnose

@@ -36,6 +36,64 @@
     </message>
 </context>
 <context>
+    <name>HangMatrixPlot</name>
+    <message numerus="yes">
+        <source>%1 (%n)</source>
+        <translation>
+            <numerusform>%1 (%n)</numerusform>
+            <numerusform>%1 (%n)</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more kind(s) of groups</source>
+        <translation>
+            <numerusform>%n more kind of groups</numerusform>
+            <numerusform>%n more kinds of groups</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>HangPage</name>
+    <message numerus="yes">
+        <source>%n rank(s)</source>
+        <translation>
+            <numerusform>%n rank</numerusform>
+            <numerusform>%n ranks</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%1: the job hangs because of %n of them</source>
+        <translation>
+            <numerusform>%1: the job hangs because of one of them</numerusform>
+            <numerusform>%1: the job hangs because of %n of them</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>And %n more, below.</source>
+        <translation>
+            <numerusform>And one more, below.</numerusform>
+            <numerusform>And %n more, below.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>The dumps do not agree on who is in %n group(s): are they of one job?</source>
+        <translation>
+            <numerusform>The dumps do not agree on who is in one group: are they of one job?</numerusform>
+            <numerusform>The dumps do not agree on who is in %n groups: are they of one job?</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>HangWords</name>
+    <message numerus="yes">
+        <source>%1 wait(s) for %2 in %3 (%4)</source>
+        <translation>
+            <numerusform>%1 waits for %2 in %3 (%4)</numerusform>
+            <numerusform>%1 wait for %2 in %3 (%4)</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>MainWindow</name>
     <message numerus="yes">
         <source>Importing %1 and %n more file(s) as one run</source>

@@ -94,7 +94,7 @@ private slots:
             QVERIFY(suspect.place.sequence == 20947);
         }
         QCOMPARE(
-            host.chain.back(),
+            sentenceOf(host.chain.back()),
             std::string("ranks 8, 9, 11-14 wait in all_to_all #20947 of EXPERT_MODEL_PARALLEL_GROUP for ranks 10, 15"));
     }
 

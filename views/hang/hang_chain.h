@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Draws who waits for whom, from those who wait down to those who are at fault.
+#pragma once
+
+#include "model/diagnose/hang_report.h"
+
+#include <QWidget>
+
+#include <vector>
+
+namespace fourwalls::views {
+
+class HangChain : public QWidget {
+    Q_OBJECT
+public:
+    explicit HangChain(QWidget* parent = nullptr);
+
+    void setReport(const diagnose::HangReport& report);
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    struct Box {
+        QString title, detail;
+        bool isRoot = false;
+    };
+    std::vector<Box> m_boxes;
+};
+
+} // namespace fourwalls::views

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Draws who is where: a row for each rank, or for ranks that came equally far, with its last operations.
+#pragma once
+
+#include "views/hang/hang_rows.h"
+
+#include <QAbstractScrollArea>
+
+namespace fourwalls::views {
+
+struct Theme;
+
+/// Of an operation that a rank finished.
+QColor finishedColour(const Theme& theme);
+
+class HangMatrixPlot : public QAbstractScrollArea {
+    Q_OBJECT
+public:
+    explicit HangMatrixPlot(QWidget* parent = nullptr);
+
+    void setRows(HangRows rows);
+    const HangRows& rows() const { return m_rows; }
+    void setChosen(int rank);
+    QSize minimumSizeHint() const override { return {320, 120}; }
+    QSize sizeHint() const override { return {700, 380}; }
+
+signals:
+    void rankChosen(int rank);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    bool viewportEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+
+private:
+    struct Layout {
+        int label = 0; ///< width of the first column
+        int cell = 0;
+        int shown = 0; ///< columns that fit
+    };
+    Layout layoutOf(int width) const;
+    std::optional<std::size_t> rowAt(QPoint place) const;
+    QString labelOf(const HangRow& row) const;
+    QString tipOf(const HangRow& row) const;
+    void fitScrollBar();
+
+    HangRows m_rows;
+    int m_labelWidth = 0; ///< of the widest label
+    std::optional<int> m_chosen;
+};
+
+} // namespace fourwalls::views
