@@ -2449,6 +2449,320 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
 </context>
 <context>
+    <name>HangChain</name>
+    <message>
+        <source>%1 · %2</source>
+        <translation>%1 · %2</translation>
+    </message>
+    <message>
+        <source>for %1</source>
+        <translation>等待%1</translation>
+    </message>
+    <message>
+        <source>one or more of %1</source>
+        <translation>%1 中的一个或多个</translation>
+    </message>
+</context>
+<context>
+    <name>HangMatrixPlot</name>
+    <message>
+        <source>Who is where</source>
+        <translation>谁在哪里</translation>
+    </message>
+    <message numerus="yes">
+        <source>%1 (%n)</source>
+        <translation>
+            <numerusform>%1（%n）</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>%1: finished everything that its group entered</source>
+        <translation>%1：完成了组内进入的所有操作</translation>
+    </message>
+    <message>
+        <source>%1: entered all but the newest %2, finished all but the newest %3</source>
+        <translation>%1：除最新 %2 个外都已进入，除最新 %3 个外都已完成</translation>
+    </message>
+    <message>
+        <source>no dump: the process ended, or could not write</source>
+        <translation>没有转储：进程已结束，或无法写入</translation>
+    </message>
+    <message>
+        <source>the dump is damaged</source>
+        <translation>转储已损坏</translation>
+    </message>
+    <message>
+        <source>newest</source>
+        <translation>最新</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more kind(s) of groups</source>
+        <translation>
+            <numerusform>另有 %n 类组</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>HangPage</name>
+    <message numerus="yes">
+        <source>%n rank(s)</source>
+        <translation>
+            <numerusform>%n 个 rank</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%1: the job hangs because of %n of them</source>
+        <translation>
+            <numerusform>%1：作业因其中 %n 个而挂起</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>%1: the job hangs, and the dumps leave a choice of who is why</source>
+        <translation>%1：作业已挂起，转储不能确定是哪一个造成的</translation>
+    </message>
+    <message>
+        <source>%1: no operation waits for one of them</source>
+        <translation>%1：没有操作在等待其中任何一个</translation>
+    </message>
+    <message>
+        <source>These dumps could not be read</source>
+        <translation>无法读取这些转储</translation>
+    </message>
+    <message>
+        <source>Reading %1…</source>
+        <translation>正在读取 %1…</translation>
+    </message>
+    <message>
+        <source>Which rank hung the job</source>
+        <translation>哪个 rank 使作业挂起</translation>
+    </message>
+    <message>
+        <source>Drop the folder with the dumps of PyTorch&apos;s flight recorder here: one file for each rank, pickle or JSON, and stacks of py-spy or faulthandler beside them (stack_3.txt). Nothing in them is executed.
+
+PyTorch writes dumps when a collective runs into its timeout, if the job was started with TORCH_NCCL_DUMP_ON_TIMEOUT=1, TORCH_FR_BUFFER_SIZE=2000 and TORCH_FR_DUMP_TEMP_FILE=dumps/_dump_</source>
+        <translation>把 PyTorch flight recorder 的转储文件夹拖到这里：每个 rank 一个文件，pickle 或 JSON，旁边可放 py-spy 或 faulthandler 的调用栈（stack_3.txt）。其中的任何内容都不会被执行。
+
+启动作业时设置 TORCH_NCCL_DUMP_ON_TIMEOUT=1、TORCH_FR_BUFFER_SIZE=2000 和 TORCH_FR_DUMP_TEMP_FILE=dumps/_dump_，集合操作超时时 PyTorch 就会写出转储</translation>
+    </message>
+    <message>
+        <source>finished</source>
+        <translation>已完成</translation>
+    </message>
+    <message>
+        <source>entered, not finished</source>
+        <translation>已进入，未完成</translation>
+    </message>
+    <message>
+        <source>not entered</source>
+        <translation>未进入</translation>
+    </message>
+    <message numerus="yes">
+        <source>And %n more, below.</source>
+        <translation>
+            <numerusform>另有 %n 个，见下方。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Damaged dumps: %1.</source>
+        <translation>损坏的转储：%1。</translation>
+    </message>
+    <message numerus="yes">
+        <source>The dumps do not agree on who is in %n group(s): are they of one job?</source>
+        <translation>
+            <numerusform>这些转储对 %n 个组的成员说法不一：它们属于同一个作业吗？</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>no group has an open operation</source>
+        <translation>没有组有未完成的操作</translation>
+    </message>
+    <message>
+        <source>rows: ranks · columns: the last operations of each kind of group, newest right</source>
+        <translation>行：rank · 列：每类组最近的操作，最新的在右</translation>
+    </message>
+    <message>
+        <source>Stack</source>
+        <translation>调用栈</translation>
+    </message>
+    <message>
+        <source>No stacks lie beside the dumps.</source>
+        <translation>转储旁没有调用栈。</translation>
+    </message>
+    <message>
+        <source>Choose a rank above.</source>
+        <translation>请在上方选择一个 rank。</translation>
+    </message>
+    <message>
+        <source>Stack of rank %1</source>
+        <translation>rank %1 的调用栈</translation>
+    </message>
+    <message>
+        <source>No stack of this rank lies beside the dumps. py-spy dump --pid PID &gt; stack_%1.txt makes one while the job hangs.</source>
+        <translation>转储旁没有该 rank 的调用栈。作业挂起时可用 py-spy dump --pid PID &gt; stack_%1.txt 生成。</translation>
+    </message>
+    <message>
+        <source>Open a folder of dumps…</source>
+        <translation>打开转储文件夹…</translation>
+    </message>
+    <message>
+        <source>Open dumps…</source>
+        <translation>打开转储…</translation>
+    </message>
+    <message>
+        <source>Copy as text</source>
+        <translation>复制为文本</translation>
+    </message>
+    <message>
+        <source>Fold equal ranks</source>
+        <translation>折叠相同的 rank</translation>
+    </message>
+    <message>
+        <source>Ranks that came equally far in every group are one row.</source>
+        <translation>在每个组中进度相同的 rank 合为一行。</translation>
+    </message>
+    <message>
+        <source>Who is where</source>
+        <translation>谁在哪里</translation>
+    </message>
+    <message>
+        <source>Who waits for whom</source>
+        <translation>谁等待谁</translation>
+    </message>
+</context>
+<context>
+    <name>HangWords</name>
+    <message>
+        <source>an operation</source>
+        <translation>一个操作</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>ranks %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>tensor</source>
+        <translation>张量</translation>
+    </message>
+    <message>
+        <source>pipeline</source>
+        <translation>流水线</translation>
+    </message>
+    <message>
+        <source>data</source>
+        <translation>数据</translation>
+    </message>
+    <message>
+        <source>context</source>
+        <translation>上下文</translation>
+    </message>
+    <message>
+        <source>expert</source>
+        <translation>专家</translation>
+    </message>
+    <message>
+        <source>all ranks</source>
+        <translation>所有 rank</translation>
+    </message>
+    <message>
+        <source>%1 of all ranks</source>
+        <translation>所有 rank 的 %1</translation>
+    </message>
+    <message>
+        <source>%1 of group %2</source>
+        <translation>组 %2 的 %1</translation>
+    </message>
+    <message>
+        <source>%1 of the %2 group %3</source>
+        <translation>%2组 %3 的 %1</translation>
+    </message>
+    <message>
+        <source>The device of rank %1 stopped: peers finished %2, which it entered and never finished.</source>
+        <translation>rank %1 的设备停止了：同伴完成了%2，它进入了却没有完成。</translation>
+    </message>
+    <message>
+        <source>Rank %1 entered %2 and never finished it, though peers did: its device stopped, or stands there.</source>
+        <translation>rank %1 进入了%2却没有完成，而同伴完成了：它的设备停止了，或停在那里。</translation>
+    </message>
+    <message>
+        <source>Rank %1 wrote no dump: its process was gone.</source>
+        <translation>rank %1 没有写转储：它的进程已不在。</translation>
+    </message>
+    <message>
+        <source>Rank %1 entered another operation than its peers as %2.</source>
+        <translation>rank %1 作为%2进入了与同伴不同的操作。</translation>
+    </message>
+    <message>
+        <source>The program of rank %1 stands: it never entered %2.</source>
+        <translation>rank %1 的程序停住了：它没有进入%2。</translation>
+    </message>
+    <message>
+        <source>Rank %1 went on without %2.</source>
+        <translation>rank %1 跳过了%2继续运行。</translation>
+    </message>
+    <message>
+        <source>Rank %1 entered %2, without which its peers went on.</source>
+        <translation>rank %1 进入了%2，而同伴没有经过它就继续了。</translation>
+    </message>
+    <message>
+        <source>The program of rank %1 stands at %2, where its peers went on.</source>
+        <translation>rank %1 的程序停在%2，而同伴已继续。</translation>
+    </message>
+    <message>
+        <source>The device of rank %1 did not begin %2, which its peers began.</source>
+        <translation>rank %1 的设备没有开始%2，而同伴已开始。</translation>
+    </message>
+    <message>
+        <source>The others wait for rank %1 in %2, and it waits for nobody.</source>
+        <translation>其他 rank 在%2中等待 rank %1，而它不等待任何人。</translation>
+    </message>
+    <message>
+        <source>One or more of %1, at %2: the dumps do not tell which.</source>
+        <translation>%1 中的一个或多个，位于%2：转储不能确定是哪一个。</translation>
+    </message>
+    <message numerus="yes">
+        <source>%1 wait(s) for %2 in %3 (%4)</source>
+        <translation>
+            <numerusform>%1 在 %3（%4）中等待 %2</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>certain</source>
+        <translation>确定</translation>
+    </message>
+    <message>
+        <source>nothing else explains it</source>
+        <translation>没有别的解释</translation>
+    </message>
+    <message>
+        <source>likely</source>
+        <translation>可能</translation>
+    </message>
+    <message>
+        <source>Look into the kernel log of that host for Xid messages, and restart without the device.</source>
+        <translation>在该主机的内核日志中查找 Xid 消息，并在不使用该设备的情况下重启。</translation>
+    </message>
+    <message>
+        <source>Look into the log of that rank: it ended by itself, or was killed (out of memory?).</source>
+        <translation>查看该 rank 的日志：它自行结束了，或被终止（内存不足？）。</translation>
+    </message>
+    <message>
+        <source>Look for a condition in the program that is not the same on all ranks.</source>
+        <translation>在程序中查找并非在所有 rank 上都相同的条件。</translation>
+    </message>
+    <message>
+        <source>Where its program stands tells a stack: py-spy dump --pid PID &gt; stack_RANK.txt beside the dumps.</source>
+        <translation>程序停在哪里由调用栈说明：在转储旁运行 py-spy dump --pid PID &gt; stack_RANK.txt。</translation>
+    </message>
+    <message>
+        <source>With TORCH_NCCL_ENABLE_TIMING=1 a dump also says which device began an operation.</source>
+        <translation>设置 TORCH_NCCL_ENABLE_TIMING=1 后，转储还会说明哪个设备开始了操作。</translation>
+    </message>
+</context>
+<context>
     <name>HeaderBar</name>
     <message>
         <source>one device</source>
@@ -3350,6 +3664,10 @@ a message between two, or more members than can be drawn.</source>
     <message>
         <source>selection of %1</source>
         <translation>%1 的选区</translation>
+    </message>
+    <message>
+        <source>Open the dumps of a hung job</source>
+        <translation>打开挂起作业的转储</translation>
     </message>
 </context>
 <context>
@@ -8557,6 +8875,10 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>Findings</source>
         <translation>发现</translation>
+    </message>
+    <message>
+        <source>Hang</source>
+        <translation>挂起</translation>
     </message>
 </context>
 <context>
