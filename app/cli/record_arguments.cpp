@@ -76,6 +76,23 @@ Result<engine::Disturbance> readSlowRank(const std::string& text, const Parallel
     return engine::Disturbance{.kind = engine::DisturbanceKind::SlowRank, .place = rank, .amount = factor, .from = 0};
 }
 
+/// "hang:RANK:STEP" or "hang:RANK:STEP.OPERATION".
+Result<engine::HangPoint> readFault(const std::string& text, const ParallelPlan& plan)
+{
+    engine::HangPoint point;
+    std::string_view kind, rest, rank, at, step, operation;
+    const bool isRead =
+        cut(text, ':', kind, rest) && kind == "hang" && cut(rest, ':', rank, at) && readNumber(rank, point.rank.value);
+    const bool isPlaced = isRead && (cut(at, '.', step, operation)
+                                         ? readNumber(step, point.step) && readNumber(operation, point.operation)
+                                         : readNumber(at, point.step));
+    if (!isPlaced || point.step < 0 || point.operation < 0)
+        return wrongArgument("--fault", "cannot be '" + text + "'",
+                             "hang:RANK:STEP or hang:RANK:STEP.OPERATION, for example hang:1:3");
+    FOURWALLS_TRY(checkRank("--fault", point.rank.value, plan));
+    return point;
+}
+
 /// "A-B:KEY=VALUE,…".
 Result<engine::LinkFault> readLinkFault(const std::string& text, const ParallelPlan& plan)
 {
@@ -132,7 +149,11 @@ Arguments RecordArguments::all()
                  "between ranks: local (threads of this process), gloo (processes) or nccl (a GPU for each rank)")
             .oneOf({"local", "gloo", "nccl"}),
         {"--rank-timeout", &rankTimeout,
-         "seconds after which a rank of --transport gloo that shows no sign of life counts as lost (default: 30)"},
+         "seconds after which a rank of --transport gloo that shows no sign of life counts as lost (default: 30); an "
+         "operation that takes half as long again hangs (default: 600), and dumps for `hang` are left in OUT.dumps"},
+        {"--fault", &faults,
+         "hang:RANK:STEP or hang:RANK:STEP.OPERATION: the program of a rank stands still before an operation of a step "
+         "(with --transport gloo)"},
         {"--cluster", &cluster, "preset or JSON file of the machines"},
         Argument("--precision", &precision, "of products and activations (tf32 on a GPU only)")
             .oneOf({"f32", "tf32", "bf16"}),
@@ -293,6 +314,12 @@ Result<engine::RunOptions> RecordArguments::runOptions(const RunSpec& spec) cons
         FOURWALLS_TRY_ASSIGN(const engine::LinkFault fault, readLinkFault(text, spec.plan));
         options.linkFaults.push_back(fault);
     }
+    for (const std::string& text : faults) {
+        FOURWALLS_TRY_ASSIGN(const engine::HangPoint point, readFault(text, spec.plan));
+        options.hang.point = point;
+        if (transport != "gloo") return wrongArgument("--fault", "needs ranks that are processes", "--transport gloo");
+    }
+    if (rankTimeout) options.hang.timeout = std::chrono::milliseconds(std::llround(*rankTimeout * 1500));
     return options;
 }
 

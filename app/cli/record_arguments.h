@@ -31,7 +31,7 @@ struct RecordArguments {
     std::uint64_t seed = 1;
     std::optional<std::int64_t> evaluateEvery, evaluateBatches, checkpointEvery;
     std::string data, saveWeights, loadWeights, kernelTimes, checkpointFolder, resumeFolder;
-    std::vector<std::string> slowRanks, disturbances, linkFaults;
+    std::vector<std::string> slowRanks, disturbances, linkFaults, faults;
     bool noTrace = false, blind = false, checkpointsBeside = false;
     bool memorySnapshot = false; ///< of PyTorch, with a command
     std::string detail, host;    ///< likewise

@@ -7,6 +7,7 @@
 #include "app/cli/rank_launcher.h"
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
+#include "profiler/engine/comm/hang_watch.h"
 #include "profiler/engine/comm/process_world.h"
 
 #include <algorithm>
@@ -39,6 +40,21 @@ void removeTrace(const std::string& path)
     std::error_code ignored;
     for (const char* companion : {"", "-wal", "-shm", "-journal"}) fs::remove(path + companion, ignored);
     removeBegun(path);
+}
+
+/// Where the ranks of a run that hangs leave what they did last: "run.dumps" for "run.fourwalls".
+std::string dumpFolder(const std::string& output)
+{
+    return fs::path(output).replace_extension(".dumps").string();
+}
+
+/// Dumps of an earlier run of that name, and nothing else that lies there.
+void removeDumps(const std::string& output, int world)
+{
+    std::error_code ignored;
+    const std::string folder = dumpFolder(output);
+    for (int rank = 0; rank < world; ++rank) fs::remove(engine::HangWatch::fileOf(folder, RankId{rank}), ignored);
+    fs::remove(folder, ignored);
 }
 
 /// Makes one trace of the files and removes them.
@@ -138,6 +154,7 @@ private:
         m_run.options.processes = m_world.get();
         if (m_run.output.empty()) return train();
 
+        if (first()) removeDumps(m_run.output, m_world->size());
         m_file = rankFile(m_run.output, m_world->rank().value);
         TraceHeader header = engine::describeRun(m_run.spec, m_run.options.origin, m_run.options.clock);
         std::erase_if(header.ranks, [this](const RankInfo& rank) { return rank.rank != m_world->rank(); });
@@ -147,6 +164,7 @@ private:
             return writer.error();
         }
         m_run.options.sink = writer->get();
+        m_run.options.hang.folder = dumpFolder(m_run.output);
         const Status trained = train();
         const auto lost = meeting().lost();
         if (lost && lost->gone && !trained.ok()) {
@@ -209,6 +227,8 @@ private:
                 removeBegun(file);
         }
         salvage(m_console, files, m_run.output);
+        const std::string dumps = dumpFolder(m_run.output);
+        if (fs::exists(dumps)) m_console.message("who hung it: fourwalls-cli hang " + dumps);
         return trained;
     }
 

@@ -70,8 +70,8 @@ std::string reasonOf(const HangState& state, const NamedRank& named, const HangP
         return fmt::format("in {} it entered {} where {} entered {}", groupText(place), state.texts[named.operation],
                            peers, state.texts[named.instead]);
     case HangReason::HostStopped:
-        return fmt::format("its program does not go on: nothing is open at it, and {} wait for it in {}", peers,
-                           operation);
+        return fmt::format("its program does not go on: nothing is open at it, and {} wait{} for it in {}", peers,
+                           named.by.size() == 1 ? "s" : "", operation);
     case HangReason::SkippedOperation: return fmt::format("it went on without {}, which {} entered", operation, peers);
     case HangReason::ExtraOperation: return fmt::format("it entered {}, without which {} went on", operation, peers);
     case HangReason::HostBehind:
@@ -81,7 +81,8 @@ std::string reasonOf(const HangState& state, const NamedRank& named, const HangP
         return fmt::format("its device did not begin {}, which all members entered and {} began", operation, peers);
     case HangReason::WaitedFor: break;
     }
-    return fmt::format("{} wait for it in {}, and it waits for nobody", peers, operation);
+    return fmt::format("{} wait{} for it in {}, and it waits for nobody", peers, named.by.size() == 1 ? "s" : "",
+                       operation);
 }
 
 } // namespace

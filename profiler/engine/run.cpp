@@ -186,6 +186,7 @@ public:
         m_collectives = world.collectives;
         world.onFailure = [this] { m_failed = true; };
         world.processes = m_options.processes;
+        world.hang = m_options.hang;
         const Status status = runRanks(world, [this](RankSlot& slot) { return runRank(slot); });
         if (!status.ok()) return status.error();
         if (sharesTable && (!m_options.processes || m_options.processes->rank().value == 0))
@@ -468,6 +469,7 @@ private:
                 if (first && m_options.sink) m_sinkBefore = sinkTime();
             }
             recorder.beginStep(i);
+            if (slot.flight) slot.flight->beginStep(i);
             if (const std::int64_t bytes = recorder.disturbance().growthBytes(); bytes > 0)
                 kept.push_back(Tensor::make(slot.context->allocator, {bytes / bytesOf(DType::F32)}, DType::F32,
                                             MemoryCategory::Other));

@@ -99,6 +99,15 @@ GroupCommunicator::GroupCommunicator(CommContext& context, GroupDescription grou
         m_receiveNames.push_back(persistentName("receive from " + peer));
     }
     if (size() > 1 && !m_group.messagesOnly) show();
+    if (m_context.flight && size() > 1) m_flightGroup = m_context.flight->group(m_group.name, m_group.ranks);
+}
+
+void GroupCommunicator::enter(Operation& operation)
+{
+    if (!m_context.flight || operation.flight != FlightRecorder::kNoRecord) return;
+    // Members have parts of unequal sizes in an all-to-all.
+    const std::int64_t bytes = operation.buffer.defined() ? operation.buffer.bytes() : operation.payloadBytes;
+    operation.flight = m_context.flight->enter(m_flightGroup, operation.kind, operation.sequence, bytes);
 }
 
 void GroupCommunicator::show()
@@ -142,6 +151,7 @@ GroupCommunicator::Operation GroupCommunicator::describe(CollectiveOp kind, cons
 
 CommRequest GroupCommunicator::start(Operation operation)
 {
+    enter(operation);
     Recorder& own = m_context.recorder;
     std::shared_ptr<TrackId> track;
     if (own.on() && !m_context.threadMemory) {
@@ -164,6 +174,7 @@ CommRequest GroupCommunicator::start(Operation operation)
 
 void GroupCommunicator::runNow(Operation operation)
 {
+    enter(operation);
     // Behind what was started: both ends of a group keep the order of the calls.
     if (m_lastStarted && !m_lastStarted->finished()) return start(std::move(operation)).wait();
     m_lastStarted.reset();
@@ -265,6 +276,7 @@ void GroupCommunicator::barrier()
 
 void GroupCommunicator::carryOut(const Operation& operation, Recorder& recorder, RankMemory* memory)
 {
+    if (m_context.flight) m_context.flight->begin(operation.flight);
     OperationRun run(*m_transport, recorder, m_context.links, m_group.ranks, memory);
     // Operations of unequal parts are not compared by size.
     m_transport->arrive(operation.sequence, {run.arrival, operation.buffer.defined() ? operation.buffer.bytes() : 0,
@@ -279,6 +291,7 @@ void GroupCommunicator::carryOut(const Operation& operation, Recorder& recorder,
             copyElements(memory, operation.buffer, operation.outFirst, operation.out, 0, operation.out.elements());
     }
     run.finish(operation.sequence);
+    if (m_context.flight) m_context.flight->complete(operation.flight);
 
     for (std::size_t to = 0; to < run.sentBytes.size(); ++to)
         if (run.sentMessages[to] > 0)
@@ -314,8 +327,13 @@ void GroupCommunicator::send(const Tensor& tensor, int to)
         stamp.sent = flight.begins;
         stamp.arrives = flight.arrives;
     }
-    m_transport->sendLetter(to, tensor, stamp, m_context.allocator);
     const std::int64_t count = m_lettersTo[peer]++;
+    FlightRecorder* const recorded = m_context.flight;
+    const FlightRecorder::Record entered =
+        recorded ? recorded->enter(m_flightGroup, CollectiveOp::Send, count, tensor.bytes(), index(), to)
+                 : FlightRecorder::kNoRecord;
+    m_transport->sendLetter(to, tensor, stamp, m_context.allocator);
+    if (recorded) recorded->complete(entered);
     m_context.traffic.add(m_group.name, rankAt(to), static_cast<double>(tensor.bytes()), tensor.bytes(), 1);
     if (!r.on()) return;
     CollectiveRecord record;
@@ -332,11 +350,16 @@ void GroupCommunicator::receive(const Tensor& tensor, int from)
     Recorder& r = m_context.recorder;
     const auto peer = static_cast<std::size_t>(from);
     const Instant start = r.now();
+    const std::int64_t count = m_lettersFrom[peer]++;
+    FlightRecorder* const recorded = m_context.flight;
+    const FlightRecorder::Record entered =
+        recorded ? recorded->enter(m_flightGroup, CollectiveOp::Receive, count, tensor.bytes(), from, index())
+                 : FlightRecorder::kNoRecord;
     const HopStamp stamp = m_transport->receiveLetter(from, tensor);
+    if (recorded) recorded->complete(entered);
     if (r.virtualClock())
         r.advanceTo(m_letterClock.receive(linkBetween(m_context.links, rankAt(from), rankAt(index())), stamp.arrives,
                                           tensor.bytes()));
-    const std::int64_t count = m_lettersFrom[peer]++;
     if (!r.on()) return;
     CollectiveRecord record;
     record.operation = CollectiveOp::Receive;

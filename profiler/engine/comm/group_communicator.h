@@ -6,6 +6,7 @@
 #include "model/trace/records.h"
 #include "profiler/engine/comm/comm_thread.h"
 #include "profiler/engine/comm/communicator.h"
+#include "profiler/engine/comm/flight_recorder.h"
 #include "profiler/engine/comm/link_clock.h"
 #include "profiler/engine/comm/traffic.h"
 #include "profiler/engine/comm/transport.h"
@@ -28,6 +29,7 @@ struct CommContext {
     TrafficLedger traffic; ///< what this rank sent
     /// The thread's access to the rank's memory, where that is not the processor's; else null.
     std::unique_ptr<RankMemory> threadMemory = {};
+    FlightRecorder* flight = nullptr; ///< of ranks that are processes; else null
 };
 
 struct GroupDescription {
@@ -90,6 +92,7 @@ private:
             std::shared_ptr<TrackId> to;
         };
         std::optional<Launch> launch;
+        FlightRecorder::Record flight = FlightRecorder::kNoRecord;
     };
     using Hops = std::vector<CollectiveHop>;
 
@@ -98,6 +101,8 @@ private:
     Operation describe(CollectiveOp kind, const Tensor& buffer, ReduceOp op, int root);
     Operation describeScatter(const Tensor& in, const Tensor& out);
     Operation describeGather(const Tensor& in, const Tensor& out);
+    /// The program enters it; at most once.
+    void enter(Operation& operation);
     const Hops& hopsOf(const CollectiveShape& shape, CollectiveAlgorithm algorithm);
     void runNow(Operation operation);
     CommRequest start(Operation operation);
@@ -110,6 +115,7 @@ private:
     std::unique_ptr<Transport> m_transport;
     std::map<std::pair<CollectiveShape, CollectiveAlgorithm>, Hops> m_hops; // own ones only
     std::optional<GroupId> m_groupId;
+    int m_flightGroup = 0;
     std::vector<const char*> m_hopNames, m_sendNames, m_receiveNames; // by member
     std::int64_t m_nextSequence = 0;
     std::vector<std::int64_t> m_lettersTo, m_lettersFrom;

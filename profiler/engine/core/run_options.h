@@ -9,6 +9,7 @@
 #include "profiler/engine/core/disturbance.h"
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -44,6 +45,20 @@ struct LinkFault {
     double loss = 0; ///< share of the bytes that must be sent again, below 1
 };
 
+/// Where a rank's program stands still for good, on purpose: before it enters an operation of a step.
+struct HangPoint {
+    RankId rank;
+    std::int64_t step = 0;      ///< from 0
+    std::int64_t operation = 0; ///< of the step, from 0; a step with fewer operations goes on in the next one
+};
+
+/// What is left to read when a run of processes hangs.
+struct HangOptions {
+    std::string folder;                         ///< for the dumps; empty: none are written
+    std::chrono::milliseconds timeout{600'000}; ///< an operation that takes longer hangs, and the run ends
+    std::optional<HangPoint> point;
+};
+
 class ProcessWorld; // comm/process_world.h
 
 struct RunOptions {
@@ -66,6 +81,7 @@ struct RunOptions {
     std::stop_token stop;                  ///< checked between steps; a stopped run reports what it did
     bool nccl = false;                     ///< on GPUs: one for each rank, and NCCL between them; else all share one
     bool separateProcesses = false;        ///< the ranks are processes, or will be
+    HangOptions hang;                      ///< of ranks that are processes
     ProcessWorld* processes = nullptr;     ///< those: this one is one rank, and all call the same. Null for threads
 };
 

@@ -3,6 +3,7 @@
 #include "profiler/engine/train/rank_world.h"
 
 #include "model/spec/rank_layout.h"
+#include "profiler/engine/comm/hang_watch.h"
 #include "profiler/engine/comm/local_exchange.h"
 #include "profiler/engine/device/cpu_device.h"
 
@@ -173,12 +174,15 @@ Status runRanks(const WorldOptions& options, const std::function<Status(RankSlot
             if (world > 1) {
                 slot->commThread =
                     std::make_unique<CommThread>(options.sink, rank, options.origin, options.deviceClock);
+                if (processes) slot->flight = std::make_unique<FlightRecorder>(rank);
+                if (processes && options.hang.point) slot->flight->hangAt(*options.hang.point);
                 slot->comm.reset(new CommContext{*slot->recorder,
                                                  *slot->allocator,
                                                  *slot->commThread,
                                                  options.links,
                                                  {},
-                                                 slot->memory ? slot->memory->beside() : nullptr});
+                                                 slot->memory ? slot->memory->beside() : nullptr,
+                                                 slot->flight.get()});
             }
             if (collectives) collectives->join(*slot, options, failure);
             if (world > 1) {
@@ -212,10 +216,14 @@ Status runRanks(const WorldOptions& options, const std::function<Status(RankSlot
             slot.recorder->event(EventKind::Fault, "failed: " + error->what);
         if (collectives) collectives->giveUp(slot.recorder->rank());
     };
+    std::unique_ptr<HangWatch> hangWatch;
+    if (processes && world > 1)
+        hangWatch = std::make_unique<HangWatch>(*slots.front()->flight, options.hang, *processes, failure);
     // Nothing of a rank goes before all are done: others may still read its memory.
     std::vector<std::thread> threads;
     for (const auto& slot : slots) threads.emplace_back([&runOne, &slot] { runOne(*slot); });
     for (std::thread& thread : threads) thread.join();
+    hangWatch.reset();
     for (const auto& slot : slots)
         if (slot->commThread) slot->commThread->close();
     if (collectives) collectives->close();

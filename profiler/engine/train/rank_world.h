@@ -39,6 +39,7 @@ struct WorldOptions {
     std::optional<CollectiveLinks> collectiveLinks;
     std::function<void()> onFailure; ///< called once a rank has failed, from any thread; may be empty
     std::chrono::nanoseconds patience = std::chrono::minutes(10); ///< how long a rank waits for another one
+    HangOptions hang;                                             ///< of processes
     ProcessWorld* processes = nullptr;              ///< null: all ranks are threads here; else only its rank is
     std::shared_ptr<DeviceCollectives> collectives; ///< of ranks with a device each; null: hops over the transport
 };
@@ -52,6 +53,7 @@ struct RankSlot {
     std::unique_ptr<Allocator> allocator;
     std::unique_ptr<Device> device;
     std::unique_ptr<CommThread> commThread;
+    std::unique_ptr<FlightRecorder> flight; ///< null where ranks are threads
     std::unique_ptr<CommContext> comm;
     std::unique_ptr<ParallelGroups> groups;
     std::unique_ptr<RankContext> context; ///< groups is null in a world of one
