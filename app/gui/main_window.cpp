@@ -259,6 +259,7 @@ void MainWindow::showView(const QString& id)
         m_pages->setCurrentWidget(m_frame);
         if (view) {
             prepareCompare(view);
+            prepareTables(view);
             applyShortcuts(view->viewActions());
             view->setFocus(); // keys go to the view, not to the header
         }

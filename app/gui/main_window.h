@@ -125,6 +125,8 @@ private:
     void chooseDemo();
     /// Supplies a comparison with its second trace.
     void prepareCompare(views::View* view);
+    void saveQueries(const QStringList& queries);
+    void prepareTables(views::View* view); ///< gives it the saved queries
     void choosePartner(QWidget* where);
     void addNote();
     void showNotes();

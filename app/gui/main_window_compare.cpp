@@ -5,6 +5,8 @@
 #include "views/chrome/header_bar.h"
 #include "views/chrome/trace_tabs.h"
 #include "views/compare/compare_view.h"
+#include "views/tables/query_panel.h"
+#include "views/tables/tables_view.h"
 
 #include <QFileDialog>
 #include <QMenu>
@@ -21,6 +23,20 @@ void MainWindow::prepareCompare(views::View* view)
     QList<TraceDocument*> others = documents();
     others.removeAll(currentDocument());
     if (others.size() == 1) compare->setPartner(others.front()->session(), others.front()->name());
+}
+
+void MainWindow::prepareTables(views::View* view)
+{
+    auto* tables = qobject_cast<views::TablesView*>(view);
+    if (!tables) return;
+    views::QueryPanel& panel = tables->queryPanel();
+    panel.setSaved(m_settings.savedQueries()); // another trace's page may have changed them
+    connect(&panel, &views::QueryPanel::savedChanged, this, &MainWindow::saveQueries, Qt::UniqueConnection);
+}
+
+void MainWindow::saveQueries(const QStringList& queries)
+{
+    m_settings.setSavedQueries(queries);
 }
 
 void MainWindow::choosePartner(QWidget* where)

@@ -160,6 +160,16 @@ void Settings::addMachineFile(const QString& path)
     write(m_store, "files/machines", files.mid(0, kMachineFiles));
 }
 
+QStringList Settings::savedQueries() const
+{
+    return read(m_store, "tables/queries").toStringList();
+}
+
+void Settings::setSavedQueries(const QStringList& queries)
+{
+    write(m_store, "tables/queries", queries);
+}
+
 QString Settings::lastFolder() const
 {
     return read(m_store, "files/folder").toString();

@@ -61,6 +61,10 @@ public:
     bool isForgetful() const;
     void addMachineFile(const QString& path);
 
+    /// Queries that the user kept, last one first.
+    QStringList savedQueries() const;
+    void setSavedQueries(const QStringList& queries);
+
     QString lastFolder() const;
     void setLastFolder(const QString& folder);
 

@@ -6344,6 +6344,22 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <source>One SELECT over the tables and views of the trace file; the manual lists their columns</source>
         <translation>对轨迹文件的表和视图执行一条 SELECT；各列见手册</translation>
     </message>
+    <message>
+        <source>Forget</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation>保存</translation>
+    </message>
+    <message>
+        <source>Takes this query out of the saved ones</source>
+        <translation>把此查询从已保存的查询中移除</translation>
+    </message>
+    <message>
+        <source>Keeps this query among the examples, for every trace; its first line is its name</source>
+        <translation>把此查询保存到示例中，对每条轨迹可用；第一行为其名称</translation>
+    </message>
 </context>
 <context>
     <name>QueryTableModel</name>
@@ -7776,6 +7792,22 @@ arrivals: %3</source>
     <message>
         <source>SQL query</source>
         <translation>SQL 查询</translation>
+    </message>
+    <message>
+        <source>Double click: show the row&apos;s slice, or its time, in the timeline</source>
+        <translation>双击：在时间线中显示该行的切片或时间</translation>
+    </message>
+    <message>
+        <source>Plot</source>
+        <translation>绘图</translation>
+    </message>
+    <message>
+        <source>A plot needs rows with numbers: the first column is the axis, every other one a curve.</source>
+        <translation>绘图需要含数字的行：第一列为横轴，其余每列一条曲线。</translation>
+    </message>
+    <message>
+        <source>The answer as curves: the first column is the axis; double-click a point to go there</source>
+        <translation>把结果画成曲线：第一列为横轴；双击一点即可跳转</translation>
     </message>
 </context>
 <context>

@@ -58,6 +58,9 @@ constexpr const char* kBuffers = "SELECT rank, category, operator, layer, bytes 
                                  "       (end_ns - start_ns) / 1e6 AS lived_ms\n"
                                  "FROM named_allocations ORDER BY bytes DESC LIMIT 50";
 
+constexpr int kMostSaved = 50;
+constexpr int kLongestName = 60; ///< of a saved query in the list
+
 } // namespace
 
 QueryEdit::QueryEdit(QWidget* parent) : QPlainTextEdit(parent)
@@ -81,6 +84,7 @@ QueryPanel::QueryPanel(QWidget* parent)
     , m_examples(new QComboBox(this))
     , m_tables(new QComboBox(this))
     , m_ask(new QPushButton(this))
+    , m_save(new QPushButton(this))
 {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
@@ -95,6 +99,7 @@ QueryPanel::QueryPanel(QWidget* parent)
     row->addWidget(m_ask);
     row->addWidget(m_examples);
     row->addWidget(m_tables);
+    row->addWidget(m_save);
     row->addStretch(1);
     column->addWidget(m_edit, 1);
     column->addLayout(row);
@@ -102,6 +107,8 @@ QueryPanel::QueryPanel(QWidget* parent)
     setFocusProxy(m_edit);
 
     connect(m_edit, &QueryEdit::asked, this, &QueryPanel::ask);
+    connect(m_edit, &QPlainTextEdit::textChanged, this, &QueryPanel::nameSaveButton);
+    connect(m_save, &QPushButton::clicked, this, &QueryPanel::saveOrForget);
     connect(m_ask, &QPushButton::clicked, this, [this] {
         if (m_running)
             emit stopRequested();
@@ -141,6 +148,33 @@ void QueryPanel::setRunning(bool running)
     m_ask->setText(running ? tr("Stop") : tr("Ask"));
 }
 
+void QueryPanel::setSaved(const QStringList& queries)
+{
+    m_saved = queries;
+    fillExamples();
+    nameSaveButton();
+}
+
+void QueryPanel::saveOrForget()
+{
+    const QString query = text().trimmed();
+    if (query.isEmpty()) return;
+    QStringList queries = m_saved;
+    if (queries.removeAll(query) == 0) queries.prepend(query);
+    setSaved(queries.mid(0, kMostSaved));
+    emit savedChanged(m_saved);
+}
+
+void QueryPanel::nameSaveButton()
+{
+    const bool isSaved = m_saved.contains(text().trimmed());
+    m_save->setText(isSaved ? tr("Forget") : tr("Save"));
+    m_save->setToolTip(isSaved
+                           ? tr("Takes this query out of the saved ones")
+                           : tr("Keeps this query among the examples, for every trace; its first line is its name"));
+    m_save->setEnabled(!text().trimmed().isEmpty());
+}
+
 void QueryPanel::fillExamples()
 {
     const QSignalBlocker quiet(m_examples);
@@ -151,6 +185,13 @@ void QueryPanel::fillExamples()
     m_examples->addItem(tr("time by layer and phase"), QString::fromLatin1(kLayers));
     m_examples->addItem(tr("who waits in which collective"), QString::fromLatin1(kWaits));
     m_examples->addItem(tr("largest buffers"), QString::fromLatin1(kBuffers));
+    if (!m_saved.isEmpty()) m_examples->insertSeparator(m_examples->count());
+    for (const QString& query : m_saved) {
+        // "-- slow copies" names a query; else what it begins with.
+        QString name = query.section(QLatin1Char('\n'), 0, 0).trimmed();
+        while (name.startsWith(QLatin1Char('-'))) name.remove(0, 1);
+        m_examples->addItem(name.trimmed().left(kLongestName), query);
+    }
     const QSignalBlocker alsoQuiet(m_tables);
     m_tables->clear();
     m_tables->addItem(tr("Insert a table"));
@@ -161,6 +202,7 @@ void QueryPanel::retranslate()
 {
     fillExamples();
     setRunning(m_running);
+    nameSaveButton();
     m_ask->setToolTip(
         tr("Asks the trace's file, which is only read (Ctrl+Return). Times are nanoseconds, sizes bytes."));
     m_edit->setAccessibleName(tr("SQL query"));

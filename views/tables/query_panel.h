@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QPlainTextEdit>
+#include <QStringList>
 #include <QWidget>
 
 class QComboBox;
@@ -32,6 +33,10 @@ public:
     QPushButton& askButton() { return *m_ask; }
     QString text() const { return m_edit->toPlainText(); }
     void setText(const QString& text);
+    /// Queries that the user keeps, as he wrote them.
+    void setSaved(const QStringList& queries);
+    const QStringList& saved() const { return m_saved; }
+    QPushButton& saveButton() { return *m_save; }
     /// While an answer is outstanding the button stops the query.
     void setRunning(bool running);
     void retranslate();
@@ -41,14 +46,19 @@ public:
 signals:
     void askRequested(const QString& text);
     void stopRequested();
+    /// The user keeps another query, or one less.
+    void savedChanged(const QStringList& queries);
 
 private:
     void ask();
     void fillExamples();
+    void saveOrForget();
+    void nameSaveButton();
 
     QueryEdit* m_edit;
     QComboBox *m_examples, *m_tables;
-    QPushButton* m_ask;
+    QPushButton *m_ask, *m_save;
+    QStringList m_saved;
     bool m_running = false;
 };
 

@@ -4,6 +4,8 @@
 
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
+#include "views/plot/plot_xy.h"
+#include "views/tables/query_answer.h"
 #include "views/tables/query_panel.h"
 
 #include <QAction>
@@ -12,7 +14,9 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPainter>
+#include <QPushButton>
 #include <QSortFilterProxyModel>
+#include <QStackedWidget>
 #include <QTableView>
 #include <QTimer>
 #include <QVBoxLayout>
@@ -37,6 +41,9 @@ TablesView::TablesView(QWidget* parent)
     , m_kinds(new QComboBox(m_card))
     , m_filter(new QLineEdit(m_card))
     , m_table(new QTableView(m_card))
+    , m_plot(new XyPlot(m_card))
+    , m_plotted(new QPushButton(m_card))
+    , m_rows(new QStackedWidget(m_card))
     , m_settle(new QTimer(this))
     , m_next(new QAction(this))
     , m_sql(new QAction(this))
@@ -58,7 +65,23 @@ TablesView::TablesView(QWidget* parent)
     m_card->addContent(m_query);
     m_query->setFixedHeight(m_query->sizeHint().height());
     m_query->hide();
-    m_card->addContent(m_table, 1);
+    m_rows->addWidget(m_table);
+    m_rows->addWidget(m_plot);
+    m_card->addContent(m_rows, 1);
+    m_plotted->setCheckable(true);
+    m_card->addControl(m_plotted);
+    m_plotted->hide();
+    connect(m_plotted, &QPushButton::toggled, this, &TablesView::showPlot);
+    connect(m_plot, &XyPlot::pointActivated, this, [this](int row) {
+        if (row >= 0) jumpTo(static_cast<std::size_t>(row));
+    });
+    m_plot->setToolTips([this](int row) {
+        QStringList lines;
+        for (int column = 0; column < m_answer->columnCount(); ++column)
+            lines << m_answer->headerData(column, Qt::Horizontal).toString() + QStringLiteral(": ") +
+                         m_answer->index(row, column).data().toString();
+        return lines.join(QLatin1Char('\n'));
+    });
     m_nothing = new QLabel(m_table->viewport());
     m_nothing->setAlignment(Qt::AlignCenter);
     m_nothing->setWordWrap(true);
@@ -88,6 +111,7 @@ TablesView::TablesView(QWidget* parent)
     connect(m_table, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
         const TraceTable* table = m_model->table();
         const QModelIndex source = m_sorted->mapToSource(index);
+        if (m_isQuery && source.isValid()) return jumpTo(static_cast<std::size_t>(source.row()));
         if (m_isQuery || !table || !selection() || !source.isValid()) return;
         const auto& row = table->rows[static_cast<std::size_t>(source.row())];
         std::optional<qlonglong> begin, length;
@@ -165,12 +189,15 @@ void TablesView::setQuery(bool shown)
     if (m_isQuery == shown) return;
     m_isQuery = shown;
     m_query->setVisible(shown);
+    m_plotted->setVisible(shown);
+    m_rows->setCurrentWidget(shown && m_plotted->isChecked() ? static_cast<QWidget*>(m_plot) : m_table);
     m_table->horizontalHeader()->setStretchLastSection(!shown); // a last number would stand far from the others
     // Rows of an answer come in the order that was asked for.
     m_table->sortByColumn(-1, Qt::AscendingOrder);
     m_sorted->setFilterRole(shown ? Qt::DisplayRole : TraceTableModel::kFilterRole);
     m_sorted->setSourceModel(shown ? static_cast<QAbstractItemModel*>(m_answer) : m_model);
-    m_table->setToolTip(shown ? QString() : tr("Double click: show it in the timeline"));
+    m_table->setToolTip(shown ? tr("Double click: show the row's slice, or its time, in the timeline")
+                              : tr("Double click: show it in the timeline"));
     widen();
 }
 
@@ -202,6 +229,7 @@ void TablesView::askQuery(const QString& sql)
             // What is wrong with a query says nothing against the last answer: it stays until there is another.
             if (answer.ok()) {
                 m_answer->setRows(answer.value);
+                fillPlot();
                 if (m_isQuery) {
                     m_table->sortByColumn(-1, Qt::AscendingOrder);
                     widen();
@@ -212,6 +240,59 @@ void TablesView::askQuery(const QString& sql)
         },
         Urgency::Background);
     describe();
+}
+
+void TablesView::showPlot(bool shown)
+{
+    m_plotted->setChecked(shown);
+    m_plotted->setText(shown ? tr("Rows") : tr("Plot"));
+    m_rows->setCurrentWidget(m_isQuery && shown ? static_cast<QWidget*>(m_plot) : m_table);
+}
+
+void TablesView::themeChanged()
+{
+    fillPlot();
+    m_plot->applyTheme();
+    update();
+}
+
+void TablesView::fillPlot()
+{
+    const UserRows* rows = m_answer->rows();
+    if (auto plot = rows ? plotOfAnswer(*rows) : std::nullopt)
+        m_plot->setContent(std::move(plot->x), std::move(plot->y), std::move(plot->content));
+    else
+        m_plot->setNothing(
+            tr("A plot needs rows with numbers: the first column is the axis, every other one a curve."));
+}
+
+void TablesView::jumpTo(std::size_t row)
+{
+    const UserRows* rows = m_answer->rows();
+    if (!rows || !selection() || !session()) return;
+    const RowPlace place = placeOfRow(*rows, row);
+    if (place.empty()) return;
+    const auto show = [this](TimeRange range) {
+        const Duration around{std::max<std::int64_t>(1000, range.length().ns)};
+        selection()->setRange({range.begin - around, range.end + around});
+        emit selection()->viewRequested(QStringLiteral("timeline"));
+    };
+    if (!place.slice) {
+        if (place.rank) selection()->setRank(*place.rank);
+        return show(*place.range);
+    }
+    session()->ask<SelectedSlice>(
+        this, "sql.slice",
+        [id = *place.slice](TraceQuery& trace, std::stop_token) -> Result<SelectedSlice> {
+            FOURWALLS_TRY_ASSIGN(const SliceView slice, trace.slice(id));
+            FOURWALLS_TRY_ASSIGN(std::shared_ptr<const OpInfo> op, trace.op(slice.op));
+            return SelectedSlice{slice, std::move(op)};
+        },
+        [this, show](const Answer<SelectedSlice>& answer) {
+            if (!answer.ok() || !selection()) return;
+            selection()->setSlice(*answer);
+            show({answer->slice.start, answer->slice.end()});
+        });
 }
 
 void TablesView::stopQuery()
@@ -379,6 +460,8 @@ void TablesView::retranslate()
     m_kinds->setCurrentIndex(m_isQuery ? kTableKindCount : static_cast<int>(m_kind));
     m_query->retranslate();
     m_sql->setText(tr("SQL query"));
+    m_plotted->setText(m_plotted->isChecked() ? tr("Rows") : tr("Plot"));
+    m_plotted->setToolTip(tr("The answer as curves: the first column is the axis; double-click a point to go there"));
     m_kinds->setAccessibleName(tr("Table"));
     m_filter->setPlaceholderText(tr("Filter"));
     m_filter->setAccessibleName(tr("Filter the rows"));

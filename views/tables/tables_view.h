@@ -12,6 +12,8 @@ class QComboBox;
 class QLabel;
 class QLineEdit;
 class QSortFilterProxyModel;
+class QPushButton;
+class QStackedWidget;
 class QTableView;
 class QTimer;
 
@@ -19,6 +21,7 @@ namespace fourwalls::views {
 
 class PlotCard;
 class QueryPanel;
+class XyPlot;
 
 class TablesView : public View {
     Q_OBJECT
@@ -38,6 +41,9 @@ public:
     bool showsQuery() const { return m_isQuery; }
     QueryPanel& queryPanel() { return *m_query; }
     QueryTableModel& queryModel() { return *m_answer; }
+    /// The answer as a plot in the table's place.
+    void showPlot(bool shown);
+    XyPlot& plot() { return *m_plot; }
     TraceTableModel& model() { return *m_model; }
     QTableView& table() { return *m_table; }
     QLineEdit& filter() { return *m_filter; }
@@ -45,6 +51,7 @@ public:
 protected:
     void traceChanged() override;
     void languageChanged() override;
+    void themeChanged() override;
     void paintEvent(QPaintEvent* event) override;
 
 private:
@@ -57,6 +64,9 @@ private:
     void describe();
     void markSlice(); ///< the row of what is selected in another view
     void widen();
+    void fillPlot();
+    /// Shows on the timeline what a row of the answer speaks of; nothing for rows that name no time or slice.
+    void jumpTo(std::size_t row);
 
     TableKind m_kind = TableKind::Operators;
     QLabel* m_nothing; ///< over the rows: why there are none
@@ -68,7 +78,10 @@ private:
     QComboBox* m_kinds;
     QLineEdit* m_filter;
     QTableView* m_table;
-    QTimer* m_settle; ///< while the range moves, nothing is read
+    XyPlot* m_plot;
+    QPushButton* m_plotted;
+    QStackedWidget* m_rows; ///< table or plot
+    QTimer* m_settle;       ///< while the range moves, nothing is read
     QAction *m_next, *m_sql;
     bool m_waiting = false, m_failed = false;
     bool m_isQuery = false, m_asking = false; ///< the box for SQL is shown; its answer is outstanding

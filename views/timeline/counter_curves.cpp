@@ -2,6 +2,8 @@
 // See counter_curves.h.
 #include "views/timeline/counter_curves.h"
 
+#include "views/timeline/bar_painter.h"
+
 #include <QFontMetrics>
 #include <QPainter>
 
@@ -15,6 +17,7 @@ namespace {
 const QByteArray kCountersChannel = QByteArrayLiteral("timeline.counters");
 constexpr int kScaleColumns = 1024; ///< that find the extremes of a whole curve
 constexpr std::size_t kMostShown = 8;
+constexpr int kFillWeight = 110;     ///< of 255: the area below a curve on the card
 constexpr int kTop = 3, kBottom = 2; ///< within the row
 
 } // namespace
@@ -178,10 +181,9 @@ void CounterCurves::paint(QPainter& painter, CounterId counter, const QRect& rec
         const double share = most > least ? (value - least) / span : 0.5;
         return bottom - static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * inside.height()));
     };
-    QColor fill = theme.otherCompute;
-    fill.setAlpha(110);
-    painter.save();
-    painter.setClipRect(rect);
+    // Opaque and in two calls: a curve has a piece for every pixel.
+    const QColor fill(blend(theme.card.rgb(), theme.otherCompute.rgb(), kFillWeight));
+    std::vector<QRect> areas, edges;
     for (std::size_t i = 0; i < curve.samples.size(); ++i) {
         const CounterSample& sample = curve.samples[i];
         const double x0 = camera.xOf(sample.at),
@@ -191,11 +193,18 @@ void CounterCurves::paint(QPainter& painter, CounterId counter, const QRect& rec
                   right = rect.left() + std::min(camera.width(), std::max(static_cast<int>(std::floor(x0)) + 1,
                                                                           static_cast<int>(std::floor(x1))));
         const int held = yOf(sample.last), top = yOf(sample.max), low = yOf(sample.min);
-        painter.fillRect(QRect(left, held, right - left, bottom - held), fill);
-        painter.fillRect(QRect(left, held, right - left, 1), theme.otherCompute);
+        if (bottom > held + 1) areas.emplace_back(left, held + 1, right - left, bottom - held - 1);
+        edges.emplace_back(left, held, right - left, 1);
         // What happened within the column.
-        if (low - top > 1) painter.fillRect(QRect(left, top, 1, low - top), theme.otherCompute);
+        if (low - top > 1) edges.emplace_back(left, top, 1, low - top);
     }
+    painter.save();
+    painter.setClipRect(rect);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(fill);
+    painter.drawRects(areas.data(), static_cast<int>(areas.size()));
+    painter.setBrush(theme.otherCompute);
+    painter.drawRects(edges.data(), static_cast<int>(edges.size()));
     painter.setFont(fontOf(TextRole::Small));
     painter.setPen(theme.secondaryText);
     const QString high = counterText(most, info->unit, m_unit), low = counterText(least, info->unit, m_unit);

@@ -3,6 +3,7 @@
 #include "tests/views/memory/view_probe.h"
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
+#include "views/tables/query_answer.h"
 #include "views/tables/query_panel.h"
 #include "views/tables/tables_view.h"
 #ifndef Q_MOC_RUN
@@ -13,10 +14,12 @@
 #endif
 
 #include <QAbstractItemModelTester>
+#include <QComboBox>
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QSignalSpy>
 #include <QTableView>
 #include <QTemporaryDir>
 
@@ -60,6 +63,73 @@ private slots:
             for (const auto& row : probe.view->model().table()->rows)
                 QCOMPARE(row.size(), probe.view->model().table()->columns.size());
         }
+    }
+
+    void rowsLeadToTheTimeline()
+    {
+        UserRows rows;
+        rows.columns = {"name", "slice", "rank", "start_ns", "duration_ns"};
+        rows.rows = {{std::string("a"), std::int64_t{7}, std::int64_t{1}, std::int64_t{500}, std::int64_t{20}}};
+        const RowPlace place = placeOfRow(rows, 0);
+        QCOMPARE(place.slice, std::optional(SliceId{7}));
+        QCOMPARE(place.rank, std::optional(RankId{1}));
+        QCOMPARE(*place.range, (TimeRange{Instant{500}, Instant{520}}));
+        rows.columns = {"x", "n", "r", "at", "end"};
+        QCOMPARE(*placeOfRow(rows, 0).range, (TimeRange{Instant{500}, Instant{500}})); // the end lies before
+        rows.columns = {"x", "n", "r", "total", "ms"};
+        QVERIFY(placeOfRow(rows, 0).empty());
+        QVERIFY(placeOfRow(rows, 5).empty());
+        rows.columns = {"x", "slice", "r", "start", "ms"};
+        rows.rows[0][1] = std::string("7"); // a text is no slice
+        rows.rows[0][3] = std::numeric_limits<std::int64_t>::max();
+        QVERIFY(placeOfRow(rows, 0).empty());
+    }
+
+    void answersAsPlots()
+    {
+        UserRows rows;
+        rows.columns = {"step", "ms", "note", "loss"};
+        for (int i = 0; i < 4; ++i)
+            rows.rows.push_back({std::int64_t{i * 10}, 2.5 * i, std::string("n"),
+                                 i == 2 ? UserValue{} : UserValue{std::int64_t{5 - i}}});
+        auto plot = plotOfAnswer(rows);
+        QVERIFY(plot.has_value());
+        QCOMPARE(plot->x.title, QStringLiteral("step"));
+        QCOMPARE(plot->y.title, QStringLiteral("ms, loss"));
+        QCOMPARE(plot->content.lines.size(), std::size_t{2});
+        QCOMPARE(plot->content.lines[0].points[3], (std::pair<double, double>{30, 7.5}));
+        QCOMPARE(plot->content.lines[1].points.size(), std::size_t{3}); // a NULL is no value
+        QCOMPARE(plot->content.points[1].id, 1);
+        std::swap(rows.rows[0], rows.rows[3]); // no longer rising: points without lines
+        plot = plotOfAnswer(rows);
+        QVERIFY(plot->content.lines.empty() && plot->content.points.size() == 7);
+        rows.columns = {"name", "count"};
+        rows.rows = {{std::string("gemm"), std::int64_t{3}}, {std::string("add"), std::int64_t{9}}};
+        plot = plotOfAnswer(rows);
+        QCOMPARE(plot->x.title, QStringLiteral("name"));
+        QCOMPARE(plot->x.text(1), QStringLiteral("add"));
+        QCOMPARE(plot->content.points[1].y, 9.0);
+        rows.rows = {{std::string("gemm"), std::string("3")}};
+        QVERIFY(!plotOfAnswer(rows));
+        QVERIFY(!plotOfAnswer(UserRows{}));
+    }
+
+    void queriesAreKept()
+    {
+        QueryPanel panel;
+        QSignalSpy changed(&panel, &QueryPanel::savedChanged);
+        panel.setText(QStringLiteral("-- slow copies\nSELECT 1"));
+        panel.saveButton().click();
+        QCOMPARE(changed.size(), 1);
+        QCOMPARE(panel.saved(), QStringList{QStringLiteral("-- slow copies\nSELECT 1")});
+        const auto* examples = panel.findChild<QComboBox*>();
+        QCOMPARE(examples->itemText(examples->count() - 1), QStringLiteral("slow copies"));
+        QCOMPARE(panel.saveButton().text(), QStringLiteral("Forget"));
+        panel.saveButton().click();
+        QVERIFY(panel.saved().isEmpty());
+        QCOMPARE(panel.saveButton().text(), QStringLiteral("Save"));
+        panel.setText(QStringLiteral("  "));
+        QVERIFY(!panel.saveButton().isEnabled());
     }
 
     void theSelectedSliceIsMarked()
