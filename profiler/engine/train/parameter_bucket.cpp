@@ -36,7 +36,6 @@ void closeBucket(std::optional<ParameterBucket>& open, std::vector<ParameterBuck
         if (entry.parameter->partialOverTensor) open->partialElements = open->elements;
     }
     open->elements = roundUp(open->elements, kAlignedElements * open->group->size());
-    open->unitsLeft = open->units;
     buckets.push_back(std::move(*open));
     open.reset();
 }

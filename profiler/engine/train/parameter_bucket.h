@@ -39,7 +39,7 @@ struct ParameterBucket {
     std::int64_t partialElements = 0; ///< of those
     std::int64_t elements = 0;        ///< padded so that the group's members have equal parts
     int units = 0;                    ///< that have parameters in it
-    int unitsLeft = 0;                ///< of this micro-batch's backward pass
+    int unitsLeft = 0;                ///< backward passes of them until the bucket is reduced; 0: it is, for this step
 
     Tensor weights, rounding; ///< whole: master weights, their rounded copies; undefined while not needed
     Tensor weightShard,

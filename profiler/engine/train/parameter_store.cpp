@@ -26,7 +26,6 @@ ParameterStore::ParameterStore(RankContext& rank, std::vector<ParameterList*> ch
     : m_rank(rank)
     , m_chunks(std::move(chunks))
     , m_host(host)
-    , m_last(m_chunks.size(), false)
 {
     if (!rank.groups) {
         allocateAlone();
@@ -348,22 +347,24 @@ void ParameterStore::leave(const ParameterUnit& unit, UnitPass pass)
     }
 }
 
-void ParameterStore::beginBackward(int chunk, bool last)
+void ParameterStore::beginStep(int microbatches)
 {
-    m_last[static_cast<std::size_t>(chunk)] = last;
+    // The loss is a backward pass of the head, and all losses may come before the first backward pass of a block: what is
+    // complete is told by counting, not by the micro-batch that runs. Cut gradients are added up after every micro-batch.
+    for (auto& b : m_buckets) b.unitsLeft = stageOf(b) >= 2 ? b.units : b.units * microbatches;
 }
 
 void ParameterStore::completeChunk(int chunk)
 {
     for (auto& b : m_buckets)
-        if (b.chunk == chunk) reduce(b);
+        if (b.chunk == chunk && b.unitsLeft > 0) reduce(b);
 }
 
 void ParameterStore::unitDone(ParameterBucket& b)
 {
     if (--b.unitsLeft > 0) return;
-    b.unitsLeft = b.units;
-    if (stageOf(b) >= 2 || m_last[static_cast<std::size_t>(b.chunk)]) reduce(b);
+    if (stageOf(b) >= 2) b.unitsLeft = b.units;
+    reduce(b);
 }
 
 void ParameterStore::reduce(ParameterBucket& b)

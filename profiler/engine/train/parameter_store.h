@@ -25,8 +25,8 @@ public:
     std::vector<ParameterPiece>& pieces() { return m_pieces; }
     const std::vector<ParameterPiece>& pieces() const { return m_pieces; }
 
-    /// Before the backward pass of a micro-batch through a chunk. last: of the step, so that gradients are complete.
-    void beginBackward(int chunk, bool last);
+    /// Before the passes of a step's micro-batches through all chunks.
+    void beginStep(int microbatches);
     /// After the deferred weight gradients of a chunk's last micro-batch.
     void completeChunk(int chunk);
     /// After all backward passes: returns when every piece has its gradient, added up over all ranks.
@@ -85,7 +85,6 @@ private:
     std::vector<ParameterBucket> m_buckets;
     std::map<const ParameterUnit*, UnitPlace> m_units;
     std::vector<std::vector<const ParameterUnit*>> m_unitsOfChunk;
-    std::vector<bool> m_last;   // by chunk: its last backward pass of the step runs
     std::deque<int> m_underWay; // buckets being reduced into shards, oldest first
     std::vector<ParameterPiece> m_pieces;
     std::size_t m_published = 0; // buckets whose new weights are out, in order

@@ -39,6 +39,7 @@ double PipelineExecutor::run(std::int64_t samples, double lossScale, const Loade
     m_lossScale = lossScale;
     m_lossSum = 0;
     for (Incoming& incoming : m_incoming) incoming.next = 0;
+    m_store.beginStep(m_shape.microbatches);
     for (const PipelineAction& action : m_actions) {
         m_rank.recorder.setMicrobatch(Microbatch{action.microbatch});
         switch (action.pass) {
@@ -179,7 +180,6 @@ void PipelineExecutor::backward(const PipelineAction& action)
     InFlight& flight = m_inFlight.at({action.microbatch, action.chunk});
     Tensor dOutput;
     if (const auto need = m_shape.needs(m_stage, action)) dOutput = take(*need);
-    m_store.beginBackward(action.chunk, action.microbatch + 1 == m_shape.microbatches);
     const bool split = action.pass == PipelinePass::BackwardInput;
     Tensor dInput;
     {
