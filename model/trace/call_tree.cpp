@@ -16,6 +16,8 @@ namespace fourwalls {
 
 namespace {
 
+constexpr std::size_t kMostLaunches = 200'000; ///< whose arrows are read
+constexpr Duration kBehindArrows{50'000'000};
 constexpr std::size_t kMostNodes = 1'000'000; ///< deeper paths are counted with their parent
 
 bool isDevice(TrackKind kind)
@@ -46,13 +48,12 @@ public:
     {
         std::set<RankId> ranks;
         for (const TrackId track : tracks) ranks.insert(viewOf(track).info.rank);
-        const TimeRange all{m_trace.info().range.begin, m_trace.info().range.end + Duration{1}};
-        // A launch comes before its work: what was launched in the range may run behind it.
+        FOURWALLS_TRY_ASSIGN(const Instant end, lastLaunched(tracks));
         for (const TrackView& track : m_trace.tracks()) {
             if (!isDevice(track.info.kind) || !ranks.contains(track.info.rank)) continue;
             Launched& launched = m_launched[track.info.rank];
             FOURWALLS_TRY(forEachSlice(
-                m_trace, track, {m_range.begin, all.end},
+                m_trace, track, {m_range.begin, end},
                 [&](const SliceView& slice) {
                     if (slice.correlation && slice.lane == 0) launched[slice.correlation->value] += slice.duration;
                     return true;
@@ -137,6 +138,25 @@ public:
     }
 
 private:
+    /// A launch comes before its work: until when that runs which was launched in the range. The arrows tell; without
+    /// any, as long again as the range is looked at.
+    Result<Instant> lastLaunched(std::span<const TrackId> tracks)
+    {
+        if (m_trace.info().counts.flows == 0) return m_range.end + m_range.length();
+        Instant last = m_range.end;
+        for (const TrackId id : tracks) {
+            if (isDevice(viewOf(id).info.kind)) continue;
+            const TrackView* thread = threadOfFrames(m_trace, viewOf(id));
+            const TrackId from = thread ? thread->id : id;
+            FOURWALLS_TRY_ASSIGN(const std::vector<FlowRecord> flows, m_trace.flows(from, m_range, kMostLaunches));
+            if (flows.size() == kMostLaunches) return m_trace.info().range.end + Duration{1}; // there may be later ones
+            for (const FlowRecord& flow : flows)
+                if (flow.fromTrack == from) last = std::max(last, flow.to);
+        }
+        // The nodes of a graph have one arrow together.
+        return last + kBehindArrows;
+    }
+
     const TrackView& viewOf(TrackId track) const { return m_trace.tracks()[static_cast<std::size_t>(track.value)]; }
 
     Result<std::shared_ptr<const OpInfo>> infoOf(OpId id)
