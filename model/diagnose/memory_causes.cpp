@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that grows, is full, or is reserved and not used.
-#include "model/base/median.h"
+#include "model/base/format.h"
 #include "model/diagnose/causes.h"
+#include "model/trace/memory_growth.h"
 
 #include <cmath>
 #include <limits>
@@ -16,8 +17,8 @@ namespace {
 constexpr double kFullShare = 0.9;  ///< of the capacity: nothing larger fits
 constexpr double kFlatShare = 0.98; ///< resident of peak: a pool that was reserved once is no limit
 constexpr std::size_t kLeastSteps = 5;
-constexpr double kFarFromFull = 1000;   ///< steps
-constexpr double kMostlyRising = 0.8;   ///< of pairs of steps
+constexpr double kFarFromFull = 1000; ///< steps
+constexpr std::size_t kMomentsCompared = 8;
 constexpr double kLeastGrowth = 0.005;  ///< over the steps, of the peak
 constexpr double kLeastUnused = 0.3;    ///< of what is reserved
 constexpr double kLeastReserved = 0.25; ///< of the capacity: less is no trouble
@@ -27,6 +28,24 @@ std::int64_t capacityOf(const CaseFacts& facts, RankId rank)
     for (const RankInfo& each : facts.trace.info().header.ranks)
         if (each.rank == rank) return each.memoryBytes;
     return 0;
+}
+
+/// Who had made most of what was alive when memory ran out, and how much: "optimizer.step (12.3 GB)"; empty: not known.
+Result<std::string> largestMaker(CaseFacts& facts, const EventRecord& failure)
+{
+    if (!failure.rank) return std::string();
+    constexpr std::size_t kMostBuffers = 50'000;
+    FOURWALLS_TRY_ASSIGN(const AllocationList alive, facts.trace.aliveAt(*failure.rank, failure.at, kMostBuffers));
+    std::map<std::string, std::int64_t> byMaker;
+    for (const AllocationView& buffer : alive.items) {
+        if (!buffer.op) continue;
+        if (const auto op = alive.ops.find(*buffer.op); op != alive.ops.end())
+            byMaker[op->second->name] += buffer.bytes;
+    }
+    const auto most = std::max_element(byMaker.begin(), byMaker.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (most == byMaker.end()) return std::string();
+    return most->first + " (" + formatBytes(static_cast<double>(most->second)) + ")";
 }
 
 Status findFailures(CaseFacts& facts)
@@ -45,6 +64,8 @@ Status findFailures(CaseFacts& facts)
     finding.ranks.assign(ranks.begin(), ranks.end());
     finding.add(EvidenceKind::Failures, static_cast<double>(failures.size()));
     if (!failures.front().text.empty()) finding.add(EvidenceKind::First, failures.front().text);
+    FOURWALLS_TRY_ASSIGN(std::string fullest, largestMaker(facts, failures.front()));
+    if (!fullest.empty()) finding.add(EvidenceKind::Mostly, std::move(fullest));
     finding.urgency = 2;
     finding.show = {FindingView::Memory, failures.front().rank, std::nullopt};
     facts.add(std::move(finding));
@@ -81,28 +102,17 @@ void findFull(CaseFacts& facts, const std::vector<MemorySummary>& memory)
         facts.abstain(Cause::MemoryNearWall, Lack::Capacity, "the device's memory is not known");
 }
 
-/// Bytes alive after a step over the steps: the median of the slopes of all pairs (Theil 1950, Sen 1968), and how many of
-/// the pairs rise.
-struct Growth {
-    double perStep = 0, rising = 0;
-};
-Growth growthOf(const std::vector<std::pair<double, double>>& series)
+/// Whose buffers grow most: the maker of the most bytes that stay; empty: not known.
+Result<std::string> growingMaker(CaseFacts& facts, RankId rank)
 {
-    constexpr std::size_t kMostPoints = 200;
-    const std::size_t stride = series.size() / kMostPoints + 1;
-    std::vector<double> slopes;
-    double rising = 0;
-    for (std::size_t i = 0; i < series.size(); i += stride)
-        for (std::size_t j = i + stride; j < series.size(); j += stride) {
-            slopes.push_back((series[j].second - series[i].second) / (series[j].first - series[i].first));
-            rising += slopes.back() > 0;
-        }
-    if (slopes.empty()) return {};
-    const auto pairs = static_cast<double>(slopes.size());
-    return {median(std::move(slopes)), rising / pairs};
+    FOURWALLS_TRY_ASSIGN(const MemoryGrowth growth, memoryGrowth(facts.trace, rank, kMomentsCompared, facts.stop));
+    if (growth.makers.empty()) return std::string();
+    const MakerGrowth& most = growth.makers.front();
+    const bool isMost = most.grown() > 0 && 2 * most.grown() > growth.total.back() - growth.total.front();
+    return most.op && isMost ? most.op->name : std::string();
 }
 
-void findGrowth(CaseFacts& facts, const std::vector<MemorySummary>& memory)
+Status findGrowth(CaseFacts& facts, const std::vector<MemorySummary>& memory)
 {
     std::set<StepIndex> measured;
     for (const JobStep& step : facts.steps)
@@ -120,12 +130,12 @@ void findGrowth(CaseFacts& facts, const std::vector<MemorySummary>& memory)
     std::map<RankId, double> growing;
     for (const auto& [rank, series] : resident) {
         if (series.size() < kLeastSteps) continue;
-        const Growth growth = growthOf(series);
+        const Trend growth = trendOf(series);
         const double span = series.back().first - series.front().first;
-        if (growth.rising >= kMostlyRising && growth.perStep * span >= kLeastGrowth * peaks[rank])
-            growing[rank] = growth.perStep;
+        if (growth.rising >= kMostlyRising && growth.slope * span >= kLeastGrowth * peaks[rank])
+            growing[rank] = growth.slope;
     }
-    if (growing.empty()) return;
+    if (growing.empty()) return {};
     const auto most = std::max_element(growing.begin(), growing.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     Finding finding;
@@ -138,11 +148,14 @@ void findGrowth(CaseFacts& facts, const std::vector<MemorySummary>& memory)
         finding.add(EvidenceKind::Capacity, static_cast<double>(capacity))
             .add(EvidenceKind::StepsLeft,
                  std::floor((static_cast<double>(capacity) - peaks[most->first]) / most->second));
+    FOURWALLS_TRY_ASSIGN(std::string maker, growingMaker(facts, most->first));
+    if (!maker.empty()) finding.add(EvidenceKind::Mostly, std::move(maker));
     // Far from the wall it is no more urgent than the least fault.
     const bool far = finding.value(EvidenceKind::StepsLeft) > kFarFromFull;
     finding.urgency = far ? kLeastFault : 0.5;
     finding.show = {FindingView::Memory, most->first, std::nullopt};
     facts.add(std::move(finding));
+    return {};
 }
 
 void findUnused(CaseFacts& facts, const std::vector<MemorySummary>& memory)
@@ -176,7 +189,7 @@ Status findMemory(CaseFacts& facts)
     FOURWALLS_TRY(findFailures(facts));
     FOURWALLS_TRY_ASSIGN(const std::vector<MemorySummary> memory, facts.trace.memorySummaries());
     findFull(facts, memory);
-    findGrowth(facts, memory);
+    FOURWALLS_TRY(findGrowth(facts, memory));
     findUnused(facts, memory);
     return {};
 }

@@ -470,9 +470,11 @@ private:
             }
             recorder.beginStep(i);
             if (slot.flight) slot.flight->beginStep(i);
-            if (const std::int64_t bytes = recorder.disturbance().growthBytes(); bytes > 0)
+            if (const std::int64_t bytes = recorder.disturbance().growthBytes(); bytes > 0) {
+                const Scope op(recorder, SliceKind::Operator, "remember");
                 kept.push_back(Tensor::make(slot.context->allocator, {bytes / bytesOf(DType::F32)}, DType::F32,
                                             MemoryCategory::Other));
+            }
             const Instant wall = recorder.wallNow();
             const Duration cpu = threadCpu();
             StepProgress progress = step(i);

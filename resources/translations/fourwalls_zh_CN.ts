@@ -2319,6 +2319,14 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <source>Captured graphs, a compiler (torch.compile, XLA) or larger batches give the device more to do per call.</source>
         <translation>捕获的计算图、编译器（torch.compile、XLA）或更大的批次能让每次调用给设备更多工作。</translation>
     </message>
+    <message>
+        <source>most of it made by %1</source>
+        <translation>大部分来自 %1</translation>
+    </message>
+    <message>
+        <source>most was made by %1</source>
+        <translation>大部分来自 %1</translation>
+    </message>
 </context>
 <context>
     <name>FindingsView</name>
@@ -4128,6 +4136,89 @@ Call the first line before training and the second behind it:
     </message>
 </context>
 <context>
+    <name>MemoryGrowthCard</name>
+    <message>
+        <source>Growth</source>
+        <translation>增长</translation>
+    </message>
+    <message>
+        <source>The trace has fewer than two moments to compare.</source>
+        <translation>轨迹中可比较的时刻不足两个。</translation>
+    </message>
+    <message>
+        <source>what is alive after a step does not rise</source>
+        <translation>一步之后存活的内存没有上升</translation>
+    </message>
+    <message>
+        <source>what is alive does not rise</source>
+        <translation>存活的内存没有上升</translation>
+    </message>
+    <message>
+        <source>grows by %1 a step</source>
+        <translation>每步增长 %1</translation>
+    </message>
+    <message>
+        <source>grows by %1 over the trace</source>
+        <translation>在整个轨迹中增长 %1</translation>
+    </message>
+    <message>
+        <source>; what stays fills the device after %1 more steps</source>
+        <translation>；再过 %1 步，留存的部分将占满设备</translation>
+    </message>
+    <message>
+        <source>made by</source>
+        <translation>来自</translation>
+    </message>
+    <message>
+        <source>first</source>
+        <translation>最初</translation>
+    </message>
+    <message>
+        <source>alive at the first moment</source>
+        <translation>第一个时刻存活的字节</translation>
+    </message>
+    <message>
+        <source>last</source>
+        <translation>最后</translation>
+    </message>
+    <message>
+        <source>alive at the last moment</source>
+        <translation>最后一个时刻存活的字节</translation>
+    </message>
+    <message>
+        <source>a step</source>
+        <translation>每步</translation>
+    </message>
+    <message>
+        <source>median of the slopes between all pairs of moments</source>
+        <translation>所有时刻两两之间斜率的中位数</translation>
+    </message>
+    <message>
+        <source>buffers</source>
+        <translation>缓冲区</translation>
+    </message>
+    <message>
+        <source>at the first and at the last moment</source>
+        <translation>在第一个和最后一个时刻</translation>
+    </message>
+    <message>
+        <source>of the growth</source>
+        <translation>占增长</translation>
+    </message>
+    <message>
+        <source>a moment</source>
+        <translation>每个时刻</translation>
+    </message>
+    <message>
+        <source>not known</source>
+        <translation>未知</translation>
+    </message>
+    <message>
+        <source>%1 to %2</source>
+        <translation>%1 到 %2</translation>
+    </message>
+</context>
+<context>
     <name>MemoryMoments</name>
     <message>
         <source>%1 asked for</source>
@@ -4527,6 +4618,18 @@ Choose another rank on the timeline.</source>
     <message>
         <source>most that the allocator held</source>
         <translation>分配器持有的最大值</translation>
+    </message>
+    <message>
+        <source>Growth</source>
+        <translation>增长</translation>
+    </message>
+    <message>
+        <source>What is alive after the steps by who made it, and what rises, instead of the tables</source>
+        <translation>按来源列出各步之后存活的内存以及上升的部分，代替表格</translation>
+    </message>
+    <message>
+        <source>Memory: growth over the steps</source>
+        <translation>内存：随步数的增长</translation>
     </message>
 </context>
 <context>

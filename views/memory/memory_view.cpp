@@ -6,6 +6,7 @@
 #include "views/memory/memory_compare_panel.h"
 #include "views/memory/memory_counter_plot.h"
 #include "views/memory/memory_fit_card.h"
+#include "views/memory/memory_growth_card.h"
 #include "views/memory/memory_panels.h"
 #include "views/memory/memory_stack_panel.h"
 #include "views/plot/plot_card.h"
@@ -108,6 +109,8 @@ void MemoryView::forgetAnswers()
     m_ghostRange = {};
     m_ghostOf.reset();
     m_fitKey.clear();
+    m_growthOf.reset();
+    m_growthCard->setGrowth(nullptr, 0);
     m_listing->stop();
 }
 
@@ -381,6 +384,26 @@ void MemoryView::askFit()
         Urgency::Background);
 }
 
+void MemoryView::askGrowth()
+{
+    if (!session() || !session()->isOpen() || !m_facts) return;
+    const RankId rank = m_facts->rank.rank;
+    if (m_growthOf == rank) return;
+    m_growthOf = rank;
+    session()->ask<MemoryGrowth>(
+        this, "growth",
+        [rank](TraceQuery& trace, std::stop_token stop) {
+            constexpr std::size_t kMoments = 12;
+            return memoryGrowth(trace, rank, kMoments, stop);
+        },
+        [this, rank, asked = session()](const Answer<MemoryGrowth>& answer) {
+            if (session() != asked || m_growthOf != rank || !m_facts) return;
+            m_growthCard->setGrowth(answer.value, m_facts->rank.memoryBytes,
+                                    answer.ok() ? QString() : QString::fromStdString(answer.error.message()));
+        },
+        Urgency::Background);
+}
+
 bool MemoryView::showsFinalData() const
 {
     if (!session() || !selection() || !session()->isOpen()) return false;
@@ -394,6 +417,7 @@ bool MemoryView::showsFinalData() const
 QString MemoryView::tableAsCsv() const
 {
     if (!m_facts) return {};
+    if (m_growthCard->isVisible()) return m_growthCard->tableAsCsv();
     if (m_comparePanel->isVisible() && m_comparePanel->tableHasFocus()) return m_comparePanel->tableAsCsv();
     return m_alivePanel->tableHasFocus() ? m_alivePanel->tableAsCsv() : m_bufferPanel->tableAsCsv();
 }

@@ -30,6 +30,7 @@ class MemoryBufferPanel;
 class MemoryComparePanel;
 class MemoryCounterPlot;
 class MemoryFitCard;
+class MemoryGrowthCard;
 class MemoryStackPanel;
 class PlotCard;
 class PlotLegend;
@@ -65,6 +66,9 @@ public:
     MemoryFitCard& fitCard() { return *m_fitCard; }
     /// What fits, in place of the tables.
     void setShowsFit(bool fit);
+    MemoryGrowthCard& growthCard() { return *m_growthCard; }
+    /// Whose memory grows over the steps, in place of the tables.
+    void setShowsGrowth(bool growth);
 
 protected:
     void traceChanged() override;
@@ -118,6 +122,7 @@ private:
     std::span<const StepSpan> ghostSteps() const;
     void showComparison();
     void askFit();
+    void askGrowth();
     TimePlot& shownPlot() const;
     const MemorySummary* summary() const;
     std::optional<Instant> instant() const; ///< whose buffers are listed: the marked one, else the peak
@@ -129,7 +134,7 @@ private:
     QComboBox* m_rankPicker = nullptr;
     StepPicker* m_stepPicker = nullptr;
     QToolButton *m_areas = nullptr, *m_blocksButton = nullptr, *m_gb = nullptr, *m_gib = nullptr, *m_wall = nullptr,
-                *m_address = nullptr, *m_fit = nullptr;
+                *m_address = nullptr, *m_fit = nullptr, *m_growth = nullptr;
     QStackedWidget* m_plots = nullptr;
     MemoryAreaPlot* m_area = nullptr;
     MemoryBlockPlot* m_blocks = nullptr;
@@ -139,8 +144,10 @@ private:
     MemoryBufferPanel* m_bufferPanel = nullptr;
     MemoryComparePanel* m_comparePanel = nullptr;
     MemoryFitCard* m_fitCard = nullptr;
+    MemoryGrowthCard* m_growthCard = nullptr;
     MemoryStackPanel* m_stackPanel = nullptr;
     QSplitter* m_tables = nullptr;
+    std::optional<RankId> m_growthOf;                    ///< whose growth was asked for or is shown
     std::string m_fitKey;                                ///< the spec that was asked for or is shown
     std::shared_ptr<const Calibration> m_fitCalibration; ///< and the rates that it was asked for with
 

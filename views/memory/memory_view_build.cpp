@@ -4,6 +4,7 @@
 #include "views/memory/memory_compare_panel.h"
 #include "views/memory/memory_counter_plot.h"
 #include "views/memory/memory_fit_card.h"
+#include "views/memory/memory_growth_card.h"
 #include "views/memory/memory_panels.h"
 #include "views/memory/memory_stack_panel.h"
 #include "views/memory/memory_view.h"
@@ -81,6 +82,8 @@ void MemoryView::build()
     m_tables = tables;
     m_fitCard = new MemoryFitCard(m_splitter);
     m_fitCard->hide();
+    m_growthCard = new MemoryGrowthCard(m_splitter);
+    m_growthCard->hide();
     connect(&m_fitCard->plot(), &MemoryFitPlot::valueClicked, this, [this](Knob knob, double value) {
         const auto& spec = whatIf()->isActive() ? whatIf()->spec() : whatIf()->recorded();
         if (!spec) return;
@@ -89,7 +92,8 @@ void MemoryView::build()
     m_splitter->setStretchFactor(0, 3);
     m_splitter->setStretchFactor(1, 2);
     m_splitter->setStretchFactor(2, 2);
-    m_splitter->setSizes({600, 360, 360});
+    m_splitter->setStretchFactor(3, 2);
+    m_splitter->setSizes({600, 360, 360, 360});
 
     for (TimePlot* plot :
          {static_cast<TimePlot*>(m_area), static_cast<TimePlot*>(m_blocks), static_cast<TimePlot*>(m_counted)}) {
@@ -158,6 +162,8 @@ void MemoryView::buildControls()
     m_address->hide();
     m_fit = choiceButton(row);
     layout->addWidget(m_fit);
+    m_growth = choiceButton(row);
+    layout->addWidget(m_growth);
     layout->addSpacing(10);
     pair(m_areas, m_blocksButton);
     pair(m_gb, m_gib);
@@ -170,6 +176,7 @@ void MemoryView::buildControls()
     connect(m_gib, &QToolButton::clicked, this, [this] { selection()->setByteUnit(ByteUnit::GiB); });
     connect(m_wall, &QToolButton::toggled, m_area, &MemoryAreaPlot::setWallToScale);
     connect(m_fit, &QToolButton::toggled, this, &MemoryView::setShowsFit);
+    connect(m_growth, &QToolButton::toggled, this, &MemoryView::setShowsGrowth);
     connect(m_address, &QToolButton::toggled, this, [this] {
         m_buffers.reset();
         askBuffers();
@@ -211,6 +218,7 @@ void MemoryView::buildActions()
     add("memory.blocks", {Qt::Key_B}, [this] { setShowsBlocks(!showsBlocks()); });
     add("memory.wall", {Qt::Key_L}, [this] { m_wall->toggle(); });
     add("memory.fits", {Qt::Key_K}, [this] { m_fit->toggle(); });
+    add("memory.growth", {Qt::Key_G}, [this] { m_growth->toggle(); });
     add("memory.peak", {Qt::Key_P}, [this] {
         emit m_alivePanel->backToPeak();
         const MemorySummary* peak = summary();
@@ -241,6 +249,9 @@ void MemoryView::retranslate()
     m_fit->setText(tr("What fits"));
     m_fit->setToolTip(tr("Predicted peak against micro-batch, sequence, sharding and degrees, instead of the tables"));
     m_fitCard->retranslate();
+    m_growth->setText(tr("Growth"));
+    m_growth->setToolTip(tr("What is alive after the steps by who made it, and what rises, instead of the tables"));
+    m_growthCard->retranslate();
     m_comparePanel->retranslate();
     m_alivePanel->retranslate();
     m_bufferPanel->retranslate();
@@ -257,6 +268,7 @@ void MemoryView::retranslate()
         {"memory.blocks", tr("Memory: areas or blocks")},
         {"memory.wall", tr("Memory: wall to scale")},
         {"memory.fits", tr("Memory: what fits")},
+        {"memory.growth", tr("Memory: growth over the steps")},
         {"memory.peak", tr("Memory: go to the peak")},
         {"memory.timeline", tr("Memory: show the instant on the timeline")}};
     for (QAction* action : actions()) {
@@ -290,9 +302,19 @@ void MemoryView::setShowsBlocks(bool blocks)
 void MemoryView::setShowsFit(bool fit)
 {
     m_fit->setChecked(fit);
-    m_tables->setVisible(!fit);
+    if (fit) m_growth->setChecked(false);
+    m_tables->setVisible(!fit && !m_growth->isChecked());
     m_fitCard->setVisible(fit);
     if (fit) askFit();
+}
+
+void MemoryView::setShowsGrowth(bool growth)
+{
+    m_growth->setChecked(growth);
+    if (growth) m_fit->setChecked(false);
+    m_tables->setVisible(!growth && !m_fit->isChecked());
+    m_growthCard->setVisible(growth);
+    if (growth) askGrowth();
 }
 
 void MemoryView::fillPickers()

@@ -4,6 +4,7 @@
 #include "views/memory/memory_advice.h"
 #include "views/memory/memory_counter_plot.h"
 #include "views/memory/memory_fit_card.h"
+#include "views/memory/memory_growth_card.h"
 #include "views/memory/memory_panels.h"
 #include "views/memory/memory_view.h"
 #include "views/plot/plot_card.h"
@@ -59,8 +60,10 @@ void MemoryView::showWhatIsKnown()
     m_plots->setCurrentWidget(counted  ? static_cast<QWidget*>(m_counted)
                               : blocks ? static_cast<QWidget*>(m_blocks)
                                        : m_area);
-    m_tables->setVisible(!counted && !m_fit->isChecked());
-    for (QToolButton* button : {m_areas, m_blocksButton, m_fit}) button->setVisible(!counted);
+    m_tables->setVisible(!counted && !m_fit->isChecked() && !m_growth->isChecked());
+    m_growthCard->setVisible(!counted && m_growth->isChecked());
+    for (QToolButton* button : {m_areas, m_blocksButton, m_fit, m_growth}) button->setVisible(!counted);
+    if (!counted && m_facts && m_growth->isChecked()) askGrowth();
     m_wall->setVisible(!counted && !blocks);
     m_address->setVisible(!counted && blocks);
 }
@@ -152,6 +155,7 @@ void MemoryView::showSummary()
     m_alivePanel->setByteUnit(unit);
     m_bufferPanel->setByteUnit(unit);
     m_fitCard->setByteUnit(unit);
+    m_growthCard->setByteUnit(unit);
     m_counted->setByteUnit(unit);
     m_area->setMoments(m_facts->outOfMemory);
     m_blocks->setMoments(m_facts->outOfMemory);

@@ -236,6 +236,8 @@ QStringList memoryFigures(const Finding& finding)
         parts << FindingWords::tr("%1 more after each step").arg(shownBytes(finding, EvidenceKind::BytesPerStep));
         if (has(EvidenceKind::StepsLeft))
             parts << FindingWords::tr("full after %1 more steps").arg(countOf(finding, EvidenceKind::StepsLeft));
+        if (has(EvidenceKind::Mostly))
+            parts << FindingWords::tr("most of it made by %1").arg(shortened(finding.text(EvidenceKind::Mostly)));
         break;
     case Cause::Fragmentation:
         parts << FindingWords::tr("%1 reserved, %2 used at most")
@@ -248,6 +250,8 @@ QStringList memoryFigures(const Finding& finding)
         if (finding.ranks.size() > 1)
             parts << FindingWords::tr("on %1 ranks").arg(formatCount(static_cast<qint64>(finding.ranks.size())));
         if (has(EvidenceKind::First)) parts << shortened(finding.text(EvidenceKind::First));
+        if (has(EvidenceKind::Mostly))
+            parts << FindingWords::tr("most was made by %1").arg(shortened(finding.text(EvidenceKind::Mostly)));
         break;
     default: break;
     }

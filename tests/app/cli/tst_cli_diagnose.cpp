@@ -83,10 +83,18 @@ void CliDiagnoseTest::spoiledOnPurpose()
     QVERIFY2(!finding.isEmpty(), answer.out.constData());
     QCOMPARE(finding["ranks"].toArray(), ranks);
     QVERIFY(!finding["evidence"].toArray().isEmpty() && !finding["confidence"].toString().isEmpty());
-    if (id == "memory_growth")
+    if (id == "memory_growth") {
         QVERIFY(finding["gain_ms"].isNull());
-    else
+        // Who made what stays.
+        const auto evidence = finding["evidence"].toArray();
+        const auto made = std::find_if(evidence.begin(), evidence.end(), [](const QJsonValue& each) {
+            return each.toObject()["what"].toString() == "mostly";
+        });
+        QVERIFY(made != evidence.end());
+        QCOMPARE(made->toObject()["value"].toString(), QString("remember"));
+    } else {
         QVERIFY(finding["gain_pct"].toDouble() >= 1 && finding["gain_pct"].toDouble() < 100);
+    }
     // Findings are in the order of what they gain.
     double before = 1e9;
     for (const QJsonValue& each : said["findings"].toArray()) {
