@@ -6,6 +6,7 @@
 #include "views/plot/plot_table.h"
 #include "views/timeline/bar_painter.h"
 #include "views/timeline/timeline_geometry.h"
+#include "views/words/format.h"
 #include "views/words/words.h"
 
 #include <QPainter>
