@@ -30,8 +30,9 @@ Result<Precision> precisionOf(const std::string& word, const DeviceSpec& device)
     return wrongArgument("--precision", "cannot be '" + word + "'", listWords(kPrecisionWords));
 }
 
-/// The calibration of a cluster: what its file measured, or else the published one.
-Result<Calibration> calibrationOf(const std::string& clusterOrFile)
+} // namespace
+
+Result<Calibration> calibrationOfCluster(const std::string& clusterOrFile)
 {
     std::error_code failure;
     if (!std::filesystem::is_regular_file(clusterOrFile, failure)) return loadCalibration("published");
@@ -41,8 +42,6 @@ Result<Calibration> calibrationOf(const std::string& clusterOrFile)
     if (!object.is_object() || !object.contains("calibration")) return loadCalibration("published");
     return calibrationFromJson(object["calibration"].dump(), clusterOrFile + ": calibration");
 }
-
-} // namespace
 
 Arguments PredictArguments::with(const Arguments& own)
 {
@@ -75,7 +74,7 @@ Result<PredictionInputs> PredictArguments::load(const std::string& plan) const
     if (batch && *batch < 1) return wrongArgument("--batch", "must be at least 1", "--batch 8");
     if (sequence && *sequence < 1) return wrongArgument("--seq", "must be at least 1", "--seq 2048");
     FOURWALLS_TRY_ASSIGN(inputs.calibration,
-                         calibration.empty() ? calibrationOf(cluster) : loadCalibration(calibration));
+                         calibration.empty() ? calibrationOfCluster(cluster) : loadCalibration(calibration));
     if (spec.cluster.name == "this-machine" && spec.cluster.device.peakFlops.empty()) {
         describeThisMachine(spec.cluster);
         FOURWALLS_TRY_ASSIGN(calibrate::MachineCalibration machine,
@@ -113,12 +112,12 @@ bool PredictArguments::isGiven(const char* name) const
     return std::find(given.begin(), given.end(), name) != given.end();
 }
 
-Result<PredictionInputs> PredictArguments::loadLike(const compare::LikeTrace& like,
+Result<PredictionInputs> PredictArguments::loadLike(const learn::LikeTrace& like,
                                                     const std::optional<std::string>& plan) const
 {
     PredictionInputs inputs;
     inputs.spec = like.spec;
-    inputs.calibration = like.calibration;
+    inputs.calibration = like.learned.calibration;
     RunSpec& spec = inputs.spec;
     for (const InferredField& field : like.assumed) inputs.assumed.push_back(field.field + "=" + field.value);
     if (plan) {
@@ -131,7 +130,7 @@ Result<PredictionInputs> PredictArguments::loadLike(const compare::LikeTrace& li
     }
     if (isGiven("--cluster")) {
         FOURWALLS_TRY_ASSIGN(spec.cluster, loadCluster(cluster));
-        FOURWALLS_TRY_ASSIGN(inputs.calibration, calibrationOf(cluster));
+        FOURWALLS_TRY_ASSIGN(inputs.calibration, calibrationOfCluster(cluster));
     }
     if (!calibration.empty()) {
         FOURWALLS_TRY_ASSIGN(inputs.calibration, loadCalibration(calibration));

@@ -4,7 +4,7 @@
 
 #include "app/cli/argument.h"
 #include "model/base/result.h"
-#include "model/compare/like_trace.h"
+#include "model/learn/learned_calibration.h"
 #include "model/spec/calibration.h"
 #include "model/spec/framework_preset.h"
 #include "model/spec/run_spec.h"
@@ -25,6 +25,9 @@ struct PredictionInputs {
     std::string note;                 ///< what whoever reads the answer has to know about these; may be empty
 };
 
+/// The calibration of a cluster: what its file measured, or else the published one. Errors: Format.
+Result<Calibration> calibrationOfCluster(const std::string& clusterOrFile);
+
 struct PredictArguments {
     std::string model = "gpt-tiny", cluster = "this-machine", framework, calibration, precision, optimizer = "adamw";
     std::optional<std::int64_t> batch, sequence;
@@ -41,7 +44,7 @@ struct PredictArguments {
     Result<PredictionInputs> load(const std::string& plan) const;
     /// The same where a trace says everything that is not given. plan: absent: the trace's. Its rates hold for its own
     /// machine: another cluster brings others. Errors: as load.
-    Result<PredictionInputs> loadLike(const compare::LikeTrace& like, const std::optional<std::string>& plan) const;
+    Result<PredictionInputs> loadLike(const learn::LikeTrace& like, const std::optional<std::string>& plan) const;
 
 private:
     bool isGiven(const char* name) const;

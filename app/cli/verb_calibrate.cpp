@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// `calibrate`: micro-benchmarks of this machine as a cluster file that predict can use.
+// `calibrate`: micro-benchmarks of this machine, or what traces show, as a cluster file that predict can use.
+#include "app/cli/learned_report.h"
+#include "app/cli/open_input.h"
 #include "app/cli/output_file.h"
+#include "app/cli/predict_arguments.h"
 #include "app/cli/this_machine.h"
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
+#include "model/learn/learned_calibration.h"
 #include "model/spec/device_datasheet.h"
 #include "model/spec/names.h"
+#include "model/spec/run_spec.h"
 #include "profiler/calibrate/gpu_bench.h"
 #include "profiler/calibrate/gpu_calibration.h"
 #include "profiler/calibrate/machine_calibration.h"
@@ -17,6 +22,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace fourwalls::cli {
 
@@ -26,26 +32,6 @@ using nlohmann::json;
 
 json clusterJson(const calibrate::MachineCalibration& measured)
 {
-    const ClusterSpec& cluster = measured.cluster;
-    json device{{"name", cluster.device.name},
-                {"family", cluster.device.family},
-                {"memory_bytes", cluster.device.memoryBytes},
-                {"memory_bytes_per_second", cluster.device.memoryBytesPerSecond},
-                {"peak_flops", json::object()}};
-    const FamilyCalibration& family = measured.calibration.family("cpu");
-    json rates{{"ramp_seconds", family.rampSeconds},
-               {"memory_fraction", family.memoryFraction},
-               {"gemm_ceiling", json::object()},
-               {"attention", json::object()},
-               {"operators", json::object()}};
-    for (const auto& [precision, list] : family.operators)
-        rates["operators"][std::string(fourwalls::name(precision))] = toJson(list);
-    for (const auto& [precision, peak] : cluster.device.peakFlops)
-        device["peak_flops"][std::string(fourwalls::name(precision))] = peak;
-    for (const auto& [precision, fraction] : family.gemmCeiling)
-        rates["gemm_ceiling"][std::string(fourwalls::name(precision))] = fraction;
-    for (const auto& [kernel, fractions] : family.attention)
-        rates["attention"][kernel] = {{"forward", fractions.forward}, {"backward", fractions.backward}};
     json operators = json::array();
     for (const calibrate::MeasuredOperator& op : measured.operators)
         operators.push_back({{"name", op.name},
@@ -53,32 +39,24 @@ json clusterJson(const calibrate::MachineCalibration& measured)
                              {"seconds", op.seconds},
                              {"flops", op.flops},
                              {"bytes", op.bytes}});
-    return {
-        {"name", "calibrated"},
-        {"device", device},
-        {"devices_per_node", cluster.devicesPerNode},
-        {"nodes", 1},
-        {"fabric", "shared"},
-        {"node_link",
-         {{"bytes_per_second", cluster.nodeLink.bytesPerSecond}, {"latency_seconds", cluster.nodeLink.latencySeconds}}},
-        {"calibration",
-         {{"kernel_seconds", measured.calibration.kernelSeconds},
-          {"node_link_fraction", measured.calibration.nodeLinkFraction},
-          {"contention", measured.calibration.contention},
-          {"busy_slowdown", measured.calibration.busySlowdown},
-          {"device_spread", measured.calibration.deviceSpread},
-          {"families", {{"cpu", rates}, {"other", rates}}}}},
-        {"operators", operators},
-        {"source", "measured by fourwalls-cli calibrate"}};
+    ClusterSpec cluster = measured.cluster;
+    cluster.name = "calibrated";
+    json object = clusterFile(cluster, measured.calibration, "measured by fourwalls-cli calibrate");
+    object["operators"] = std::move(operators);
+    return object;
 }
 
 class CalibrateVerb : public Verb {
 public:
     const char* name() const override { return "calibrate"; }
-    const char* summary() const override { return "measures this machine's operators into a cluster file for predict"; }
+    const char* summary() const override
+    {
+        return "rates of this machine's operators, or of those of recorded traces, as a cluster file for predict";
+    }
     const char* examples() const override
     {
         return "  fourwalls-cli calibrate -o machine.json\n"
+               "  fourwalls-cli calibrate --from monday.fourwalls tuesday.fourwalls -o job.json\n"
                "  fourwalls-cli calibrate --device cuda --seconds 300 -o gpu.json\n"
                "  fourwalls-cli predict --model gpt-tiny --cluster machine.json";
     }
@@ -92,11 +70,19 @@ public:
              "480)"},
             {"--passes", &m_passes, "over all operators, between which that time is divided; their mean counts"},
             Argument("--precision", &m_precision, "measure this one alone (default: all that the processor has)")
-                .oneOf({"f32", "bf16"})};
+                .oneOf({"f32", "bf16"}),
+            Argument("--from", &m_from,
+                     "traces to learn from, in place of measuring: rates by shape, collectives, launches, slowdowns")
+                .several(),
+            {"--cluster", &m_cluster,
+             "with --from: preset or file of the machines, for what the traces do not show (default: what they say)"}};
     }
 
     int run(Console& console) override
     {
+        if (!m_from.empty()) return learnFrom(console);
+        if (!m_cluster.empty())
+            return console.wrongUsage({ErrorCode::InvalidArgument, "is for --from", "--cluster", "leave it out"});
         if (m_device == "cuda") return runGpu(console);
         const double seconds = m_seconds.value_or(calibrate::CalibrateOptions{}.secondsPerOperator);
         if (!(seconds > 0 && seconds <= 60))
@@ -130,6 +116,34 @@ public:
     }
 
 private:
+    int learnFrom(Console& console)
+    {
+        std::optional<learn::KnownMachine> known;
+        if (!m_cluster.empty()) {
+            auto cluster = loadCluster(m_cluster);
+            if (!cluster) return console.fail(cluster.error());
+            auto calibration = calibrationOfCluster(m_cluster);
+            if (!calibration) return console.fail(calibration.error());
+            known = {std::move(*cluster), std::move(*calibration)};
+        }
+        auto output = PendingOutput::create(m_output, OutputKind::Other, m_from);
+        if (!output) return console.fail(output.error());
+        std::vector<std::unique_ptr<TraceQuery>> traces;
+        std::vector<learn::TeachingTrace> teaching;
+        for (const std::string& file : m_from) {
+            auto trace = openInput(file);
+            if (!trace) return console.fail(trace.error());
+            traces.push_back(std::move(*trace));
+            teaching.push_back({traces.back().get(), file});
+        }
+        const auto learned = learn::learnCalibration(teaching, known);
+        if (!learned) return console.fail(learned.error());
+        const json file = learnedFile(*learned, m_from);
+        if (!write(console, *output, file.dump(1) + "\n")) return 1;
+        if (console.json()) return console.answerJson({{"file", m_output}, {"cluster", file}});
+        return console.answerText(learnedText(*learned) + "written to " + m_output);
+    }
+
     /// Places the file. False: it was told why not.
     bool write(Console& console, PendingOutput& output, const std::string& text)
     {
@@ -189,7 +203,8 @@ private:
         return console.answerText(text + fmt::format("written to {}", m_output));
     }
 
-    std::string m_output, m_precision, m_device = "cpu";
+    std::string m_output, m_precision, m_cluster, m_device = "cpu";
+    std::vector<std::string> m_from;
     std::optional<double> m_seconds;
     int m_passes = calibrate::CalibrateOptions{}.passes;
 };

@@ -25,9 +25,6 @@ namespace {
 
 using nlohmann::json;
 
-/// Above this many passes of layers a trace without operators is written, unless asked for.
-constexpr double kManyPasses = 20'000;
-
 /// Figures at one end of the band. seconds: of the step where times are meant; rateSeconds: where rates are.
 json bandJson(const cost::PredictedStep& prediction, const TraceMetrics& metrics, double seconds, double rateSeconds,
               double peakBytes)
@@ -85,11 +82,11 @@ public:
 
     int run(Console& console) override
     {
-        std::optional<compare::LikeTrace> like;
+        std::optional<learn::LikeTrace> like;
         if (!m_like.empty()) {
             const auto trace = openInput(m_like);
             if (!trace) return console.fail(trace.error());
-            auto learned = compare::likeTrace(**trace);
+            auto learned = learn::likeTrace(**trace);
             if (!learned) return console.fail(learned.error());
             like = std::move(*learned);
         }
@@ -131,7 +128,7 @@ private:
         return m_plan;
     }
 
-    static json likeJson(const std::string& file, const compare::LikeTrace& like)
+    static json likeJson(const std::string& file, const learn::LikeTrace& like)
     {
         return {{"file", file},
                 {"operators", like.operators},
@@ -149,10 +146,7 @@ private:
     bool wantsOperators(const cost::PredictedStep& prediction) const
     {
         if (m_detail != "auto") return m_detail == "operators";
-        double layers = 0;
-        const cost::StepCost& cost = prediction.priced->cost;
-        for (int i = 0; i < cost.shape.positions(); ++i) layers += static_cast<double>(cost.chunk(i).layers) + 1;
-        return layers * cost.shape.microbatches <= kManyPasses;
+        return cost::hasFewOperators(prediction.priced->cost);
     }
 
     Status write(const cost::PredictedStep& prediction, const cost::OperatorsOfPass& operators) const
@@ -169,7 +163,7 @@ private:
     }
 
     int tell(Console& console, const cost::PredictedStep& prediction, const TraceMetrics& metrics,
-             const PredictionInputs& inputs, const std::optional<compare::LikeTrace>& like) const
+             const PredictionInputs& inputs, const std::optional<learn::LikeTrace>& like) const
     {
         const std::string& note = inputs.note;
         const cost::MemoryTerms& memory =

@@ -2,13 +2,21 @@
 // `replay`: the recorded steps as a graph, run unchanged and changed.
 #include "app/cli/open_input.h"
 #include "app/cli/output_file.h"
+#include "app/cli/predict_arguments.h"
 #include "app/cli/ranges.h"
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
+#include "model/learn/learned_calibration.h"
 #include "model/replay/replayed_trace.h"
+#include "model/replay/spec_change.h"
 #include "model/store/trace_writer.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
 
 namespace fourwalls::cli {
 
@@ -52,6 +60,8 @@ public:
                  "launches=graph, hide:PATTERN, microbatches=N, schedule=NAME, vpp=N, plan=\"…\", batch=N, "
                  "cluster=NAME; may be "
                  "given several times"},
+                {"--calibration", &m_calibration,
+                 "for plan= and batch=: a cluster file that calibrate wrote (default: learned from this trace)"},
                 {"-o,--output", &m_output, "the replayed steps as a trace"}};
     }
 
@@ -78,13 +88,18 @@ public:
                                                             : replay::DelayRule::Class;
         const replay::ReplayQuality quality = replayed->quality(rule);
         std::optional<replay::ReplayOutcome> outcome;
+        const auto found = ratesFor(**trace, changes);
+        if (!found) return console.fail(found.error());
+        const replay::MachineRates* rates = *found ? &**found : nullptr;
         if (!changes.empty()) {
-            auto ran = replayed->run(rule, changes);
+            auto ran = replayed->run(rule, changes, rates);
             if (!ran) return console.fail(ran.error());
             outcome = std::move(*ran);
         }
         if (!m_output.empty()) {
-            const Status written = write(**trace, *replayed, rule, changes);
+            const auto changed = replay::ChangedTrace::of((*trace)->info(), *replayed, rule, changes, rates);
+            if (!changed) return console.fail(changed.error());
+            const Status written = write(**trace, *changed);
             if (!written.ok()) return console.fail(written.error());
         }
         return console.json() ? console.answerJson(jsonOf(quality, outcome))
@@ -92,15 +107,36 @@ public:
     }
 
 private:
-    Status write(TraceQuery& trace, const replay::Replay& replayed, replay::DelayRule rule,
-                 const std::vector<replay::ReplayChange>& changes) const
+    /// The rates of the machines for changes of the specification; absent where there are none of those.
+    Result<std::optional<replay::MachineRates>> ratesFor(TraceQuery& trace,
+                                                         const std::vector<replay::ReplayChange>& changes) const
+    {
+        std::optional<replay::MachineRates> rates;
+        const bool needed = std::any_of(changes.begin(), changes.end(), [](const replay::ReplayChange& change) {
+            return change.kind == replay::ChangeKind::Plan || change.kind == replay::ChangeKind::Batch;
+        });
+        if (!needed) return rates;
+        rates.emplace();
+        if (!m_calibration.empty()) {
+            FOURWALLS_TRY_ASSIGN(rates->cluster, loadCluster(m_calibration));
+            FOURWALLS_TRY_ASSIGN(rates->calibration, calibrationOfCluster(m_calibration));
+            return rates;
+        }
+        const learn::TeachingTrace teacher{&trace, m_file};
+        auto learned = learn::learnCalibration(std::span(&teacher, 1));
+        if (!learned) return std::optional<replay::MachineRates>{}; // the cost model's own
+        rates->cluster = std::move(learned->cluster);
+        rates->calibration = std::move(learned->calibration);
+        return rates;
+    }
+
+    Status write(TraceQuery& trace, const replay::ChangedTrace& changed) const
     {
         FOURWALLS_TRY_ASSIGN(PendingOutput output, PendingOutput::create(m_output, OutputKind::Trace, {m_file}));
         {
-            FOURWALLS_TRY_ASSIGN(
-                const std::unique_ptr<store::TraceWriter> writer,
-                store::TraceWriter::create(output.temporaryPath(), replay::replayedHeader(trace.info())));
-            FOURWALLS_TRY(replay::writeReplayedTrace(trace, replayed, rule, changes, *writer));
+            FOURWALLS_TRY_ASSIGN(const std::unique_ptr<store::TraceWriter> writer,
+                                 store::TraceWriter::create(output.temporaryPath(), changed.header()));
+            FOURWALLS_TRY(changed.write(trace, *writer));
         }
         return output.commit();
     }
@@ -167,7 +203,7 @@ private:
         return text;
     }
 
-    std::string m_file, m_steps, m_output, m_delays = "class";
+    std::string m_file, m_steps, m_output, m_calibration, m_delays = "class";
     std::vector<std::string> m_changes;
 };
 

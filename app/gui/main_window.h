@@ -116,6 +116,7 @@ private:
     void updateRecordable();
     void recordPlan();
     void copyPlanCommand(bool record);
+    void saveReplay(const QStringList& changes);
     void chooseMachines();
     void readMachines();
     void takeMachines(const QString& path);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The window's What-if dock: where it stands, whose sliders it shows, and what its buttons do.
 #include "app/gui/image_export.h"
+#include "app/gui/job_dialog.h"
 #include "app/gui/machine_file.h"
 #include "app/gui/main_window.h"
 #include "app/gui/plan_request.h"
@@ -14,6 +15,7 @@
 #include <QDir>
 #include <QDockWidget>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QGuiApplication>
 #include <QStackedWidget>
 #include <QStandardPaths>
@@ -76,6 +78,7 @@ void MainWindow::makeWhatIfPanel()
     connect(m_whatIf, &views::WhatIfPanel::closeRequested, this, [this] { showWhatIf(false); });
     connect(m_whatIf, &views::WhatIfPanel::recordRequested, this, &MainWindow::recordPlan);
     connect(m_whatIf, &views::WhatIfPanel::machinesRequested, this, &MainWindow::chooseMachines);
+    connect(m_whatIf, &views::WhatIfPanel::saveReplayRequested, this, &MainWindow::saveReplay);
     readMachines();
     connect(m_whatIf, &views::WhatIfPanel::copyPredictRequested, this, [this] { copyPlanCommand(false); });
     connect(m_whatIf, &views::WhatIfPanel::copyRecordRequested, this, [this] { copyPlanCommand(true); });
@@ -227,6 +230,27 @@ void MainWindow::recordPlan()
         m_record->setRequest(request);
         m_forecast = forecast;
     });
+}
+
+void MainWindow::saveReplay(const QStringList& changes)
+{
+    const TraceDocument* document = currentDocument();
+    if (!document || !document->isOpen() || changes.isEmpty()) return;
+    const QString path = document->session()->path();
+    auto* dialog =
+        new QFileDialog(this, tr("Save the changed step"), m_settings.lastFolder(), tr("Traces (*.fourwalls)"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setAcceptMode(QFileDialog::AcceptSave);
+    dialog->setDefaultSuffix(QStringLiteral("fourwalls"));
+    dialog->selectFile(QFileInfo(path).completeBaseName() + QStringLiteral("-replayed.fourwalls"));
+    connect(dialog, &QFileDialog::fileSelected, this, [this, path, changes](const QString& target) {
+        QStringList arguments{QStringLiteral("replay"), path, QStringLiteral("-o"), target};
+        for (const QString& change : changes) arguments << QStringLiteral("--change") << change;
+        auto* job = new JobDialog(tr("Replaying the steps"), arguments, this);
+        connect(job, &QDialog::accepted, this, [this, target] { openFile(target); });
+        job->open();
+    });
+    dialog->open();
 }
 
 void MainWindow::copyPlanCommand(bool record)

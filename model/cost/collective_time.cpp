@@ -12,14 +12,12 @@ namespace fourwalls::cost {
 
 namespace {
 
-constexpr double kBaseSeconds = 8.4e-6; // of any collective; NCCL src/graph/tuning.cc, ring, Simple
-
 const char* measuredAs(Collective collective)
 {
     switch (collective) {
     case Collective::AllReduce: return "all_reduce";
-    case Collective::AllGather:
-    case Collective::ReduceScatter: return "all_gather";
+    case Collective::AllGather: return "all_gather";
+    case Collective::ReduceScatter: return "reduce_scatter";
     case Collective::AllToAll: return "all_to_all";
     }
     return "";
@@ -66,18 +64,33 @@ CollectiveTimes::CollectiveTimes(const ClusterSpec& cluster, const Calibration& 
         if (curve.family == cluster.device.family && curve.fabric == cluster.fabric) m_curves.push_back(&curve);
 }
 
-const CollectiveCurve* CollectiveTimes::curveFor(Collective collective, int ranks) const
+const CollectiveCurve* CollectiveTimes::curveFor(Collective collective, const GroupPlacement& group) const
 {
     const CollectiveCurve* nearest = nullptr;
+    const bool inside = group.insideNode();
     const auto search = [&](const char* operation) {
-        for (const CollectiveCurve* curve : m_curves)
-            if (curve->operation == operation &&
-                (!nearest || std::abs(curve->ranks - ranks) < std::abs(nearest->ranks - ranks)))
+        for (const CollectiveCurve* curve : m_curves) {
+            if (curve->operation != operation || (curve->perNode == 0) != inside) continue;
+            // Between nodes the parts on and off a node are not those of another placement.
+            if (!inside && (curve->perNode != group.perNode || curve->ranks != group.ranks)) continue;
+            if (!nearest || std::abs(curve->ranks - group.ranks) < std::abs(nearest->ranks - group.ranks))
                 nearest = curve;
+        }
     };
     search(measuredAs(collective));
+    if (!nearest && collective == Collective::ReduceScatter) search("all_gather");
     if (!nearest && collective != Collective::AllToAll) search("all_reduce");
     return nearest;
+}
+
+std::optional<double> CollectiveTimes::measured(Collective collective, double bytes, const GroupPlacement& group) const
+{
+    const CollectiveCurve* curve = curveFor(collective, group);
+    if (!curve) return std::nullopt;
+    const double link = group.insideNode() ? m_cluster.nodeLink.bytesPerSecond : m_cluster.nicLink.bytesPerSecond;
+    const double scale = link > 0 ? link / curve->linkBytesPerSecond : 1;
+    // A gather or scatter is half an all-reduce of the same buffer.
+    return wireBytes(collective, bytes, group.ranks) / (busRate(*curve, bytes * std::min(1.0, 1 / scale)) * scale);
 }
 
 double CollectiveTimes::throughMemory(Collective collective, double bytes, int ranks,
@@ -97,27 +110,23 @@ double CollectiveTimes::throughMemory(Collective collective, double bytes, int r
 
 double CollectiveTimes::insideNode(Collective collective, double bytes, int ranks, CollectiveAlgorithm algorithm) const
 {
+    if (const auto seconds = measured(collective, bytes, {ranks, ranks})) return *seconds;
     if (m_cluster.fabric == NodeFabric::Shared) return throughMemory(collective, bytes, ranks, algorithm);
     const double n = ranks;
     const double sent = wireBytes(collective, bytes, ranks);
-    if (const CollectiveCurve* curve = curveFor(collective, ranks)) {
-        // A gather or scatter is half an all-reduce of the same buffer.
-        const double scale =
-            m_cluster.nodeLink.bytesPerSecond > 0 ? m_cluster.nodeLink.bytesPerSecond / curve->linkBytesPerSecond : 1;
-        const double rate = busRate(*curve, bytes * std::min(1.0, 1 / scale)) * scale;
-        return sent / rate;
-    }
     const double rate = std::max(m_nodeRate, 1.0);
-    const double ring = kBaseSeconds + ringSteps(collective, n) * m_cluster.nodeLink.latencySeconds + sent / rate;
+    const double ring =
+        m_calibration->transferSeconds + ringSteps(collective, n) * m_cluster.nodeLink.latencySeconds + sent / rate;
     if (collective != Collective::AllReduce) return ring;
-    const double tree =
-        kBaseSeconds + 2 * std::ceil(std::log2(n)) * m_cluster.nodeLink.latencySeconds + 2 * bytes / rate;
+    const double tree = m_calibration->transferSeconds +
+                        2 * std::ceil(std::log2(n)) * m_cluster.nodeLink.latencySeconds + 2 * bytes / rate;
     return std::min(ring, tree);
 }
 
 double CollectiveTimes::betweenNodes(Collective collective, double bytes, const GroupPlacement& group,
                                      CollectiveAlgorithm algorithm) const
 {
+    if (const auto seconds = measured(collective, bytes, group)) return *seconds;
     const double n = group.ranks, inside = group.perNode, nodes = group.nodes();
     const double alpha = m_cluster.nicLink.latencySeconds;
     const double inner = m_cluster.nodeLink.latencySeconds;
@@ -130,7 +139,7 @@ double CollectiveTimes::betweenNodes(Collective collective, double bytes, const 
         if (m_cluster.topology == Topology::Hypercube) hops = std::max(1.0, std::log2(nodes) / 2);
         const double outside = bytes * (n - inside) / n * hops;
         const double local = inside > 1 ? bytes * (inside - 1) / n / std::max(m_nodeRate, 1.0) : 0;
-        return kBaseSeconds + (n - 1) * std::min(alpha, 2e-6) + alpha +
+        return m_calibration->transferSeconds + (n - 1) * std::min(alpha, 2e-6) + alpha +
                std::max(outside / std::max(m_networkShare, 1.0), local);
     }
     const double rate = std::min(share, inside > 1 ? std::max(m_nodeRate, 1.0) : share);
@@ -140,12 +149,14 @@ double CollectiveTimes::betweenNodes(Collective collective, double bytes, const 
     // What large messages take beyond bytes over bandwidth grows with the nodes, whatever the algorithm.
     const double growth = m_calibration->nodesLatency * std::sqrt(nodes) * bytes /
                           (bytes + m_calibration->nodesLatencyBytes) * (collective == Collective::AllReduce ? 1 : 0.5);
-    const double ring = kBaseSeconds + std::max(growth, across * alpha + (steps - across) * inner) + sent / rate;
+    const double ring =
+        m_calibration->transferSeconds + std::max(growth, across * alpha + (steps - across) * inner) + sent / rate;
     const double depth = std::ceil(std::log2(nodes));
-    const double tree =
-        collective == Collective::AllReduce
-            ? kBaseSeconds + std::max(growth, 2 * depth * alpha + 2 * (inside - 1) * inner) + 2 * bytes / (rate * 0.92)
-            : ring;
+    const double tree = collective == Collective::AllReduce
+                            ? m_calibration->transferSeconds +
+                                  std::max(growth, 2 * depth * alpha + 2 * (inside - 1) * inner) +
+                                  2 * bytes / (rate * 0.92)
+                            : ring;
     double hierarchical = ring;
     if (inside > 1 && collective == Collective::AllReduce) {
         GroupPlacement outer;
@@ -157,7 +168,7 @@ double CollectiveTimes::betweenNodes(Collective collective, double bytes, const 
     case CollectiveAlgorithm::Ring: return ring;
     case CollectiveAlgorithm::Tree: return tree;
     case CollectiveAlgorithm::Hierarchical: return hierarchical;
-    case CollectiveAlgorithm::Direct: return kBaseSeconds + 2 * alpha + sent / rate;
+    case CollectiveAlgorithm::Direct: return m_calibration->transferSeconds + 2 * alpha + sent / rate;
     case CollectiveAlgorithm::Auto: break;
     }
     return std::min({ring, tree, hierarchical});
@@ -175,8 +186,9 @@ double CollectiveTimes::pointToPoint(double bytes, bool sameNode) const
 {
     if (sameNode && m_cluster.fabric == NodeFabric::Shared)
         return LinkSpec{m_nodeRate, m_cluster.nodeLink.latencySeconds}.seconds(bytes);
-    if (sameNode) return kBaseSeconds + m_cluster.nodeLink.latencySeconds + bytes / std::max(m_nodeRate, 1.0);
-    return kBaseSeconds + m_cluster.nicLink.latencySeconds + bytes / std::max(m_networkShare, 1.0);
+    if (sameNode)
+        return m_calibration->transferSeconds + m_cluster.nodeLink.latencySeconds + bytes / std::max(m_nodeRate, 1.0);
+    return m_calibration->transferSeconds + m_cluster.nicLink.latencySeconds + bytes / std::max(m_networkShare, 1.0);
 }
 
 double CollectiveTimes::smallReduceBytes(int numbers, int bytesEach, const GroupPlacement& group) const

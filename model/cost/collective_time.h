@@ -7,8 +7,8 @@
 #include "model/spec/cluster_spec.h"
 #include "model/spec/parallel_plan.h"
 
-#include <map>
-#include <tuple>
+#include <optional>
+#include <vector>
 
 namespace fourwalls::cost {
 
@@ -60,7 +60,9 @@ private:
     double throughMemory(Collective collective, double bytes, int ranks, CollectiveAlgorithm algorithm) const;
     double betweenNodes(Collective collective, double bytes, const GroupPlacement& group,
                         CollectiveAlgorithm algorithm) const;
-    const CollectiveCurve* curveFor(Collective collective, int ranks) const;
+    const CollectiveCurve* curveFor(Collective collective, const GroupPlacement& group) const;
+    /// By a measured curve, if there is one.
+    std::optional<double> measured(Collective collective, double bytes, const GroupPlacement& group) const;
 
     const Calibration* m_calibration;
     ClusterSpec m_cluster;

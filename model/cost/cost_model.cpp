@@ -124,6 +124,8 @@ Result<CostModel> CostModel::create(const RunSpec& spec, const FrameworkPreset& 
         state->framework.optimizerBytes = std::max(0.0, framework.optimizerBytes - 8);
     }
     state->calibration = calibration;
+    if (calibration.launchSeconds >= 0) state->framework.launchSeconds = calibration.launchSeconds;
+    if (calibration.stepSeconds >= 0) state->framework.stepSeconds = calibration.stepSeconds;
     FOURWALLS_TRY_ASSIGN(state->rates,
                          deviceRates(spec.cluster.device, spec.training.precision, framework, state->calibration));
     state->collectives.emplace(spec.cluster, state->calibration);

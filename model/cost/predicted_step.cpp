@@ -82,9 +82,28 @@ void judgeMemory(PredictedStep& predicted, const PricedStep& priced)
 
 } // namespace
 
-Result<PredictedStep> predictStep(CostModel& model, const RunSpec& spec)
+void StepCost::scaleTimes(double factor)
+{
+    const auto scale = [factor](PartSeconds& parts) {
+        for (double& seconds : parts.seconds) seconds *= factor;
+    };
+    for (ChunkCost& chunk : kinds)
+        for (PassCost* pass : {&chunk.forward, &chunk.recompute, &chunk.backwardInput, &chunk.backwardWeight}) {
+            scale(pass->parts);
+            scale(pass->hidden);
+        }
+    for (BoundaryCost& boundary : boundaries) boundary.seconds *= factor;
+    for (StageCost& stage : stages)
+        for (double* seconds : {&stage.gradientCommSeconds, &stage.gradientCommExposed, &stage.optimizerSeconds})
+            *seconds *= factor;
+    agreementSeconds *= factor;
+    fixedSeconds *= factor;
+}
+
+Result<PredictedStep> predictStep(CostModel& model, const RunSpec& spec, double timeScale)
 {
     FOURWALLS_TRY_ASSIGN(StepCost cost, model.stepCost(spec.plan, spec.training.batch));
+    if (timeScale != 1) cost.scaleTimes(timeScale);
     FOURWALLS_TRY_ASSIGN(SimulatedStep step, simulateSchedule(cost, true));
     constexpr double kLongestStep = 1e9; // 32 years; a trace cannot hold much more
     if (!(step.seconds <= kLongestStep))
@@ -93,6 +112,7 @@ Result<PredictedStep> predictStep(CostModel& model, const RunSpec& spec)
     PredictedStep predicted;
     predicted.spec = model.spec();
     predicted.spec.plan = spec.plan;
+    predicted.timeScale = timeScale;
     predicted.seconds = step.seconds;
     const Prediction band = closedForm(cost, model.calibration());
     const double scale = band.seconds > 0 ? step.seconds / band.seconds : 1;
@@ -131,12 +151,18 @@ Result<PredictedStep> predictStep(const RunSpec& spec)
 
 OperatorsOfPass operatorsOf(CostModel& model, const PredictedStep& predicted)
 {
-    return [&model, plan = predicted.spec.plan](int position, Phase phase) -> std::vector<OperatorCost> {
+    return [&model, plan = predicted.spec.plan, scale = predicted.timeScale](int position,
+                                                                             Phase phase) -> std::vector<OperatorCost> {
         const PipelinePass pass = phase == Phase::BackwardWeight  ? PipelinePass::BackwardWeight
                                   : phase == Phase::BackwardInput ? PipelinePass::BackwardInput
                                                                   : PipelinePass::Forward;
         auto operators = model.operators(plan, position, pass, phase == Phase::Recompute);
-        return operators ? std::move(*operators) : std::vector<OperatorCost>{};
+        if (!operators) return {};
+        for (OperatorCost& each : *operators) {
+            each.seconds *= scale;
+            each.hiddenSeconds *= scale;
+        }
+        return std::move(*operators);
     };
 }
 

@@ -29,6 +29,7 @@ struct PredictedStep {
     double modelFlopsPerStep = 0;           ///< of the whole job
     double peakFlops = 0;                   ///< of one device in the precision that runs [FLOP/s]; 0 unknown
     int devices = 1;
+    double timeScale = 1; ///< that all times of the model were multiplied by
     double peakBytes = 0; ///< of the fullest stage
     int fullestStage = 0;
     std::array<double, kMemoryCategoryCount> peakByCategory{}; ///< they add up to peakBytes
@@ -39,9 +40,10 @@ struct PredictedStep {
     std::shared_ptr<const PricedStep> priced; ///< what all of this comes from; never null
 };
 
-/// Predicts one step under the spec's plan and batch. model: created for this spec.
+/// Predicts one step under the spec's plan and batch. model: created for this spec. timeScale: on all times, for a step that
+/// is known to be that much slower than the model says.
 /// Errors: those of CostModel::stepCost and the schedule, naming the field.
-Result<PredictedStep> predictStep(CostModel& model, const RunSpec& spec);
+Result<PredictedStep> predictStep(CostModel& model, const RunSpec& spec, double timeScale = 1);
 /// The same with the framework that the spec names and the published calibration.
 Result<PredictedStep> predictStep(const RunSpec& spec);
 

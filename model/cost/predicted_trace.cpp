@@ -24,6 +24,14 @@ TraceClosing predictedClosing(const RunSpec& spec, const StepCost& cost)
 
 } // namespace
 
+bool hasFewOperators(const StepCost& cost)
+{
+    constexpr double kManyPasses = 20'000;
+    double layers = 0;
+    for (int i = 0; i < cost.shape.positions(); ++i) layers += static_cast<double>(cost.chunk(i).layers) + 1;
+    return layers * cost.shape.microbatches <= kManyPasses;
+}
+
 TraceHeader predictedHeader(const RunSpec& spec, const DrawnStep& drawn)
 {
     TraceHeader header;

@@ -23,6 +23,9 @@ using OperatorsOfPass = std::function<std::vector<OperatorCost>(int position, Ph
 /// The operators of the passes of a prediction, from the model that made it, which must outlive the result.
 OperatorsOfPass operatorsOf(CostModel& model, const PredictedStep& predicted);
 
+/// Whether a trace with every operator stays small: a few passes of layers.
+bool hasFewOperators(const StepCost& cost);
+
 /// The header of the trace of this prediction: its ranks stand for the stages. spec: resolved.
 TraceHeader predictedHeader(const RunSpec& spec, const DrawnStep& drawn);
 

@@ -160,6 +160,8 @@ struct StepCost {
     int devices = 1;
 
     const ChunkCost& chunk(int position) const { return kinds[kindOfPosition[static_cast<std::size_t>(position)]]; }
+    /// All times become `factor` of what they are.
+    void scaleTimes(double factor);
 };
 
 /// One operator of a pass, for timelines and tables.

@@ -105,8 +105,9 @@ private:
     std::int64_t m_hop = 0;
 };
 
-/// First to last pass of a pipeline with the measured times [ns].
-Result<std::int64_t> windowOf(const PassReader& passes, const PipelineShape& shape, bool halves)
+/// First to last pass of a pipeline with the measured times [ns]. placed: gets where each is; may be null.
+Result<std::int64_t> windowOf(const PassReader& passes, const PipelineShape& shape, bool halves,
+                              std::vector<PlacedPass>* placed = nullptr)
 {
     FOURWALLS_TRY_ASSIGN(const auto lists, pipelineActions(shape));
     GraphBuilder builder(Instant{0});
@@ -126,7 +127,9 @@ Result<std::int64_t> windowOf(const PassReader& passes, const PipelineShape& sha
                           : action.pass == PipelinePass::BackwardInput ? times.input
                                                                        : times.weight;
             time /= shape.chunks;
-            const NodeIndex node = builder.work(Instant{0}, Instant{std::llround(time)}, {NodeRole::Work, kNone, 0, 0});
+            const auto index = placed ? static_cast<std::uint32_t>(placed->size()) : kNone;
+            const NodeIndex node = builder.work(Instant{0}, Instant{std::llround(time)}, {NodeRole::Work, index, 0, 0});
+            if (placed) placed->push_back({stage, action, 0, 0});
             builder.edge(before, node);
             before = node;
             if (const auto needs = shape.needs(stage, action))
@@ -151,17 +154,18 @@ Result<std::int64_t> windowOf(const PassReader& passes, const PipelineShape& sha
                          builder.finish(true, [](std::uint32_t) { return std::string("a pass"); }));
     std::vector<std::int64_t> end;
     simulate(graph, timesOf(graph, DelayRule::None), end);
+    for (std::size_t node = 0; placed && node < graph.nodes(); ++node)
+        if (graph.piece[node] != kNone) {
+            PlacedPass& pass = (*placed)[graph.piece[node]];
+            pass.end = end[node];
+            pass.start = end[node] - graph.duration[node];
+        }
     return *std::max_element(end.begin(), end.end());
 }
 
-} // namespace
-
-Result<PassOrder> orderPasses(const Recording& recording, std::span<const ReplayChange> changes)
+/// The recorded order: what the specification says, else what such jobs do.
+PipelineShape recordedShape(const Recording& recording, const PassReader& passes)
 {
-    PassReader passes(recording);
-    FOURWALLS_TRY(passes.read());
-    PassOrder order;
-    // The recorded order: what the specification says, else what such jobs do.
     PipelineShape shape;
     if (recording.info.header.spec) {
         shape = pipelineShape(recording.info.header.spec->plan);
@@ -170,10 +174,29 @@ Result<PassOrder> orderPasses(const Recording& recording, std::span<const Replay
             if (op && op->detail.starts_with("chunk "))
                 shape.chunks = std::max(shape.chunks, std::atoi(op->detail.c_str() + 6) + 1);
         shape.schedule = shape.chunks > 1 ? PipelineSchedule::Interleaved : PipelineSchedule::OneFOneB;
-        order.assumed.push_back(std::string("the recorded schedule is ") + (shape.chunks > 1 ? "interleaved" : "1f1b"));
     }
     shape.stages = passes.stages();
     shape.microbatches = passes.microbatches();
+    return shape;
+}
+
+} // namespace
+
+Result<PipelineShape> recordedPasses(const Recording& recording)
+{
+    PassReader passes(recording);
+    FOURWALLS_TRY(passes.read());
+    return recordedShape(recording, passes);
+}
+
+Result<PassOrder> orderPasses(const Recording& recording, std::span<const ReplayChange> changes)
+{
+    PassReader passes(recording);
+    FOURWALLS_TRY(passes.read());
+    PassOrder order;
+    const PipelineShape shape = recordedShape(recording, passes);
+    if (!recording.info.header.spec)
+        order.assumed.push_back(std::string("the recorded schedule is ") + (shape.chunks > 1 ? "interleaved" : "1f1b"));
     PipelineShape wanted = shape;
     for (const ReplayChange& change : changes) {
         if (change.kind == ChangeKind::Schedule) {
@@ -198,7 +221,15 @@ Result<PassOrder> orderPasses(const Recording& recording, std::span<const Replay
     if (wanted.microbatches != shape.microbatches)
         order.assumed.push_back("micro-batches keep their size, so the batch changes with their number");
     FOURWALLS_TRY_ASSIGN(const std::int64_t before, windowOf(passes, shape, shape.splitsBackward() && !passes.split()));
-    FOURWALLS_TRY_ASSIGN(const std::int64_t after, windowOf(passes, wanted, halves));
+    FOURWALLS_TRY_ASSIGN(const std::int64_t after, windowOf(passes, wanted, halves, &order.passes));
+    order.recordedShape = shape;
+    order.changedShape = wanted;
+    for (int stage = 0; stage < passes.stages(); ++stage) {
+        const StagePasses& times = passes.times(stage);
+        const double whole = times.input + times.weight;
+        order.inputShare.push_back(passes.split() && whole > 0 ? times.input / whole : 0.5);
+    }
+    order.hop = Duration{passes.hop()};
     order.recorded = Duration{before};
     order.changed = Duration{after};
     double variance = 0;

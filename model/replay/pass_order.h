@@ -4,15 +4,34 @@
 #pragma once
 
 #include "model/replay/replay_change.h"
+#include "model/spec/pipeline_schedule.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace fourwalls::replay {
 
+/// A pass where another order has it, from the begin of the first one [ns].
+struct PlacedPass {
+    int stage = 0;
+    PipelineAction action;
+    std::int64_t start = 0, end = 0;
+};
+
 /// What another order makes of a step.
 struct PassOrder {
-    Duration recorded, changed;       ///< first to last pass, as the same simulation has them
-    double deviation = 0;             ///< of `changed`, from the spread of the passes [ns]
+    Duration recorded, changed; ///< first to last pass, as the same simulation has them
+    double deviation = 0;       ///< of `changed`, from the spread of the passes [ns]
+    PipelineShape recordedShape, changedShape;
+    std::vector<double> inputShare;   ///< by stage: of a backward pass, what the gradients of inputs take
+    std::vector<PlacedPass> passes;   ///< of the changed order
+    Duration hop;                     ///< that a message between stages is on its way
     std::vector<std::string> assumed; ///< sentences
 };
+
+/// The order that the passes were recorded in. Errors: as orderPasses.
+Result<PipelineShape> recordedPasses(const Recording& recording);
 
 /// Runs the passes in the recorded order and in the order that the changes ask for (the kinds Microbatches, Schedule and
 /// Vpp). Each pass takes the mean of its stage; a message between stages takes the median that messages were on their way.

@@ -231,6 +231,7 @@ private:
         piece.rank = track.rank;
         piece.track = slice.track;
         piece.op = slice.op;
+        piece.lane = slice.lane;
         piece.start = slice.start;
         piece.end = slice.end();
         piece.step = *step;

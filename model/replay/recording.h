@@ -22,6 +22,7 @@ struct Piece {
     TrackId track;
     OpId op;
     Instant start, end;
+    std::int32_t lane = 0;          ///< of its track
     std::int32_t microbatch = -1;   ///< -1: none
     std::uint32_t step = 0;         ///< in Recording::steps
     std::uint32_t collective = ~0u; ///< in Recording::collectives; all bits set: none

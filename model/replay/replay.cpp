@@ -228,7 +228,8 @@ Result<ChangedTimes> Replay::timesAfter(DelayRule rule, std::span<const ReplayCh
     return applyChanges(*m_recording, graph, peers(rule), timesOf(graph, rule), changes);
 }
 
-Result<ReplayOutcome> Replay::run(DelayRule rule, std::span<const ReplayChange> changes) const
+Result<ReplayOutcome> Replay::run(DelayRule rule, std::span<const ReplayChange> changes,
+                                  const MachineRates* rates) const
 {
     FOURWALLS_TRY_ASSIGN(const Replay hidden, hiding(changes));
     const ReplayGraph& graph = hidden.graph(rule);
@@ -279,7 +280,7 @@ Result<ReplayOutcome> Replay::run(DelayRule rule, std::span<const ReplayChange> 
         shift(outcome, order);
     }
     if (asks(ChangeKind::Plan, ChangeKind::Cluster)) {
-        FOURWALLS_TRY_ASSIGN(const SpecRatio ratio, ratioOfSpecs(*m_recording, changes));
+        FOURWALLS_TRY_ASSIGN(const SpecRatio ratio, ratioOfSpecs(*m_recording, changes, rates));
         scale(outcome, ratio);
     }
     return outcome;

@@ -13,6 +13,8 @@
 
 namespace fourwalls::replay {
 
+struct MachineRates; // spec_change.h
+
 /// One step, recorded and replayed.
 struct ReplayedStep {
     StepIndex step;
@@ -57,13 +59,16 @@ public:
 
     ReplayQuality quality(DelayRule rule) const;
     /// Errors: those of applyChanges, orderPasses and ratioOfSpecs.
-    Result<ReplayOutcome> run(DelayRule rule, std::span<const ReplayChange> changes) const;
+    /// rates: for changes of the specification, see ratioOfSpecs.
+    Result<ReplayOutcome> run(DelayRule rule, std::span<const ReplayChange> changes,
+                              const MachineRates* rates = nullptr) const;
     /// The times that the changes give, for what draws or writes the changed step.
     Result<ChangedTimes> timesAfter(DelayRule rule, std::span<const ReplayChange> changes) const;
 
-private:
-    /// The graph without what `hide` changes name.
+    /// The same with what `hide` changes name holding up nobody.
     Result<Replay> hiding(std::span<const ReplayChange> changes) const;
+
+private:
     Status build(const std::vector<bool>& hidden);
 
     std::optional<double> m_peakBytes;

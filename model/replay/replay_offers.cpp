@@ -2,11 +2,14 @@
 // See replay_offers.h.
 #include "model/replay/replay_offers.h"
 
+#include "model/replay/pass_order.h"
 #include "model/trace/step_window.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace fourwalls::replay {
 
@@ -35,21 +38,58 @@ std::vector<std::string> kernelsOnPath(const Replay& replay)
     return names;
 }
 
+/// Work of all variants together that somebody waits for.
+constexpr std::size_t kMostNodesForRanks = 50'000'000;
+
+ReplayKnobs knobsOf(const Replay& replay)
+{
+    const Recording& recording = replay.recording();
+    ReplayKnobs knobs;
+    knobs.spec = recording.info.header.spec;
+    knobs.kernels = kernelsOnPath(replay);
+    std::set<RankId> ranks;
+    std::set<std::string> groups, transfers, reading;
+    for (const Piece& piece : recording.pieces) {
+        ranks.insert(piece.rank);
+        const OpInfo& op = recording.op(piece);
+        if (op.kind == SliceKind::DataLoading && piece.length().ns > 0) reading.insert(op.name);
+        if (op.kind == SliceKind::HostCall) knobs.hasCalls = true;
+        if (!piece.isCollective()) continue;
+        const CollectiveRecord& record = recording.collectives[piece.collective].record;
+        const ProcessGroupInfo& group = recording.info.groups[static_cast<std::size_t>(record.group.value)];
+        if (record.end > record.lastArrival && group.ranks.size() > 1) groups.insert(group.name);
+        if (op.kind == SliceKind::Collective && !op.name.empty()) transfers.insert(op.name);
+    }
+    if (ranks.size() > 1) knobs.ranks.assign(ranks.begin(), ranks.end());
+    knobs.groups.assign(groups.begin(), groups.end());
+    if (!knobs.hasCalls) knobs.transfers.assign(transfers.begin(), transfers.end());
+    knobs.reading.assign(reading.begin(), reading.end());
+    if (auto passes = recordedPasses(recording); passes.ok()) knobs.passes = *passes;
+    return knobs;
+}
+
 struct Question {
     OfferKind kind;
     std::string what, change;
 };
 
-std::vector<Question> questionsTo(const Replay& replay)
+std::vector<Question> questionsTo(const Replay& replay, const ReplayKnobs& knobs)
 {
-    std::vector<Question> questions{{OfferKind::Stragglers, "", "stragglers=none"},
-                                    {OfferKind::Launches, "", "launches=graph"}};
-    std::set<std::string> groups;
-    for (const ProcessGroupInfo& group : replay.recording().info.groups)
-        if (group.ranks.size() > 1) groups.insert(group.name);
-    for (const std::string& group : groups) questions.push_back({OfferKind::Link, group, "link:" + group + "*2"});
-    for (const std::string& kernel : kernelsOnPath(replay))
+    std::vector<Question> questions{{OfferKind::Stragglers, "", "stragglers=none"}};
+    if (replay.graph(DelayRule::Class).nodes() * knobs.ranks.size() <= kMostNodesForRanks)
+        for (const RankId rank : knobs.ranks) {
+            const std::string number = std::to_string(rank.value);
+            questions.push_back({OfferKind::Rank, number, "rank:" + number + "=fleet"});
+        }
+    if (knobs.hasCalls) questions.push_back({OfferKind::Launches, "", "launches=graph"});
+    for (const std::string& name : knobs.reading)
+        questions.push_back({OfferKind::Reading, name, "host:" + name + "*0"});
+    for (const std::string& group : knobs.groups) questions.push_back({OfferKind::Link, group, "link:" + group + "*2"});
+    for (const std::string& kernel : knobs.kernels)
         questions.push_back({OfferKind::Kernel, kernel, "kernels:" + kernel + "*0.5"});
+    for (const std::string& transfer : knobs.transfers)
+        questions.push_back({OfferKind::Hide, transfer, "hide:" + transfer});
+    if (!knobs.passes) return questions;
     for (const char* schedule : {"gpipe", "1f1b", "zb"})
         questions.push_back({OfferKind::Schedule, schedule, std::string("schedule=") + schedule});
     return questions;
@@ -57,16 +97,26 @@ std::vector<Question> questionsTo(const Replay& replay)
 
 } // namespace
 
+const ReplayOffer* ReplayOffers::find(OfferKind kind, const std::string& what) const
+{
+    const auto found = std::find_if(offers.begin(), offers.end(),
+                                    [&](const ReplayOffer& offer) { return offer.kind == kind && offer.what == what; });
+    return found == offers.end() ? nullptr : &*found;
+}
+
 Result<ReplayOffers> replayOffers(TraceQuery& trace, std::optional<StepIndex> wanted, std::stop_token stop)
 {
     FOURWALLS_TRY_ASSIGN(const StepWindow window, stepWindow(trace, wanted));
     std::optional<StepChoiceRange> steps;
     if (window.step) steps = {*window.step, *window.step};
-    FOURWALLS_TRY_ASSIGN(const Replay replay, Replay::of(trace, steps, stop));
+    FOURWALLS_TRY_ASSIGN(Replay made, Replay::of(trace, steps, stop));
     ReplayOffers offers;
+    offers.replay = std::make_shared<const Replay>(std::move(made));
+    const Replay& replay = *offers.replay;
+    offers.knobs = knobsOf(replay);
     offers.quality = replay.quality(DelayRule::Class);
     const double least = kLeastGain * static_cast<double>(offers.quality.replayed.ns);
-    for (const Question& question : questionsTo(replay)) {
+    for (const Question& question : questionsTo(replay, offers.knobs)) {
         if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", "", ""};
         auto change = parseChange(question.change);
         if (!change.ok()) continue; // a name that reads as something else

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// What could be tried on a recorded step, each with what it would give: the changes that its own trace can answer.
+// What could be changed of a step, and which of the usual changes would make it shorter, for a panel that offers them.
 #pragma once
 
 #include "model/replay/replay.h"
+#include "model/spec/pipeline_schedule.h"
+#include "model/spec/run_spec.h"
 
+#include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace fourwalls::replay {
 
-enum class OfferKind : std::uint8_t { Stragglers, Launches, Link, Kernel, Schedule };
+enum class OfferKind : std::uint8_t { Stragglers, Rank, Launches, Reading, Link, Kernel, Hide, Schedule };
 
 struct ReplayOffer {
     OfferKind kind = OfferKind::Stragglers;
-    std::string what; ///< the group, kernel or schedule; empty for the others
+    std::string what; ///< the rank, group, kernel, transfer or schedule; empty for the others
     ReplayChange change;
     ReplayOutcome outcome;
 
@@ -20,16 +25,34 @@ struct ReplayOffer {
     Duration gain(Duration replayed) const { return replayed - outcome.changed; }
 };
 
+/// What the trace has that a change can name.
+struct ReplayKnobs {
+    std::vector<RankId> ranks;           ///< with work; of one alone there are no peers
+    std::vector<std::string> groups;     ///< that move something
+    std::vector<std::string> kernels;    ///< on the path, most time first
+    std::vector<std::string> transfers;  ///< of the engine, which may be hidden
+    std::vector<std::string> reading;    ///< names of data loading
+    bool hasCalls = false;               ///< that launch work
+    std::optional<PipelineShape> passes; ///< as recorded; absent: no pipeline, or none whose passes are known
+    std::optional<RunSpec> spec;         ///< absent: plan and batch cannot be changed
+};
+
 struct ReplayOffers {
+    std::shared_ptr<const Replay> replay; ///< to run with other changes
     ReplayQuality quality;
+    ReplayKnobs knobs;
     std::vector<ReplayOffer> offers; ///< most gain first; those that change nothing are left out
+
+    /// The offer of a kind for something, if it changes the step.
+    const ReplayOffer* find(OfferKind kind, const std::string& what = {}) const;
 };
 
 /// Kernels in half their time that are offered, at most.
 inline constexpr std::size_t kMostKernelOffers = 3;
 
-/// Of the step that stepWindow chooses: without stragglers, launches as a graph, links of each group twice as fast, the
-/// kernels with most time on the path in half of it, and the other schedules of its pipeline. Errors: those of Replay::of.
+/// Of the step that stepWindow chooses: without stragglers, each rank like its peers, launches as a graph, nothing to read,
+/// links of each group twice as fast, the kernels with most time on the path in half of it, transfers hidden, and the
+/// other schedules of its pipeline. Errors: those of Replay::of.
 Result<ReplayOffers> replayOffers(TraceQuery& trace, std::optional<StepIndex> wanted, std::stop_token stop = {});
 
 } // namespace fourwalls::replay

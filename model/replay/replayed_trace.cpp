@@ -3,10 +3,16 @@
 #include "model/replay/replayed_trace.h"
 
 #include "model/replay/moved_times.h"
+#include "model/replay/reordered_trace.h"
+#include "model/replay/spec_change.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <optional>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace fourwalls::replay {
 
@@ -221,30 +227,91 @@ private:
 
 } // namespace
 
-TraceHeader replayedHeader(const TraceInfo& recorded)
+struct ChangedTrace::State {
+    TraceHeader header;
+    std::vector<AuditRecord> audit;
+    // One of the three.
+    std::optional<Replay> replay; ///< of changed times, with its graph
+    NodeTimes times;
+    DelayRule rule = DelayRule::Class;
+    std::shared_ptr<const Recording> recording;
+    std::optional<PassOrder> order;
+    std::optional<PassPlacement> placement;
+    std::optional<ScaledStep> scaled;
+};
+
+ChangedTrace::ChangedTrace(std::unique_ptr<const State> state) : m_state(std::move(state)) {}
+ChangedTrace::ChangedTrace(ChangedTrace&&) noexcept = default;
+ChangedTrace& ChangedTrace::operator=(ChangedTrace&&) noexcept = default;
+ChangedTrace::~ChangedTrace() = default;
+
+const TraceHeader& ChangedTrace::header() const
 {
-    TraceHeader header = recorded.header;
-    header.source = TraceSource::Predicted; // of measured work: the labels say so
-    header.computeLabel = header.communicationLabel = "replayed";
-    return header;
+    return m_state->header;
 }
 
-Status writeReplayedTrace(TraceQuery& trace, const Replay& replay, DelayRule rule,
-                          std::span<const ReplayChange> changes, TraceSink& sink, std::stop_token stop)
+Result<ChangedTrace> ChangedTrace::of(const TraceInfo& recorded, const Replay& replay, DelayRule rule,
+                                      std::span<const ReplayChange> changes, const MachineRates* rates)
 {
+    auto state = std::make_unique<State>();
+    const auto asks = [&](ChangeKind first, ChangeKind last) {
+        return std::any_of(changes.begin(), changes.end(),
+                           [&](const ReplayChange& each) { return each.kind >= first && each.kind <= last; });
+    };
+    const bool ofTimes = asks(ChangeKind::Stragglers, ChangeKind::Hide);
+    const bool ofOrder = asks(ChangeKind::Microbatches, ChangeKind::Vpp);
+    const bool ofSpec = asks(ChangeKind::Plan, ChangeKind::Cluster);
+    if (ofOrder && (ofTimes || ofSpec))
+        return Error{ErrorCode::Unsupported, "another order of the passes is written with nothing else changed", "-o",
+                     "leave -o out: the changed step's time and memory are in the answer; or write two traces"};
+    state->header = recorded.header;
+    state->header.source = TraceSource::Predicted; // of measured work: the labels say so
+    state->header.computeLabel = state->header.communicationLabel = "replayed";
     for (const ReplayChange& change : changes)
-        if (!changesTimes(change.kind))
-            return Error{ErrorCode::Unsupported,
-                         "the steps after \"" + change.text + "\" have another order, which is not written as a trace",
-                         "-o", "leave -o out: the changed step's time and memory are in the answer"};
-    FOURWALLS_TRY_ASSIGN(const ChangedTimes changed, replay.timesAfter(rule, changes));
-    const ReplayGraph& graph = replay.graph(rule);
+        state->audit.push_back({"replayed_change", AuditSeverity::Info, 1, change.text});
+    FOURWALLS_TRY_ASSIGN(const ReplayOutcome outcome, replay.run(rule, changes, rates));
+    for (const std::string& assumed : outcome.assumed)
+        state->audit.push_back({"replay_assumed", AuditSeverity::Info, 1, assumed});
+    if (ofSpec) {
+        FOURWALLS_TRY_ASSIGN(state->scaled, scaledStep(replay.recording(), changes, outcome.changed, rates));
+        state->header = state->scaled->header;
+        state->header.computeLabel = state->header.communicationLabel = "scaled";
+        return ChangedTrace(std::move(state));
+    }
+    if (ofOrder) {
+        state->recording = std::make_shared<const Recording>(replay.recording());
+        FOURWALLS_TRY_ASSIGN(state->order, orderPasses(*state->recording, changes));
+        FOURWALLS_TRY_ASSIGN(state->placement, PassPlacement::of(*state->recording, *state->order));
+        if (state->header.spec) {
+            RunSpec& spec = *state->header.spec;
+            const double factor = static_cast<double>(state->order->changedShape.microbatches) /
+                                  std::max(1, state->order->recordedShape.microbatches);
+            spec.plan.microbatches = state->order->changedShape.microbatches;
+            spec.plan.schedule = state->order->changedShape.schedule;
+            spec.plan.vpp = spec.plan.schedule == PipelineSchedule::ZeroBubbleV ? 1 : state->order->changedShape.chunks;
+            spec.training.batch = std::llround(static_cast<double>(spec.training.batch) * factor);
+        }
+        return ChangedTrace(std::move(state));
+    }
+    FOURWALLS_TRY_ASSIGN(state->replay, replay.hiding(changes));
+    FOURWALLS_TRY_ASSIGN(ChangedTimes changed, state->replay->timesAfter(rule, changes));
+    state->times = std::move(changed.times);
+    state->rule = rule;
+    return ChangedTrace(std::move(state));
+}
+
+Status ChangedTrace::write(TraceQuery& trace, TraceSink& sink, std::stop_token stop) const
+{
+    const State& state = *m_state;
+    for (const AuditRecord& record : state.audit) sink.audit(record);
+    if (state.scaled) return state.scaled->write(sink);
+    if (state.placement)
+        return writeReorderedTrace(trace, *state.recording, *state.order, *state.placement, sink, stop);
+    const ReplayGraph& graph = state.replay->graph(state.rule);
     std::vector<std::int64_t> end;
-    simulate(graph, changed.times, end);
-    const MovedTimes moved(replay.recording(), graph, changed.times.duration, end);
-    for (const ReplayChange& change : changes) sink.audit({"replayed_change", AuditSeverity::Info, 1, change.text});
-    for (const std::string& assumed : changed.assumed) sink.audit({"replay_assumed", AuditSeverity::Info, 1, assumed});
-    return ReplayedWriter(trace, replay.recording(), moved, sink, stop).write();
+    simulate(graph, state.times, end);
+    const MovedTimes moved(state.replay->recording(), graph, state.times.duration, end);
+    return ReplayedWriter(trace, state.replay->recording(), moved, sink, stop).write();
 }
 
 } // namespace fourwalls::replay

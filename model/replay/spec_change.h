@@ -3,6 +3,14 @@
 #pragma once
 
 #include "model/replay/replay_change.h"
+#include "model/spec/calibration.h"
+#include "model/spec/run_spec.h"
+#include "model/trace/trace_sink.h"
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
 
 namespace fourwalls::replay {
 
@@ -13,8 +21,29 @@ struct SpecRatio {
     std::vector<std::string> assumed;   ///< sentences
 };
 
-/// Of the changes of kinds Plan, Batch and Cluster. Errors: Unsupported if the trace has no specification; those of the plan,
+/// Machines with the rates that the cost model shall take of them.
+struct MachineRates {
+    ClusterSpec cluster;
+    Calibration calibration;
+};
+
+/// The specification after the changes of kinds Plan, Batch and Cluster. Errors: those of the plan and the preset.
+Result<RunSpec> changedSpec(const RunSpec& recorded, std::span<const ReplayChange> changes);
+
+/// Of the changes of kinds Plan, Batch and Cluster. rates: of the recorded machines; null: of cores those that do not depend
+/// on shapes, else the published ones. Errors: Unsupported if the trace has no specification; those of the plan,
 /// the preset and the cost model, naming the field.
-Result<SpecRatio> ratioOfSpecs(const Recording& recording, std::span<const ReplayChange> changes);
+Result<SpecRatio> ratioOfSpecs(const Recording& recording, std::span<const ReplayChange> changes,
+                               const MachineRates* rates = nullptr);
+
+/// The cost model's step of the changed specification with all times scaled to a length.
+struct ScaledStep {
+    TraceHeader header;
+    std::function<Status(TraceSink& sink)> write; ///< finishes the sink, which was made with the header
+};
+
+/// Errors: as ratioOfSpecs.
+Result<ScaledStep> scaledStep(const Recording& recording, std::span<const ReplayChange> changes, Duration length,
+                              const MachineRates* rates = nullptr);
 
 } // namespace fourwalls::replay

@@ -14,13 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr WordTable<MemoryClass, kMemoryClasses> kMemoryClassWords{{{MemoryClass::Contiguous, "contiguous"},
-                                                                    {MemoryClass::Softmax, "softmax"},
-                                                                    {MemoryClass::Cast, "cast"},
-                                                                    {MemoryClass::Norm, "norm"},
-                                                                    {MemoryClass::NormBackward, "norm_backward"},
-                                                                    {MemoryClass::Layout, "layout"}}};
-
 Status readFamily(const json& object, std::string_view where, const std::string& path, FamilyCalibration& family)
 {
     JsonFields fields(object, where, path);
@@ -114,6 +107,8 @@ Result<CollectiveCurve> readCurve(const json& object, std::string_view where, co
     fields.text("family", curve.family, true);
     fields.text("operation", curve.operation, true);
     fields.integer("ranks", ranks, 2, 1'000'000, true);
+    std::int64_t perNode = 0;
+    fields.integer("per_node", perNode, 0, 1'000'000);
     fields.word("fabric", kFabricWords, curve.fabric);
     fields.number("link_bytes_per_second", curve.linkBytesPerSecond, 1, 1e18, true);
     FOURWALLS_TRY(readNumbers(fields, "bytes", true, curve.bytes));
@@ -121,15 +116,20 @@ Result<CollectiveCurve> readCurve(const json& object, std::string_view where, co
     if (curve.bytes.size() != curve.busBytesPerSecond.size())
         fields.fail("bus_bytes_per_second", "has another length than \"bytes\"");
     FOURWALLS_TRY(fields.status());
-    // A larger buffer is never quicker; where a measurement says so (by a few percent), the smaller one was disturbed.
-    for (std::size_t i = curve.bytes.size() - 1; i > 0; --i)
-        curve.busBytesPerSecond[i - 1] =
-            std::max(curve.busBytesPerSecond[i - 1], curve.busBytesPerSecond[i] * curve.bytes[i - 1] / curve.bytes[i]);
+    makeMonotone(curve);
+    curve.perNode = static_cast<int>(perNode);
     curve.ranks = static_cast<int>(ranks);
     return curve;
 }
 
 } // namespace
+
+void makeMonotone(CollectiveCurve& curve)
+{
+    for (std::size_t i = curve.bytes.size() - 1; i > 0; --i)
+        curve.busBytesPerSecond[i - 1] =
+            std::max(curve.busBytesPerSecond[i - 1], curve.busBytesPerSecond[i] * curve.bytes[i - 1] / curve.bytes[i]);
+}
 
 const FamilyCalibration& Calibration::family(const std::string& name) const
 {
@@ -164,6 +164,17 @@ Result<Calibration> calibrationFromJson(std::string_view text, std::string_view 
     JsonFields fields(object, where, "");
     fields.number("kernel_seconds", c.kernelSeconds, 0, 1);
     fields.number("synchronous_launch_seconds", c.synchronousLaunchSeconds, 0, 1);
+    fields.number("launch_seconds", c.launchSeconds, 0, 1);
+    fields.number("step_seconds", c.stepSeconds, 0, 1e6);
+    fields.number("transfer_seconds", c.transferSeconds, 0, 1);
+    fields.number("other_factor", c.otherFactor, 1e-6, 1e6);
+    if (const json* factors = fields.find("operator_factors", false)) {
+        JsonFields operators(*factors, where, "operator_factors");
+        FOURWALLS_TRY(operators.status());
+        for (const auto& [name, value] : factors->items())
+            operators.number(name.c_str(), c.operatorFactors[name], 1e-6, 1e6, true);
+        FOURWALLS_TRY(operators.status());
+    }
     fields.number("node_link_fraction", c.nodeLinkFraction, 1e-6, 1);
     fields.number("network_fraction", c.networkFraction, 1e-6, 1);
     fields.number("host_link_fraction", c.hostLinkFraction, 1e-6, 1);

@@ -6,8 +6,11 @@
 
 #include "model/base/result.h"
 #include "model/spec/cluster_spec.h"
+#include "model/spec/names.h"
 #include "model/spec/rate_grid.h"
 #include "model/spec/training_settings.h"
+
+#include <nlohmann/json_fwd.hpp>
 
 #include <map>
 #include <string>
@@ -19,16 +22,27 @@ namespace fourwalls {
 /// Kinds of kernels that the memory's rate limits, by what they reach of it.
 enum class MemoryClass { Contiguous, Softmax, Cast, Norm, NormBackward, Layout };
 inline constexpr std::size_t kMemoryClasses = 6;
+inline constexpr WordTable<MemoryClass, kMemoryClasses> kMemoryClassWords{{{MemoryClass::Contiguous, "contiguous"},
+                                                                           {MemoryClass::Softmax, "softmax"},
+                                                                           {MemoryClass::Cast, "cast"},
+                                                                           {MemoryClass::Norm, "norm"},
+                                                                           {MemoryClass::NormBackward, "norm_backward"},
+                                                                           {MemoryClass::Layout, "layout"}}};
 
-/// A measured curve of a collective inside a node, ordered by size.
+/// A measured curve of a collective, ordered by size.
 struct CollectiveCurve {
     std::string family;    ///< of the device it was measured on
-    std::string operation; ///< "all_reduce", "all_gather", "all_to_all"
+    std::string operation; ///< "all_reduce", "all_gather", "reduce_scatter", "all_to_all"
     int ranks = 0;
+    int perNode = 0;                          ///< of them on each node that they touch; 0: all
     NodeFabric fabric = NodeFabric::NvSwitch; ///< it was measured on; it holds for that one
-    double linkBytesPerSecond = 0;            ///< data-sheet rate of the device's link there; curves scale with it
+    /// Data-sheet rate of the device's link there, or of the network's adapter; curves scale with it.
+    double linkBytesPerSecond = 0;
     std::vector<double> bytes, busBytesPerSecond;
 };
+
+/// A larger buffer is never quicker; where a measurement says so (by a few percent), the smaller one was disturbed.
+void makeMonotone(CollectiveCurve& curve);
 
 /// Rates of a fused attention kernel, as fractions of the data-sheet peak, causal work counted half.
 struct AttentionRates {
@@ -62,6 +76,11 @@ struct Calibration {
     std::vector<CollectiveCurve> curves;
     double kernelSeconds = 5e-6;             ///< of a kernel on top of its roofline time
     double synchronousLaunchSeconds = 15e-6; ///< on top, when the host waits for every kernel
+    /// Likewise of the host, where a trace taught it; negative: as the framework's preset says.
+    double launchSeconds = -1; ///< per kernel
+    double stepSeconds = -1;   ///< once per step, which hides nothing
+    /// Of any transfer between devices, beside latency and bytes of its links (NCCL src/graph/tuning.cc: ring, Simple).
+    double transferSeconds = 8.4e-6;
     double nodeLinkFraction = 0.78; ///< of a node link's rate that collectives reach, where no curve was measured
     double networkFraction = 0.80;  ///< likewise of the network
     std::map<std::string, double> networkFractions; ///< of kinds of networks that were measured (ClusterSpec::network)
@@ -108,6 +127,8 @@ Calibration rateOfACore();
 
 /// Reads a calibration file. Errors: Format with the field.
 Result<Calibration> calibrationFromJson(std::string_view json, std::string_view where);
+/// What calibrationFromJson reads: all that is not as a Calibration begins.
+nlohmann::json toJson(const Calibration& calibration);
 
 /// A calibration by name ("published") or else a JSON file by path. Errors: NotFound with the names.
 Result<Calibration> loadCalibration(const std::string& nameOrFile);

@@ -35,6 +35,8 @@ Result<RunSpec> runSpecFromJson(std::string_view json);
 /// Reads a model description (the "model" object of a spec, as in resources/presets/models).
 /// where: file name used in errors. Errors: Format with the field (and line where the JSON itself is broken).
 Result<ModelSpec> modelSpecFromJson(std::string_view json, std::string_view where);
+/// What clusterSpecFromJson reads.
+std::string toJson(const ClusterSpec& cluster);
 Result<ClusterSpec> clusterSpecFromJson(std::string_view json, std::string_view where);
 
 /// A preset by name, or else a JSON file by path. Errors: NotFound listing the preset names.

@@ -446,6 +446,11 @@ Result<ModelSpec> modelSpecFromJson(std::string_view text, std::string_view wher
     return readModel(object, where, "");
 }
 
+std::string toJson(const ClusterSpec& cluster)
+{
+    return clusterToJson(cluster).dump();
+}
+
 Result<ClusterSpec> clusterSpecFromJson(std::string_view text, std::string_view where)
 {
     FOURWALLS_TRY_ASSIGN(json object, parseJson(text, where));

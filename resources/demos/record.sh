@@ -73,6 +73,15 @@ for zero in 0 1 2 3; do
 done
 # Communication
 quickest straggler 3 --model gpt-tiny --steps 4 --plan "dp=4" --clock device --cluster "$here/recording/eight-cores.json" --slow-rank 2:1.5
+# The same step with the slow rank brought to its peers: of the trace that was just recorded, or of the one that is there.
+if isWanted straggler_without; then
+    python3 - "$here/straggler.fourwalls.z" "$work/straggler.cut.fourwalls" <<'PYTHON'
+import sys, zlib
+open(sys.argv[2], "wb").write(zlib.decompress(open(sys.argv[1], "rb").read()[4:]))
+PYTHON
+    "$cli" replay "$work/straggler.cut.fourwalls" --change rank:2=fleet -o "$work/straggler_without.cut.fourwalls" >/dev/null
+    pack straggler_without
+fi
 quickest exposed 3 --model gpt-tiny --steps 4 --plan "dp=4 overlap=0" --clock device --cluster "$here/recording/eight-cores.json"
 quickest traffic 3 --model gpt-tiny --steps 4 --plan "dp=2 tp=2 pp=2 microbatches=2" --clock device --cluster "$here/recording/eight-cores.json"
 # Performance

@@ -3677,6 +3677,18 @@ a message between two, or more members than can be drawn.</source>
         <source>Open the dumps of a hung job</source>
         <translation>打开挂起作业的转储</translation>
     </message>
+    <message>
+        <source>Save the changed step</source>
+        <translation>保存改动后的一步</translation>
+    </message>
+    <message>
+        <source>Traces (*.fourwalls)</source>
+        <translation>轨迹 (*.fourwalls)</translation>
+    </message>
+    <message>
+        <source>Replaying the steps</source>
+        <translation>正在重放各步</translation>
+    </message>
 </context>
 <context>
     <name>MatrixPlot</name>
@@ -6676,32 +6688,8 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
 <context>
     <name>ReplayCard</name>
     <message>
-        <source>without stragglers</source>
-        <translation>去掉掉队者</translation>
-    </message>
-    <message>
-        <source>launches as one graph</source>
-        <translation>启动合为一张图</translation>
-    </message>
-    <message>
-        <source>links of %1 twice as fast</source>
-        <translation>%1 的链路快一倍</translation>
-    </message>
-    <message>
-        <source>half the time: %1</source>
-        <translation>时间减半：%1</translation>
-    </message>
-    <message>
-        <source>schedule %1</source>
-        <translation>调度 %1</translation>
-    </message>
-    <message>
         <source>from %1 to %2</source>
         <translation>从 %1 到 %2</translation>
-    </message>
-    <message>
-        <source>%1 of the step measured, %2 scaled</source>
-        <translation>这一步的 %1 为实测，%2 为按比例缩放</translation>
     </message>
     <message>
         <source>This step, run again</source>
@@ -6726,6 +6714,177 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>changed</source>
         <translation>改动后</translation>
+    </message>
+    <message>
+        <source>As recorded</source>
+        <translation>恢复录制值</translation>
+    </message>
+    <message>
+        <source>Take all changes of the replay back</source>
+        <translation>撤回重放的全部改动</translation>
+    </message>
+    <message>
+        <source>Save as trace</source>
+        <translation>存为轨迹</translation>
+    </message>
+    <message>
+        <source>The changed step as a trace file: opened, compared and exported like any other</source>
+        <translation>改动后的一步作为轨迹文件：可像其他轨迹一样打开、比较和导出</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>The command line that says the same</source>
+        <translation>等价的命令行</translation>
+    </message>
+    <message>
+        <source>…</source>
+        <translation>…</translation>
+    </message>
+    <message>
+        <source>Together %1 (%2 to %3)</source>
+        <translation>合计 %1（%2 至 %3）</translation>
+    </message>
+    <message>
+        <source>step</source>
+        <translation>步</translation>
+    </message>
+    <message>
+        <source>peak memory</source>
+        <translation>峰值内存</translation>
+    </message>
+    <message>
+        <source>%1 of the changed step measured, %2 scaled, %3 modelled.</source>
+        <translation>改动后的一步中 %1 为测得，%2 为缩放，%3 为建模。</translation>
+    </message>
+</context>
+<context>
+    <name>ReplayControls</name>
+    <message>
+        <source>Trouble removed</source>
+        <translation>排除的麻烦</translation>
+    </message>
+    <message>
+        <source>No stragglers</source>
+        <translation>没有掉队者</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>Like its peers</source>
+        <translation>与同伴一样</translation>
+    </message>
+    <message>
+        <source>Launches as one graph</source>
+        <translation>启动合为一张图</translation>
+    </message>
+    <message>
+        <source>Reading: %1</source>
+        <translation>读取：%1</translation>
+    </message>
+    <message>
+        <source>Links</source>
+        <translation>链路</translation>
+    </message>
+    <message>
+        <source>Links of %1</source>
+        <translation>%1 的链路</translation>
+    </message>
+    <message>
+        <source>Hidden: %1</source>
+        <translation>隐藏：%1</translation>
+    </message>
+    <message>
+        <source>Kernels take</source>
+        <translation>内核所用时间</translation>
+    </message>
+    <message>
+        <source>Of the step, for this change alone</source>
+        <translation>仅此一项改动，占该步的比例</translation>
+    </message>
+    <message>
+        <source>How many times as fast the links of this group are, beyond their latency</source>
+        <translation>除延迟外，该组链路快多少倍</translation>
+    </message>
+    <message>
+        <source>The share of its time that is left</source>
+        <translation>剩余时间的比例</translation>
+    </message>
+    <message>
+        <source>Of the step, with links twice as fast</source>
+        <translation>链路快一倍时，占该步的比例</translation>
+    </message>
+    <message>
+        <source>Of the step, with half of that time</source>
+        <translation>该时间减半时，占该步的比例</translation>
+    </message>
+    <message>
+        <source>Of the step, for the one that gains most</source>
+        <translation>收益最大的一项，占该步的比例</translation>
+    </message>
+    <message>
+        <source>another kernel: a part of its name</source>
+        <translation>另一个内核：名称的一部分</translation>
+    </message>
+    <message>
+        <source>Order of the passes</source>
+        <translation>各遍的次序</translation>
+    </message>
+    <message>
+        <source>as recorded: %1</source>
+        <translation>与录制相同：%1</translation>
+    </message>
+    <message>
+        <source>Schedule</source>
+        <translation>调度</translation>
+    </message>
+    <message>
+        <source>Micro-batches</source>
+        <translation>微批次数</translation>
+    </message>
+    <message>
+        <source>They keep their size, so the batch changes with their number</source>
+        <translation>大小不变，因此批量随其个数而变</translation>
+    </message>
+    <message>
+        <source>Chunks per stage</source>
+        <translation>每级块数</translation>
+    </message>
+    <message>
+        <source>Virtual stages per rank, which take equal times</source>
+        <translation>每个 rank 的虚拟级，用时相等</translation>
+    </message>
+    <message>
+        <source>Plan (scaled by the cost model)</source>
+        <translation>方案（由成本模型缩放）</translation>
+    </message>
+    <message>
+        <source>Data parallel</source>
+        <translation>数据并行</translation>
+    </message>
+    <message>
+        <source>Tensor parallel</source>
+        <translation>张量并行</translation>
+    </message>
+    <message>
+        <source>Pipeline stages</source>
+        <translation>流水级数</translation>
+    </message>
+    <message>
+        <source>Global batch</source>
+        <translation>全局批量</translation>
+    </message>
+    <message>
+        <source>Work keeps its measured time but for what the cost model says of the new shapes</source>
+        <translation>工作保留测得的时间，仅按成本模型对新形状的说法缩放</translation>
     </message>
 </context>
 <context>
@@ -8021,6 +8180,18 @@ arrivals: %3</source>
             <numerusform>%1 · %n 条轨道</numerusform>
         </translation>
     </message>
+    <message>
+        <source>on the critical path: every bit longer makes the step longer</source>
+        <translation>在关键路径上：每长一点，步就长一点</translation>
+    </message>
+    <message>
+        <source>as tight as the critical path</source>
+        <translation>与关键路径一样紧</translation>
+    </message>
+    <message>
+        <source>could take %1 longer without harm</source>
+        <translation>可以再长 %1 而无害</translation>
+    </message>
 </context>
 <context>
     <name>TimelineToolbar</name>
@@ -8280,6 +8451,14 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>Show all counters, or none</source>
         <translation>显示全部计数器或全不显示</translation>
+    </message>
+    <message>
+        <source>Slack</source>
+        <translation>余量</translation>
+    </message>
+    <message>
+        <source>What of the chosen step could take longer without harm is pale, the critical path underlined (X)</source>
+        <translation>所选步中可以更长而无害的部分变淡，关键路径加下划线 (X)</translation>
     </message>
 </context>
 <context>

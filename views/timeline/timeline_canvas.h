@@ -19,7 +19,8 @@ class QTimer;
 
 namespace fourwalls {
 struct DrawnStep;
-}
+struct StepSlack; // model/replay/step_slack.h
+} // namespace fourwalls
 
 namespace fourwalls::views {
 
@@ -82,6 +83,8 @@ public:
     /// Tracks that have a row, also within folded ranks; top to bottom.
     std::vector<TrackId> shownTracks() const;
     void setMeasuring(bool measuring); ///< dragging selects an area instead of panning
+    /// What of a step could take longer without harm: pale; null: all bars as they are.
+    void setSlack(std::shared_ptr<const StepSlack> slack);
     bool measuring() const { return m_measuring; }
 
     FrameQuality quality() const { return m_quality; }
@@ -158,6 +161,8 @@ private:
     void addTracksOf(const TimelineRow& row, bool alone, std::vector<TrackId>& to) const;
     void paintArrows(QPainter& painter) const;
     void paintCounters(QPainter& painter) const;
+    void paintSlack(QPainter& painter) const;
+    QString slackLine(const SliceView& slice) const; ///< empty: nothing is known of it
     void paintHover(QPainter& painter) const;
     QRect sliceRect(const SliceView& slice) const;
     QStringList hoverLines() const;
@@ -198,6 +203,7 @@ private:
 
     std::optional<SelectedSlice> m_selected;
     std::vector<SliceArrow> m_arrows;
+    std::shared_ptr<const StepSlack> m_slack;
     std::optional<Instant> m_cursor;
     Instant m_zero;
     std::optional<TimeRange> m_area;

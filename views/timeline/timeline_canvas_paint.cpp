@@ -351,6 +351,7 @@ void TimelineCanvas::paintOverlays(QPainter& painter) const
     painter.setClipRect(all);
     if (m_area) paintArea(painter);
     painter.setClipRect(plot);
+    paintSlack(painter);
     if (m_selected) {
         const QRect bar = sliceRect(m_selected->slice);
         if (!bar.isNull()) {
@@ -504,6 +505,7 @@ QStringList TimelineCanvas::hoverLines() const
         if (op && op->layer) facts << tr("layer %1").arg(op->layer->value);
         if (slice.microbatch) facts << tr("micro-batch %1").arg(slice.microbatch->value);
         lines << facts.join(QStringLiteral(" \u00b7 "));
+        if (const QString slack = slackLine(slice); !slack.isEmpty()) lines << slack;
     } else if (m_hover.lanehit.bin) {
         const SliceBin& bin = *m_hover.lanehit.bin;
         const auto op = m_source.op(bin.dominant);

@@ -2,6 +2,7 @@
 // Composition of the timeline view and its ties to the session and the shared selection.
 #include "views/timeline/timeline_view.h"
 
+#include "model/replay/step_slack.h"
 #include "model/trace/job_step.h"
 #include "views/timeline/area_panel.h"
 #include "views/timeline/counter_curves.h"
@@ -24,6 +25,7 @@ namespace fourwalls::views {
 namespace {
 
 const QByteArray kStepsChannel = QByteArrayLiteral("timeline.steps");
+const QByteArray kSlackChannel = QByteArrayLiteral("timeline.slack");
 const QByteArray kEventsChannel = QByteArrayLiteral("timeline.events");
 constexpr std::size_t kMostEvents = 2000;
 
@@ -167,6 +169,7 @@ void TimelineView::traceChanged()
     m_openError.clear();
     m_steps = stepSpansOf({});
     m_canvas->setPrediction(nullptr, 0, {});
+    m_canvas->setSlack(nullptr);
     m_canvas->setStepTime(std::nullopt);
     m_timeAsked = m_timeKnown = false;
     m_stepsRank.reset();
@@ -211,6 +214,7 @@ void TimelineView::connectSelection()
         m_toolbar->showStep(selection()->step());
         const StepSpan* step = selection()->step() ? stepNumbered(*m_steps, *selection()->step()) : nullptr;
         m_canvas->setZero(step ? step->range.begin : selection()->whole().begin);
+        showSlack();
     });
     connect(selection(), &Selection::rankChanged, this, [this](RankId rank) {
         if (m_stepsRank != rank) readSteps();
@@ -251,6 +255,7 @@ void TimelineView::opened()
     showEmptyState();
     selectedSliceChanged();
     measuredElsewhere();
+    showSlack();
 }
 
 void TimelineView::readSteps()
@@ -285,6 +290,24 @@ void TimelineView::resizeEvent(QResizeEvent* event)
     View::resizeEvent(event);
     layout()->activate(); // the rows have their new height
     if (!m_dockMoved) fitDock();
+}
+
+void TimelineView::showSlack()
+{
+    if (!session() || !session()->isOpen()) return;
+    if (!m_showsSlack) {
+        session()->cancel(this, kSlackChannel);
+        return m_canvas->setSlack(nullptr);
+    }
+    session()->ask<StepSlack>(
+        this, kSlackChannel,
+        [step = selection() ? selection()->step() : std::nullopt](TraceQuery& trace, std::stop_token stop) {
+            return stepSlack(trace, step, stop);
+        },
+        [this](const Answer<StepSlack>& answer) {
+            if (m_showsSlack) m_canvas->setSlack(answer.value);
+        },
+        Urgency::Background);
 }
 
 void TimelineView::predictionChanged()

@@ -62,8 +62,10 @@ protected:
 
 private:
     void showPrediction();
+    void showSlack();
     void askStepTime();
     void createActions();
+    QAction* addSlackAction();
     QAction* addViewAction(const char* name, const QList<QKeySequence>& keys, std::function<void()> run);
     void retranslateActions();
     void connectSelection();
@@ -101,9 +103,10 @@ private:
     std::shared_ptr<const StepSpans> m_steps = stepSpansOf({}); ///< of the selected rank
     std::optional<RankId> m_stepsRank;
     bool m_timeAsked = false, m_timeKnown = false; ///< of the job's step
-    bool m_ownRange = false;                       ///< the range change comes from the canvas
-    bool m_dockMoved = false;                      ///< by hand: its height stays
-    bool m_ownArea = false;                        ///< so does the measured range
+    bool m_showsSlack = false;
+    bool m_ownRange = false;  ///< the range change comes from the canvas
+    bool m_dockMoved = false; ///< by hand: its height stays
+    bool m_ownArea = false;   ///< so does the measured range
     bool m_failed = false;
     QString m_openError;
     std::size_t m_currentMatch = 0; ///< 1-based; 0: none

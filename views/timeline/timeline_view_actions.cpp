@@ -113,9 +113,22 @@ void TimelineView::createActions()
     memoryAction->setCheckable(true);
     memoryAction->setChecked(true);
     connect(memoryAction, &QAction::toggled, m_canvas, &TimelineCanvas::setMemoryShown);
+    QAction* slackAction = addSlackAction();
     retranslateActions();
     m_toolbar->addButton(fitAction);
     m_toolbar->addButton(measureAction);
+    m_toolbar->addButton(slackAction);
+}
+
+QAction* TimelineView::addSlackAction()
+{
+    auto* action = addViewAction("timeline.slack", {Qt::Key_X}, [] {});
+    action->setCheckable(true);
+    connect(action, &QAction::toggled, this, [this](bool shown) {
+        m_showsSlack = shown;
+        showSlack();
+    });
+    return action;
 }
 
 void TimelineView::retranslateActions()
@@ -149,6 +162,7 @@ void TimelineView::retranslateActions()
         {"timeline.expandAll", tr("Expand all ranks")},
         {"timeline.collapseAll", tr("Collapse all ranks")},
         {"timeline.memory", tr("Memory below the rows")},
+        {"timeline.slack", tr("Slack")},
     };
     for (auto* action : m_actions)
         for (const auto& [name, text] : texts)
@@ -159,6 +173,10 @@ void TimelineView::retranslateActions()
         if (action->objectName() == QLatin1String("timeline.measure"))
             action->setToolTip(tr("Drag over time and rows for their statistics; Ctrl with the mouse does it too (M)"));
     }
+    for (auto* action : m_actions)
+        if (action->objectName() == QLatin1String("timeline.slack"))
+            action->setToolTip(tr("What of the chosen step could take longer without harm is pale, the critical path "
+                                  "underlined (X)"));
     m_details->setHint(tr("F: fit \u00b7 R: statistics \u00b7 W A S D: move"));
 }
 

@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What would make the step of an open recording or import shorter, from its own times: the first thing that the What-if
-// dock offers, before any prediction. It says how far the same replay is off when nothing is changed.
+// The step of an open recording or import, run again from its own times with what a person changes: the first thing that
+// the What-if dock offers, before any prediction. It says how far the same replay is off when nothing is changed.
 #pragma once
 
+#include "model/learn/learned_calibration.h"
 #include "model/replay/replay_offers.h"
+#include "model/replay/spec_change.h"
 #include "views/whatif/prediction_card.h"
+#include "views/words/format.h"
 
 #include <QPointer>
 #include <QWidget>
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+class QPushButton;
 
 namespace fourwalls::views {
 
+class ReplayControls;
 class TraceSession;
 
 class ReplayCard : public QWidget {
@@ -23,9 +32,22 @@ public:
     /// The trace; null: none. It is asked when the card is first seen, so that nobody waits for it who does not look.
     void setSession(TraceSession* session);
 
+    void setByteUnit(ByteUnit unit);
+
     const FigureTable& table() const { return *m_table; }
+    ReplayControls& controls() { return *m_controls; }
     /// "Unchanged, this replay is 0.03 % off.", or why the step cannot be run again.
     QString sentence() const { return m_sentence->text(); }
+    /// What the changed step rests on; empty while nothing is changed.
+    QString restsOn() const { return m_rests->text(); }
+    /// The command that says the same; empty while nothing is changed.
+    QString command() const;
+
+signals:
+    /// The changed step is to become a trace: the changes as `replay --change` takes them.
+    void saveRequested(const QStringList& changes);
+    /// What the trace taught of its machines, for predictions.
+    void learned(std::shared_ptr<const fourwalls::replay::MachineRates> rates);
 
 protected:
     void showEvent(QShowEvent* event) override;
@@ -33,15 +55,24 @@ protected:
 
 private:
     void ask();
+    void askLearned();
+    void run();
     void refresh();
 
     QPointer<TraceSession> m_session;
     bool m_asked = false;
+    ByteUnit m_unit = ByteUnit::GB;
     std::shared_ptr<const replay::ReplayOffers> m_offers;
-    QString m_failure;
-    QLabel* m_title;
-    WrappedText* m_sentence;
+    std::shared_ptr<const replay::MachineRates> m_rates;
+    std::shared_ptr<const replay::ReplayOutcome> m_outcome; ///< of m_changes; null: none or not known yet
+    std::vector<std::string> m_changes;
+    QString m_failure, m_changeFailure;
+    QLabel *m_title, *m_together;
+    WrappedText *m_sentence, *m_rests;
     FigureTable* m_table;
+    ReplayControls* m_controls;
+    QPushButton *m_reset, *m_save, *m_copy;
+    QWidget* m_buttons;
 };
 
 } // namespace fourwalls::views

@@ -2,6 +2,7 @@
 // The content of the What-if dock: sliders and switches of a plan, locks, presets, and the prediction's figures.
 #pragma once
 
+#include "model/replay/spec_change.h"
 #include "model/trace/metrics.h"
 #include "views/whatif/plan_knobs.h"
 #include "views/words/format.h"
@@ -44,7 +45,7 @@ public:
     const KnobLocks& locks() const { return m_locks; }
     void setLocks(const KnobLocks& locks);
     const PredictionCard& card() const { return *m_card; }
-    const ReplayCard& replayCard() const { return *m_replay; }
+    ReplayCard& replayCard() { return *m_replay; }
     /// Back to what was recorded, as one entry of the history.
     void resetToRecorded();
     /// The first row, for the title bar of the dock.
@@ -65,6 +66,8 @@ signals:
     void closeRequested();
     /// Machines from a file, for machinesChosen().
     void machinesRequested();
+    /// The step after these changes of the replay is to become a trace.
+    void saveReplayRequested(const QStringList& changes);
 
 protected:
     void changeEvent(QEvent* event) override;
@@ -112,6 +115,7 @@ private:
     void chooseSchedule(int index);
     void choosePrecision(int index);
     void startFromPresets();
+    void takeLearned(const std::shared_ptr<const replay::MachineRates>& rates);
 
     QPointer<TraceSession> m_session;
     QPointer<WhatIf> m_whatIf;

@@ -79,6 +79,8 @@ void WhatIfPanel::build()
     column->setSpacing(5);
     m_replay = new ReplayCard(inside);
     column->addWidget(m_replay);
+    connect(m_replay, &ReplayCard::saveRequested, this, &WhatIfPanel::saveReplayRequested);
+    connect(m_replay, &ReplayCard::learned, this, &WhatIfPanel::takeLearned);
     buildPresets(*column);
     m_start = new QPushButton(inside);
     m_start->setProperty("primary", true);

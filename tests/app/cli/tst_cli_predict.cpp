@@ -29,6 +29,7 @@ private slots:
     void planSearches();
     void planSaysWhyThereIsNone();
     void likeATrace();
+    void learnedFromTraces();
     void goodputAddsUp();
     void claimsHaveVerdicts();
     void compareAndItsGate();
@@ -226,6 +227,46 @@ void CliPredictTest::planSaysWhyThereIsNone()
 
 /// A trace says everything that the command line does not: here a recording on the device clock, with more ranks than this
 /// machine may have cores. Its own plan comes out at the level of its own operators.
+void CliPredictTest::learnedFromTraces()
+{
+    const QString table = m_folder.filePath("kernels.json"), learned = m_folder.filePath("learned.json");
+    const auto record = [&](const char* plan, const char* name) {
+        const QString file = m_folder.filePath(name);
+        const Answer answer = run({"record", "-o", file, "--clock", "device", "--model", "gpt-tiny", "--batch", "8",
+                                   "--seq", "32", "--steps", "5", "--plan", plan, "--kernel-times", table});
+        return answer.exitCode == 0 ? file : QString();
+    };
+    const QString two = record("dp=2", "two.fourwalls"), cut = record("tp=2", "cut.fourwalls"),
+                  four = record("dp=4", "four.fourwalls");
+    QVERIFY(!two.isEmpty() && !cut.isEmpty() && !four.isEmpty());
+    const Answer answer = run({"calibrate", "--from", two, four, "-o", learned, "--json"});
+    QVERIFY2(answer.exitCode == 0, answer.err.constData());
+    const QJsonObject cluster = answer.json()["cluster"].toObject();
+    QVERIFY(cluster["operators"].toArray().size() > 30 && cluster["rate_share"].toDouble() > 0.9);
+    const QJsonObject kernel = cluster["operators"].toArray()[0].toObject();
+    QVERIFY(kernel["count"].toInt() > 1 && kernel["low"].toDouble() <= kernel["seconds"].toDouble());
+    // Every verb that takes machines takes the file.
+    const QJsonObject predicted = run({"predict", "--model", "gpt-tiny", "--seq", "32", "--batch", "8", "--precision",
+                                       "f32", "--plan", "tp=2", "--cluster", learned, "--json"})
+                                      .json();
+    const double took = run({"metrics", cut, "--json"}).json()["step_time_ms"].toDouble();
+    const double ratio = predicted["step_time_ms"].toDouble() / took;
+    QVERIFY2(std::abs(ratio - 1) < 0.2, qPrintable(QString::number(ratio)));
+    QVERIFY(!run({"plan", "--model", "gpt-tiny", "--seq", "32", "--batch", "8", "--gpus", "2", "--cluster", learned,
+                  "--json"})
+                 .json()["plans"]
+                 .toArray()
+                 .isEmpty());
+    const QJsonObject replayed =
+        run({"replay", two, "--change", "plan=tp=2", "--calibration", learned, "--json"}).json();
+    QVERIFY2(std::abs(replayed["changed_ms"].toDouble() / took - 1) < 0.2,
+             qPrintable(QString::number(replayed["changed_ms"].toDouble() / took)));
+    QCOMPARE(run({"calibrate", "-o", learned, "--cluster", "dgx-a100"}).exitCode, 2);
+    const Answer missing = run({"calibrate", "--from", m_folder.filePath("none.fourwalls"), "-o", learned});
+    QCOMPARE(missing.exitCode, 1);
+    QVERIFY(missing.saysOneLine());
+}
+
 void CliPredictTest::likeATrace()
 {
     const QString trace = m_folder.filePath("like.fourwalls");

@@ -220,6 +220,8 @@ private slots:
             << QStringLiteral("memory-recompute") << 2 << QStringLiteral("step_time / fused.step_time") << true;
         QTest::newRow("the slow rank costs time")
             << QStringLiteral("communication-straggler") << 1 << QStringLiteral("step_time / even.step_time") << true;
+        QTest::newRow("without it the step is quicker")
+            << QStringLiteral("communication-replayed") << 1 << QStringLiteral("step_time / slow.step_time") << false;
     }
     void wordsAgreeWithFigures()
     {

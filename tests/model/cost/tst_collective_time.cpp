@@ -67,7 +67,7 @@ void CollectiveTimeTest::bytesOnTheWire()
 void CollectiveTimeTest::curveIsMetAtItsPoints()
 {
     Calibration calibration = plain();
-    calibration.curves.push_back({"family", "all_reduce", 8, NodeFabric::NvSwitch, 100e9, {1e6, 1e8}, {10e9, 80e9}});
+    calibration.curves.push_back({"family", "all_reduce", 8, 0, NodeFabric::NvSwitch, 100e9, {1e6, 1e8}, {10e9, 80e9}});
     const CollectiveTimes times(cluster(), calibration);
     const GroupPlacement group{8, 8};
     QVERIFY(qAbs(times.seconds(Collective::AllReduce, 1e6, group) - 1.75e6 / 10e9) < 1e-12);

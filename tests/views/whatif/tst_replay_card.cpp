@@ -6,9 +6,13 @@
 #include "tests/support/test_program.h"
 #include "tests/views/fail_on_warning.h"
 #include "views/session/trace_session.h"
+#include "views/whatif/knob_row.h"
 #include "views/whatif/replay_card.h"
+#include "views/whatif/replay_controls.h"
 
 #include <QApplication>
+#include <QPushButton>
+#include <QSignalSpy>
 
 namespace tst_replay_card {
 
@@ -42,6 +46,7 @@ private slots:
         m_warnings.reset();
     }
     void offersWhatTheTraceCanAnswer();
+    void changesTogether();
     void asksOnlyWhenSeen();
     void aPredictionHasNoCard();
 
@@ -56,19 +61,42 @@ void ReplayCardTest::offersWhatTheTraceCanAnswer()
     card.setSession(&session);
     card.show();
     QTRY_VERIFY(card.sentence().contains(QLatin1String("this replay is 0")));
-    QStringList names, changed;
-    for (const FigureTable::Row& row : card.table().rows()) {
-        names << row.name;
-        changed << row.predicted;
-        QVERIFY(row.explanation.contains(QLatin1String("--change")));
-    }
-    // Half of rank 1's 6 ms: rank 0's 4 ms halved count no more, 7 ms. Without stragglers both compute 5 ms: 9 ms. Links
-    // twice as fast: 9 ms. The update halved: 9 ms.
-    QCOMPARE(names.first(), QStringLiteral("half the time: forward"));
-    QVERIFY(changed.first().startsWith(QLatin1String("7")));
-    QVERIFY(names.contains(QStringLiteral("without stragglers")));
-    QVERIFY(names.contains(QStringLiteral("links of dp twice as fast")));
-    QVERIFY(!names.contains(QStringLiteral("launches as one graph"))); // no calls are recorded
+    // What the trace has: two ranks, links of one group, the kernels on the path; no calls, no pipeline, and a plan.
+    ReplayControls& controls = card.controls();
+    QVERIFY(controls.row(QStringLiteral("link:dp")));
+    QVERIFY(controls.row(QStringLiteral("kernels:forward")));
+    QVERIFY(!controls.row(QStringLiteral("microbatches")));
+    QVERIFY(controls.changes().empty());
+    QVERIFY(card.restsOn().isEmpty() && card.command().isEmpty());
+    QVERIFY(!card.table().isVisible());
+}
+
+void ReplayCardTest::changesTogether()
+{
+    TraceSession session(openerOf(TraceSource::Recorded), QStringLiteral("a.fourwalls"));
+    ReplayCard card;
+    card.setSession(&session);
+    card.show();
+    QTRY_VERIFY(card.controls().row(QStringLiteral("kernels:forward")));
+    // Half of rank 1's 6 ms, rank 0's 4 ms halved count no more: 7 ms. Links twice as fast: 6 ms.
+    emit card.controls().row(QStringLiteral("kernels:forward"))->valueTyped(0.5);
+    QTRY_COMPARE(card.table().rows().size(), std::size_t(1));
+    QTRY_VERIFY(card.table().rows().front().predicted.startsWith(QLatin1String("7")));
+    QCOMPARE(card.controls().changes(), std::vector<std::string>{"kernels:forward*0.5"});
+    QVERIFY(card.table().rows().front().recorded.startsWith(QLatin1String("10")));
+    emit card.controls().row(QStringLiteral("link:dp"))->slider().valueChosen(2);
+    QTRY_VERIFY(card.table().rows().front().predicted.startsWith(QLatin1String("6")));
+    QVERIFY(card.restsOn().contains(QLatin1String("scaled")));
+    QCOMPARE(card.command(), QStringLiteral("fourwalls-cli replay 'a.fourwalls' --change 'link:dp*2' --change "
+                                            "'kernels:forward*0.5'"));
+    QSignalSpy saved(&card, &ReplayCard::saveRequested);
+    for (auto* button : card.findChildren<QPushButton*>())
+        if (button->text() == QLatin1String("Save as trace")) button->click();
+    QCOMPARE(saved.size(), 1);
+    QCOMPARE(saved.front().front().toStringList(), QStringList({"link:dp*2", "kernels:forward*0.5"}));
+    card.controls().reset();
+    QVERIFY(card.controls().changes().empty() && card.command().isEmpty());
+    QVERIFY(!card.table().isVisible());
 }
 
 void ReplayCardTest::asksOnlyWhenSeen()

@@ -1,36 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// See like_trace.h.
-#include "model/compare/like_trace.h"
+// See operator_levels.h.
+#include "model/learn/operator_levels.h"
 
-#include "model/cost/cost_model.h"
-#include "model/cost/predicted_step.h"
 #include "model/cost/step_cost.h"
-#include "model/trace/known_spec.h"
-#include "model/trace/metrics.h"
 
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <string>
+#include <optional>
 #include <string_view>
-#include <utility>
 
-namespace fourwalls::compare {
+namespace fourwalls::learn {
 
 namespace {
-
-/// What the engine records as one operator: its name, and whether it is in the backward pass.
-using Group = std::pair<std::string, bool>;
-using SecondsOfGroups = std::map<Group, double>;
 
 bool isComputation(cost::CostPart part)
 {
     return part == cost::CostPart::Gemm || part == cost::CostPart::Attention || part == cost::CostPart::MemoryBound;
 }
 
-/// The engine's operator that holds one of the model's.
-Group groupOf(std::string_view name)
+/// The engine's operator that holds one of the model's. splitsBackward: weight gradients are passes of their own.
+OperatorGroup groupOf(std::string_view name, bool splitsBackward)
 {
+    // Put off, all of them are recorded under one name.
+    if (splitsBackward && (name.ends_with(".weight_gradient") || name == "bias.gradient"))
+        if (!name.starts_with("head.") && !name.starts_with("embedding")) return {"weight gradient", true};
     constexpr std::pair<std::string_view, std::string_view> kHolders[] = {{"attention.out", "attention.projection"},
                                                                           {"norm", "norms"},
                                                                           {"head.", "head and loss"},
@@ -54,19 +47,15 @@ Group groupOf(std::string_view name)
     return {std::string(base), backward};
 }
 
-struct StepOperators {
-    SecondsOfGroups groups; ///< of the engine's operators
-    double computation = 0, optimizer = 0;
-};
+} // namespace
 
-/// Of one step, over all ranks; names: those of the model's operators in every group.
-Result<StepOperators> predictedOperators(cost::CostModel& model, const RunSpec& spec,
-                                         std::map<std::string, Group>& names)
+Result<StepOperators> predictedOperators(cost::CostModel& model, const RunSpec& spec, GroupsOfNames& names)
 {
     StepOperators step;
     const ParallelPlan& plan = spec.plan;
     const double ranks = static_cast<double>(plan.dp) * plan.cp * plan.tp;
     const int positions = pipelineShape(plan).positions();
+    const bool splits = pipelineShape(plan).splitsBackward();
     for (int position = 0; position < positions; ++position)
         for (const auto& [pass, again] : {std::pair{PipelinePass::Forward, false},
                                           {PipelinePass::Forward, true},
@@ -75,7 +64,8 @@ Result<StepOperators> predictedOperators(cost::CostModel& model, const RunSpec& 
             FOURWALLS_TRY_ASSIGN(const auto list, model.operators(plan, position, pass, again, spec.training.batch));
             for (const cost::OperatorCost& op : list) {
                 if (op.communication || !isComputation(op.part)) continue;
-                const Group& group = names.try_emplace(op.name, groupOf(op.name)).first->second;
+                const OperatorGroup group = groupOf(op.name, splits);
+                names[op.name].insert(group);
                 step.groups[group] += ranks * plan.microbatches * op.seconds;
                 step.computation += ranks * plan.microbatches * op.seconds;
             }
@@ -85,7 +75,6 @@ Result<StepOperators> predictedOperators(cost::CostModel& model, const RunSpec& 
     return step;
 }
 
-/// Of one measured step, over all ranks. Operators hold their kernels; computation is that of the kernels.
 Result<StepOperators> recordedOperators(TraceQuery& trace)
 {
     FOURWALLS_TRY_ASSIGN(const auto steps, trace.jobSteps());
@@ -93,7 +82,7 @@ Result<StepOperators> recordedOperators(TraceQuery& trace)
         return step.state == StepState::Measured && step.complete;
     });
     if (measured == 0)
-        return Error{ErrorCode::Unsupported, "the trace has no measured step", "--like", "record more --steps"};
+        return Error{ErrorCode::Unsupported, "the trace has no measured step", "trace", "record more --steps"};
     FOURWALLS_TRY_ASSIGN(const auto summaries, trace.opSummaries(std::numeric_limits<std::int32_t>::max()));
     StepOperators step;
     for (const OpSummary& summary : summaries) {
@@ -114,75 +103,66 @@ Result<StepOperators> recordedOperators(TraceQuery& trace)
     return step;
 }
 
-/// Puts the level of the recorded operators into the calibration. Returns how many groups were known by name.
-std::size_t learn(const StepOperators& predicted, const StepOperators& recorded,
-                  const std::map<std::string, Group>& names, Calibration& calibration)
+std::vector<LearnedLevel> learnLevels(const std::vector<StepOperators>& predicted,
+                                      const std::vector<StepOperators>& recorded, const GroupsOfNames& names,
+                                      Calibration& calibration)
 {
     constexpr double kEnough = 0.5;
     const auto ratio = [](double took, double said) { return std::clamp(took / said, 1e-4, 1e4); };
-    std::map<Group, double> factors;
-    double known = 0, tookThem = 0;
-    for (const auto& [group, seconds] : predicted.groups) {
-        const auto found = recorded.groups.find(group);
-        if (found == recorded.groups.end() || !(seconds > 0) || !(found->second > 0)) continue;
-        factors[group] = ratio(found->second, seconds);
-        known += seconds;
-        tookThem += found->second;
+    struct Sum {
+        double said = 0, took = 0, low = std::numeric_limits<double>::infinity(), high = 0;
+        void add(double predictedSeconds, double recordedSeconds)
+        {
+            if (!(predictedSeconds > 0) || !(recordedSeconds > 0)) return;
+            said += predictedSeconds;
+            took += recordedSeconds;
+            low = std::min(low, recordedSeconds / predictedSeconds);
+            high = std::max(high, recordedSeconds / predictedSeconds);
+        }
+    };
+    std::map<OperatorGroup, Sum> sums;
+    Sum optimizer, computation;
+    double whole = 0;
+    for (std::size_t i = 0; i < predicted.size(); ++i) {
+        for (const auto& [group, seconds] : predicted[i].groups)
+            if (const auto found = recorded[i].groups.find(group); found != recorded[i].groups.end())
+                sums[group].add(seconds, found->second);
+        optimizer.add(predicted[i].optimizer, recorded[i].optimizer);
+        computation.add(predicted[i].computation, recorded[i].computation);
+        whole += predicted[i].computation;
     }
-    const bool byName = known > kEnough * predicted.computation;
-    if (byName)
-        calibration.otherFactor = ratio(tookThem, known);
-    else if (predicted.computation > 0 && recorded.computation > 0) // kernels of another library, under its names
-        calibration.otherFactor = ratio(recorded.computation, predicted.computation);
-    if (byName)
-        for (const auto& [name, group] : names)
-            if (const auto found = factors.find(group); found != factors.end())
-                calibration.operatorFactors[name] = found->second;
-    if (byName && predicted.optimizer > 0 && recorded.optimizer > 0)
-        calibration.operatorFactors["optimizer"] = ratio(recorded.optimizer, predicted.optimizer);
-    return byName ? factors.size() : 0;
+    std::vector<LearnedLevel> levels;
+    Sum known;
+    for (const auto& [group, sum] : sums) {
+        if (!(sum.said > 0)) continue;
+        known.said += sum.said;
+        known.took += sum.took;
+        levels.push_back({group.first, group.second, ratio(sum.took, sum.said), sum.low, sum.high, sum.took});
+    }
+    if (!(known.said > kEnough * whole)) {
+        levels.clear();
+        if (!(computation.said > 0)) return levels;
+        calibration.otherFactor = ratio(computation.took, computation.said);
+        levels.push_back(
+            {"computation", false, calibration.otherFactor, computation.low, computation.high, computation.took});
+        return levels;
+    }
+    calibration.otherFactor = ratio(known.took, known.said);
+    for (const auto& [name, groups] : names) {
+        double said = 0, took = 0;
+        for (const OperatorGroup& group : groups)
+            if (const auto found = sums.find(group); found != sums.end()) {
+                said += found->second.said;
+                took += found->second.took;
+            }
+        if (said > 0) calibration.operatorFactors[name] = ratio(took, said);
+    }
+    if (optimizer.said > 0) {
+        calibration.operatorFactors["optimizer"] = ratio(optimizer.took, optimizer.said);
+        levels.push_back(
+            {"optimizer", false, ratio(optimizer.took, optimizer.said), optimizer.low, optimizer.high, optimizer.took});
+    }
+    return levels;
 }
 
-} // namespace
-
-Result<LikeTrace> likeTrace(TraceQuery& trace)
-{
-    const TraceInfo& info = trace.info();
-    KnownSpec known = knownSpec(info);
-    if (!known.spec)
-        return Error{ErrorCode::Unsupported, "the trace does not say which network it ran", "--like",
-                     "--model, --cluster and --plan without --like"};
-    LikeTrace like;
-    like.spec = std::move(*known.spec);
-    like.assumed = std::move(known.assumed);
-    ClusterSpec& cluster = like.spec.cluster;
-    if (like.spec.training.device == DeviceKind::Cpu) {
-        cluster.device.family = "cpu";
-        cluster.device.multiprocessors = 0; // no waves of tiles
-        if (info.closing.peakFlopsPerDevice)
-            cluster.device.peakFlops[like.spec.training.precision] = *info.closing.peakFlopsPerDevice;
-        if (info.closing.memoryBytesPerSecond) cluster.device.memoryBytesPerSecond = *info.closing.memoryBytesPerSecond;
-        like.calibration = rateOfACore();
-    } else {
-        FOURWALLS_TRY_ASSIGN(like.calibration, loadCalibration("published"));
-    }
-    like.calibration.contention = like.calibration.deviceSpread = 0;
-    like.calibration.busySlowdown = 1;
-    like.calibration.band = {};
-
-    FOURWALLS_TRY_ASSIGN(const FrameworkPreset framework, loadFramework(like.spec.framework));
-    FOURWALLS_TRY_ASSIGN(cost::CostModel before, cost::CostModel::create(like.spec, framework, like.calibration));
-    std::map<std::string, Group> names;
-    FOURWALLS_TRY_ASSIGN(const StepOperators predicted, predictedOperators(before, like.spec, names));
-    FOURWALLS_TRY_ASSIGN(const StepOperators recorded, recordedOperators(trace));
-    like.operators = learn(predicted, recorded, names, like.calibration);
-
-    FOURWALLS_TRY_ASSIGN(cost::CostModel model, cost::CostModel::create(like.spec, framework, like.calibration));
-    FOURWALLS_TRY_ASSIGN(const cost::PredictedStep own, cost::predictStep(model, like.spec));
-    like.predictedSeconds = own.seconds;
-    FOURWALLS_TRY_ASSIGN(const TraceMetrics metrics, computeMetrics(trace));
-    if (metrics.stepTime) like.recordedSeconds = metrics.stepTime->seconds();
-    return like;
-}
-
-} // namespace fourwalls::compare
+} // namespace fourwalls::learn

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// See operator_rates.h.
+#include "model/learn/operator_rates.h"
+
+#include "model/learn/shaped_work.h"
+#include "model/replay/replay_graph.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <unordered_map>
+
+namespace fourwalls::learn {
+
+namespace {
+
+/// Points of a grid: what a file holds without becoming unreadable, and what pricing looks at.
+constexpr std::size_t kMostCells = 4096;
+
+/// A shape that was met.
+struct RatePoint {
+    std::vector<double> shape;
+    double rate = 0, seconds = 0; ///< seconds: of all that were met
+};
+
+/// Rate before anything was learned. Products by the tiles of the device, the rest by its memory.
+double rateBefore(const cost::DeviceRates& rates, const std::string& name, const std::vector<double>& shape)
+{
+    const auto measured = [&]() -> std::optional<double> {
+        if (!rates.measured) return std::nullopt;
+        const auto found = rates.measured->find(name);
+        if (found == rates.measured->end() || found->second.axes.size() != shape.size()) return std::nullopt;
+        return found->second.at(shape);
+    }();
+    if (measured) return *measured;
+    if (shape.size() == 3) {
+        const double seconds = cost::gemmSeconds(rates, 1, shape[0], shape[1], shape[2]);
+        return seconds > 0 ? 2 * shape[0] * shape[1] * shape[2] / seconds : 1;
+    }
+    if (shape.size() == 2)
+        return std::max(1.0, cost::attentionRate(rates, name.ends_with("backward"), shape[0], shape[1]));
+    const double rate = cost::memoryRate(rates, cost::memoryClassOf(name));
+    return rate > 0 ? shape[0] / (shape[0] / rate + rates.kernelSeconds) : 1;
+}
+
+/// Those with most time, as long as the grid through them stays small.
+std::vector<RatePoint> fitting(std::vector<RatePoint> points, std::size_t& leftOut)
+{
+    std::stable_sort(points.begin(), points.end(),
+                     [](const RatePoint& a, const RatePoint& b) { return a.seconds > b.seconds; });
+    std::vector<RatePoint> kept;
+    std::vector<std::set<double>> axes(points.front().shape.size());
+    for (RatePoint& point : points) {
+        std::vector<std::set<double>> wider = axes;
+        std::size_t cells = 1;
+        for (std::size_t i = 0; i < wider.size(); ++i) {
+            wider[i].insert(point.shape[i]);
+            cells *= wider[i].size();
+        }
+        if (cells > kMostCells) {
+            ++leftOut;
+            continue;
+        }
+        axes = std::move(wider);
+        kept.push_back(std::move(point));
+    }
+    return kept;
+}
+
+RateGrid gridThrough(const std::vector<RatePoint>& points, const cost::DeviceRates& before, const std::string& name)
+{
+    RateGrid grid;
+    const std::size_t dimensions = points.front().shape.size();
+    std::size_t cells = 1;
+    for (std::size_t i = 0; i < dimensions; ++i) {
+        std::set<double> axis;
+        for (const RatePoint& point : points) axis.insert(point.shape[i]);
+        grid.axes.emplace_back(axis.begin(), axis.end());
+        cells *= axis.size();
+    }
+    std::vector<double> ratios; // of what was measured to what the rates before say, as logarithms
+    for (const RatePoint& point : points)
+        ratios.push_back(std::log(point.rate / rateBefore(before, name, point.shape)));
+    for (std::size_t cell = 0; cell < cells; ++cell) {
+        std::vector<double> shape(dimensions);
+        for (std::size_t i = dimensions, rest = cell; i-- > 0; rest /= grid.axes[i].size())
+            shape[i] = grid.axes[i][rest % grid.axes[i].size()];
+        double weights = 0, sum = 0;
+        const RatePoint* same = nullptr;
+        for (std::size_t p = 0; p < points.size() && !same; ++p) {
+            double distance = 0;
+            for (std::size_t i = 0; i < dimensions; ++i)
+                distance += std::pow(std::log(shape[i] / points[p].shape[i]), 2);
+            if (distance == 0) {
+                same = &points[p];
+            } else {
+                weights += 1 / distance;
+                sum += ratios[p] / distance;
+            }
+        }
+        grid.rates.push_back(same ? same->rate : rateBefore(before, name, shape) * std::exp(sum / weights));
+    }
+    return grid;
+}
+
+} // namespace
+
+void OperatorRateSamples::add(const replay::Recording& recording)
+{
+    std::unordered_map<std::int32_t, std::pair<Kernel*, Point*>> known; // by operator
+    const bool sharded = std::any_of(recording.ops.begin(), recording.ops.end(),
+                                     [](const auto& op) { return op && op->name == "row maxima"; });
+    for (const replay::Piece& piece : recording.pieces) {
+        if (piece.isCollective() || piece.op.value < 0 || piece.length().ns <= 0) continue;
+        const auto [found, isNew] = known.try_emplace(piece.op.value, nullptr, nullptr);
+        if (isNew) {
+            const OpInfo& op = recording.op(piece);
+            if (op.kind != SliceKind::Kernel) continue;
+            const auto bytes = static_cast<double>(op.bytes);
+            Kernel& kernel = m_kernels[{op.name, op.detail, static_cast<int>(op.phase), op.flops, bytes}];
+            kernel.phase = op.phase;
+            kernel.flops = op.flops;
+            kernel.bytes = bytes;
+            found->second.first = &kernel;
+            const auto work = shapedWork(op, m_elementBytes, m_lossBytes);
+            // Cut over ranks the loss is three kernels, of which none is the whole of it.
+            if (work && work->work > 0 && !(sharded && work->name == "loss")) {
+                kernel.rate = work->name;
+                Point& point = m_points[work->name][work->shape];
+                point.work = work->work;
+                found->second.second = &point;
+            }
+        }
+        if (!found->second.first) continue;
+        const double seconds = piece.length().seconds();
+        found->second.first->seconds.push_back(seconds);
+        if (found->second.second) found->second.second->seconds.push_back(seconds);
+    }
+    addProducts(recording);
+}
+
+/// Products of matrices that a program asked for: each call by the kernels that it launched.
+void OperatorRateSamples::addProducts(const replay::Recording& recording)
+{
+    // Pieces are by rank, track and start, so that the calls inside a product follow it.
+    std::map<std::pair<std::int32_t, std::int64_t>, std::uint32_t> productOf; // by rank and correlation
+    std::uint32_t open = replay::kNone;
+    for (std::uint32_t i = 0; i < recording.pieces.size(); ++i) {
+        const replay::Piece& piece = recording.pieces[i];
+        if (recording.track(piece).kind != TrackKind::CpuThread) continue;
+        if (open != replay::kNone &&
+            (recording.pieces[open].track != piece.track || recording.pieces[open].end < piece.end))
+            open = replay::kNone;
+        const OpInfo& op = recording.op(piece);
+        if (op.kind == SliceKind::Operator && programProduct(op))
+            open = i;
+        else if (op.kind == SliceKind::HostCall && open != replay::kNone && piece.correlation >= 0)
+            productOf.try_emplace({piece.rank.value, piece.correlation}, open);
+    }
+    if (productOf.empty()) return;
+    std::map<std::uint32_t, double> seconds; // of each call
+    for (const replay::Piece& piece : recording.pieces) {
+        const TrackKind kind = recording.track(piece).kind;
+        if (piece.isCollective() || piece.correlation < 0 || kind == TrackKind::CpuThread) continue;
+        const auto found = productOf.find({piece.rank.value, piece.correlation});
+        if (found != productOf.end()) seconds[found->second] += piece.length().seconds();
+    }
+    for (const auto& [call, took] : seconds) {
+        const OpInfo& op = recording.op(recording.pieces[call]);
+        const auto work = programProduct(op);
+        if (!work || !(took > 0)) continue;
+        Kernel& kernel = m_kernels[{op.name, op.detail, static_cast<int>(op.phase), work->work, 0}];
+        kernel.phase = op.phase;
+        kernel.flops = work->work;
+        kernel.rate = work->name;
+        kernel.isCall = true;
+        kernel.seconds.push_back(took);
+        Point& point = m_points[work->name][work->shape];
+        point.work = work->work;
+        point.seconds.push_back(took);
+    }
+}
+
+std::vector<LearnedKernel> OperatorRateSamples::kernels() const
+{
+    std::vector<LearnedKernel> all;
+    for (const auto& [key, kernel] : m_kernels) {
+        if (kernel.seconds.empty()) continue;
+        all.push_back({std::get<0>(key), std::get<1>(key), kernel.rate, kernel.phase, kernel.flops, kernel.bytes,
+                       spreadOf(kernel.seconds), std::accumulate(kernel.seconds.begin(), kernel.seconds.end(), 0.0),
+                       kernel.isCall});
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const LearnedKernel& a, const LearnedKernel& b) { return a.total > b.total; });
+    return all;
+}
+
+OperatorRates OperatorRateSamples::rates(const cost::DeviceRates& before, std::size_t& leftOut) const
+{
+    auto points = m_points;
+    // A product that was met in one layout only stands for the other one at that shape (the head's logits are made with
+    // the table's rows).
+    const auto lend = [&](const char* from, const char* to) {
+        const auto found = m_points.find(from);
+        if (found == m_points.end()) return;
+        for (const auto& [shape, point] : found->second) points[to].try_emplace(shape, point);
+    };
+    lend("gemm.input_gradient", "gemm");
+    lend("gemm", "gemm.input_gradient");
+    lend("gemm.weight_gradient.added", "gemm.weight_gradient");
+    if (!m_points.contains("gemm.weight_gradient")) lend("gemm", "gemm.weight_gradient"); // of profiles
+    OperatorRates rates;
+    for (const auto& [name, shapes] : points) {
+        std::vector<RatePoint> list;
+        for (const auto& [shape, point] : shapes)
+            if (const Spread spread = spreadOf(point.seconds); spread.median > 0)
+                list.push_back(
+                    {shape, point.work / spread.median, spread.median * static_cast<double>(point.seconds.size())});
+        if (list.empty()) continue;
+        list = fitting(std::move(list), leftOut);
+        rates.emplace(name, gridThrough(list, before, name));
+    }
+    return rates;
+}
+
+double OperatorRateSamples::shareWithRate() const
+{
+    double with = 0, all = 0;
+    for (const auto& [key, kernel] : m_kernels) {
+        const double seconds = std::accumulate(kernel.seconds.begin(), kernel.seconds.end(), 0.0);
+        if (!kernel.isCall) all += seconds;
+        if (!kernel.rate.empty()) with += seconds;
+    }
+    return all > 0 ? with / all : 0;
+}
+
+Spread OperatorRateSamples::relative() const
+{
+    Spread sum;
+    for (const auto& [key, kernel] : m_kernels) {
+        const Spread spread = spreadOf(kernel.seconds);
+        const auto count = static_cast<double>(spread.count);
+        sum.median += count * spread.median;
+        sum.low += count * spread.low;
+        sum.high += count * spread.high;
+        sum.count += spread.count;
+    }
+    if (!(sum.median > 0)) return {1, 1, 1, 0};
+    return {1, sum.low / sum.median, sum.high / sum.median, sum.count};
+}
+
+} // namespace fourwalls::learn
