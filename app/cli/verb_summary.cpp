@@ -183,6 +183,7 @@ private:
                        std::size_t all) const
     {
         std::vector<std::string> names;
+        names.reserve(rows.size());
         for (const RangeRow& row : rows) names.push_back(nameOf(trace, statistics, row));
         if (m_grouping == RangeGrouping::Name) names = shortNames(names);
         // Names last, so that none is cut.

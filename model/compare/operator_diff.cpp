@@ -82,7 +82,7 @@ Names namesOf(const std::map<Key, Sum>& rest)
 
 } // namespace
 
-Result<std::vector<ComparedOperator>> compareOperators(TraceQuery& a, TraceQuery& b, std::stop_token stop)
+Result<std::vector<ComparedOperator>> compareOperators(TraceQuery& a, TraceQuery& b, const std::stop_token& stop)
 {
     const Error cancelled{ErrorCode::Cancelled, "a newer question came", "comparison", {}};
     FOURWALLS_TRY_ASSIGN(Side sideA, readSide(a));

@@ -45,6 +45,6 @@ struct ComparedOperator {
 
 /// Work of the devices where a trace has any (kernels, collectives, copies), else its operators. Both traces are asked for
 /// the same. By the size of the difference, largest first. Errors: those of the queries; Cancelled.
-Result<std::vector<ComparedOperator>> compareOperators(TraceQuery& a, TraceQuery& b, std::stop_token stop = {});
+Result<std::vector<ComparedOperator>> compareOperators(TraceQuery& a, TraceQuery& b, const std::stop_token& stop = {});
 
 } // namespace fourwalls::compare

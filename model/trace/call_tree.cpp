@@ -118,7 +118,7 @@ public:
                 return true;
             },
             m_stop));
-        FOURWALLS_TRY(problem);
+        if (!problem.ok()) return problem;
         for (; next < launches.size(); ++next) attribute(launches[next].first, launches[next].second);
         walk.finish(leave);
         return {};
@@ -227,7 +227,7 @@ std::string_view name(CallTreeBy by)
 }
 
 Result<CallTree> callTree(TraceQuery& trace, std::span<const TrackId> tracks, TimeRange range, CallTreeBy by,
-                          std::stop_token stop)
+                          const std::stop_token& stop)
 {
     if (range.empty()) return Error{ErrorCode::InvalidArgument, "the time range is empty", "call tree", ""};
     for (const TrackId track : tracks)

@@ -43,7 +43,7 @@ struct CallTree {
 /// tracks: hosts' and devices'; only hosts' make nodes. Device work counts where its launch begins in the range.
 /// Errors: InvalidArgument for an empty range; those of the queries; Cancelled.
 Result<CallTree> callTree(TraceQuery& trace, std::span<const TrackId> tracks, TimeRange range, CallTreeBy by,
-                          std::stop_token stop = {});
+                          const std::stop_token& stop = {});
 
 /// The same sums from the other end: below the root each name with its own time, below it who called it.
 CallTree bottomUp(const CallTree& tree);

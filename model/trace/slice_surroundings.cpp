@@ -149,7 +149,8 @@ Status readCollective(TraceQuery& trace, const SliceView& slice, SliceSurroundin
 
 } // namespace
 
-Result<std::optional<NamedSlice>> deepestSliceAt(TraceQuery& trace, TrackId track, Instant at, std::stop_token stop)
+Result<std::optional<NamedSlice>> deepestSliceAt(TraceQuery& trace, TrackId track, Instant at,
+                                                 const std::stop_token& stop)
 {
     FOURWALLS_TRY_ASSIGN(std::vector<NamedSlice> found, slicesAt(trace, track, at, stop));
     if (found.empty() && at.ns > -kLargestTimeNs) { // an arrow that leaves when its slice is over
@@ -166,7 +167,7 @@ const SliceArrow* launchOf(const SliceSurroundings& surroundings, const SliceVie
     return nullptr;
 }
 
-Result<SliceSurroundings> sliceSurroundings(TraceQuery& trace, const NamedSlice& of, std::stop_token stop)
+Result<SliceSurroundings> sliceSurroundings(TraceQuery& trace, const NamedSlice& of, const std::stop_token& stop)
 {
     const SliceView& slice = of.slice;
     if (slice.track.value < 0 || static_cast<std::size_t>(slice.track.value) >= trace.tracks().size())
@@ -190,7 +191,7 @@ Result<SliceSurroundings> sliceSurroundings(TraceQuery& trace, const NamedSlice&
     return found;
 }
 
-Result<NamesakePlace> placeAmongNamesakes(TraceQuery& trace, const NamedSlice& of, std::stop_token stop)
+Result<NamesakePlace> placeAmongNamesakes(TraceQuery& trace, const NamedSlice& of, const std::stop_token& stop)
 {
     if (!of.op || of.slice.track.value < 0 || static_cast<std::size_t>(of.slice.track.value) >= trace.tracks().size())
         return Error{ErrorCode::NotFound, "no such slice", "slice", ""};

@@ -48,11 +48,11 @@ struct SliceSurroundings {
 const SliceArrow* launchOf(const SliceSurroundings& surroundings, const SliceView& slice);
 
 /// Reads what surrounds a slice: costs what is shown. Errors: those of the queries.
-Result<SliceSurroundings> sliceSurroundings(TraceQuery& trace, const NamedSlice& of, std::stop_token stop = {});
+Result<SliceSurroundings> sliceSurroundings(TraceQuery& trace, const NamedSlice& of, const std::stop_token& stop = {});
 
 /// The slice with the most lanes above it that runs on the track at an instant, or begins there; absent: none.
 Result<std::optional<NamedSlice>> deepestSliceAt(TraceQuery& trace, TrackId track, Instant at,
-                                                 std::stop_token stop = {});
+                                                 const std::stop_token& stop = {});
 
 /// Where a slice stands among those of its name on its track.
 struct NamesakePlace {
@@ -64,6 +64,6 @@ struct NamesakePlace {
 };
 
 /// Reads the whole track. Errors: those of the queries; NotFound if the slice is not there.
-Result<NamesakePlace> placeAmongNamesakes(TraceQuery& trace, const NamedSlice& of, std::stop_token stop = {});
+Result<NamesakePlace> placeAmongNamesakes(TraceQuery& trace, const NamedSlice& of, const std::stop_token& stop = {});
 
 } // namespace fourwalls

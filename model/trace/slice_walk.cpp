@@ -71,7 +71,7 @@ const TrackView* threadOfFrames(const TraceQuery& trace, const TrackView& frames
 }
 
 Status forEachSlice(TraceQuery& trace, const TrackView& track, TimeRange range,
-                    const std::function<bool(const SliceView&)>& visit, std::stop_token stop)
+                    const std::function<bool(const SliceView&)>& visit, const std::stop_token& stop)
 {
     const TimeRange all{trace.info().range.begin, trace.info().range.end + Duration{1}};
     range = range.intersected(all);

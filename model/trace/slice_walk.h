@@ -24,7 +24,7 @@ const TrackView* threadOfFrames(const TraceQuery& trace, const TrackView& frames
 /// longer first, then the upper lane first. visit returns false to stop. Memory stays small, whatever the range holds.
 /// Errors: those of TraceQuery::slices.
 Status forEachSlice(TraceQuery& trace, const TrackView& track, TimeRange range,
-                    const std::function<bool(const SliceView&)>& visit, std::stop_token stop = {});
+                    const std::function<bool(const SliceView&)>& visit, const std::stop_token& stop = {});
 
 /// Follows the nesting of one track's slices. Slices come in the order of forEachSlice.
 ///
