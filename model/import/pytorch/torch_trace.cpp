@@ -169,7 +169,8 @@ public:
             }
             if (head) event(*head, object, payload, visitor);
             payload.clear();
-            head = more ? traceLine(line) : std::nullopt;
+            head.reset();
+            if (more) head = traceLine(line);
             if (more && !head) ++m_badLines;
             object = head ? traceObject(head->object) : TraceObject();
         }
