@@ -43,7 +43,7 @@ Result<RunSpec> drawJob(Draw& draw, ClockKind clock)
 
 /// factor: of every kernel. kernelTimes: a file of times to use; empty: measured anew.
 Result<RecordedRun> recordJob(const RunSpec& spec, ClockKind clock, double factor, const std::string& kernelTimes,
-                              std::stop_token stop)
+                              const std::stop_token& stop)
 {
     engine::RunOptions options;
     options.blind = true;
@@ -66,7 +66,7 @@ Result<double> stepOf(const RecordedRun& run)
 /// What kernels have to take for the step to be longer by the slowdown: found with fixed kernel times, where nothing else
 /// differs. Transfers do not get longer, so it is more than the slowdown itself.
 Result<double> factorFor(const RunSpec& spec, const ScratchFile& times, double slowdown, double& reached,
-                         std::stop_token stop)
+                         const std::stop_token& stop)
 {
     FOURWALLS_TRY_ASSIGN(const RecordedRun plain, recordJob(spec, ClockKind::Device, 1, times.path(), stop));
     FOURWALLS_TRY_ASSIGN(const double plainStep, stepOf(plain));
@@ -84,6 +84,7 @@ Result<double> factorFor(const RunSpec& spec, const ScratchFile& times, double s
 double deviationOf(const std::vector<GateRun>& runs)
 {
     std::vector<double> values;
+    values.reserve(runs.size());
     for (const GateRun& run : runs) values.push_back(run.metrics.stepTime ? run.metrics.stepTime->milliseconds() : 0);
     const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
     double squares = 0;
@@ -94,7 +95,7 @@ double deviationOf(const std::vector<GateRun>& runs)
 } // namespace
 
 Result<GateSuiteScore> runGateSuite(const GateSuiteOptions& options, const std::function<void(double)>& progress,
-                                    std::stop_token stop)
+                                    const std::stop_token& stop)
 {
     GateSuiteScore score;
     const double slowdown = options.slowdown / 100;

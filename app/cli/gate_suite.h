@@ -38,6 +38,6 @@ struct GateSuiteScore {
 /// In each trial a job is recorded three times `runs` times in turns: as it is, with every kernel slowed down so that its
 /// step is longer by the slowdown, and as it is once more. Errors: those of recording; Cancelled.
 Result<GateSuiteScore> runGateSuite(const GateSuiteOptions& options, const std::function<void(double)>& progress,
-                                    std::stop_token stop);
+                                    const std::stop_token& stop);
 
 } // namespace fourwalls::cli

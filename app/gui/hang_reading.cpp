@@ -82,6 +82,7 @@ HangPlace placeOf(const json& object)
 std::vector<std::optional<std::int64_t>> numbersOf(const json& list)
 {
     std::vector<std::optional<std::int64_t>> numbers;
+    numbers.reserve(list.size());
     for (const json& each : list)
         numbers.push_back(each.is_null() ? std::nullopt : std::optional(each.get<std::int64_t>()));
     return numbers;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace fourwalls::compare {
 
@@ -217,7 +218,7 @@ Result<GateRun> readGateRun(TraceQuery& trace, std::string file, std::stop_token
         run.whyNoParts = "the trace has no measured step";
         return run;
     }
-    auto parts = stepParts(trace, stop);
+    auto parts = stepParts(trace, std::move(stop));
     if (parts.ok())
         run.parts = std::move(*parts);
     else if (parts.error().code == ErrorCode::Cancelled)

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 namespace fourwalls::compare {
 
@@ -99,9 +100,10 @@ std::string_view name(CarrierKind kind)
 
 Result<StepParts> stepParts(TraceQuery& trace, std::stop_token stop)
 {
-    FOURWALLS_TRY_ASSIGN(const replay::Replay replay, replay::Replay::of(trace, std::nullopt, stop));
+    FOURWALLS_TRY_ASSIGN(const replay::Replay replay, replay::Replay::of(trace, std::nullopt, std::move(stop)));
     PathReader reader(replay);
     StepParts parts;
+    parts.reserve(replay.recording().steps.size());
     for (std::size_t i = 0; i < replay.recording().steps.size(); ++i) parts.push_back(reader.step(i));
     return parts;
 }

@@ -6,6 +6,7 @@
 #include "model/diagnose/finding_text.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fourwalls {
 
@@ -47,7 +48,7 @@ void addFinding(const Finding& finding, const Diagnosis& of, const Redaction& re
 
 Status addFindings(TraceQuery& trace, const Redaction& redaction, ReportPage& page, std::stop_token stop)
 {
-    FOURWALLS_TRY_ASSIGN(const Diagnosis found, diagnose::diagnose(trace, stop));
+    FOURWALLS_TRY_ASSIGN(const Diagnosis found, diagnose::diagnose(trace, std::move(stop)));
     page.section("What stands out", "Worked out from the trace alone, what costs most first.");
     const std::size_t told = std::min(kMostTold, found.findings.size());
     for (std::size_t i = 0; i < told; ++i) addFinding(found.findings[i], found, redaction, page);

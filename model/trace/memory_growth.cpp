@@ -41,6 +41,7 @@ double placeOf(const MemoryGrowth& growth, std::size_t moment)
 Trend trendOfBytes(const MemoryGrowth& growth, const std::vector<std::int64_t>& bytes)
 {
     std::vector<std::pair<double, double>> points;
+    points.reserve(bytes.size());
     for (std::size_t i = 0; i < bytes.size(); ++i)
         points.emplace_back(placeOf(growth, i), static_cast<double>(bytes[i]));
     return trendOf(points);
@@ -64,7 +65,7 @@ Trend trendOf(const std::vector<std::pair<double, double>>& points)
     return {median(std::move(slopes)), rising / pairs};
 }
 
-Result<MemoryGrowth> memoryGrowth(TraceQuery& trace, RankId rank, std::size_t moments, std::stop_token stop)
+Result<MemoryGrowth> memoryGrowth(TraceQuery& trace, RankId rank, std::size_t moments, const std::stop_token& stop)
 {
     MemoryGrowth growth;
     growth.rank = rank;

@@ -49,6 +49,7 @@ inline constexpr double kMostlyRising = 0.8;
 
 /// At the ends of up to `moments` measured steps, evenly spread; of a trace without steps (a snapshot with its history) at
 /// as many instants of its range. Fewer than two: no makers. Errors: those of the queries; Cancelled.
-Result<MemoryGrowth> memoryGrowth(TraceQuery& trace, RankId rank, std::size_t moments = 12, std::stop_token stop = {});
+Result<MemoryGrowth> memoryGrowth(TraceQuery& trace, RankId rank, std::size_t moments = 12,
+                                  const std::stop_token& stop = {});
 
 } // namespace fourwalls
