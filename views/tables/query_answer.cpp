@@ -145,7 +145,7 @@ std::optional<AnswerPlot> plotOfAnswer(const UserRows& rows)
             }
             return texts;
         }()](double value) {
-            const auto index = static_cast<std::size_t>(value + 0.5);
+            const auto index = static_cast<std::size_t>(std::lround(std::max(0.0, value)));
             const bool isRow =
                 value >= 0 && index < labels.size() && std::abs(value - static_cast<double>(index)) < 1e-6;
             return isRow ? labels[index] : QString();

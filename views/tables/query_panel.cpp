@@ -59,7 +59,7 @@ constexpr const char* kBuffers = "SELECT rank, category, operator, layer, bytes 
                                  "FROM named_allocations ORDER BY bytes DESC LIMIT 50";
 
 constexpr int kMostSaved = 50;
-constexpr int kLongestName = 60; ///< of a saved query in the list
+constexpr int kLongestQueryName = 60; ///< of a saved query in the list
 
 } // namespace
 
@@ -190,7 +190,7 @@ void QueryPanel::fillExamples()
         // "-- slow copies" names a query; else what it begins with.
         QString name = query.section(QLatin1Char('\n'), 0, 0).trimmed();
         while (name.startsWith(QLatin1Char('-'))) name.remove(0, 1);
-        m_examples->addItem(name.trimmed().left(kLongestName), query);
+        m_examples->addItem(name.trimmed().left(kLongestQueryName), query);
     }
     const QSignalBlocker alsoQuiet(m_tables);
     m_tables->clear();

@@ -12,6 +12,7 @@
 #include <QPainter>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace fourwalls::views {
@@ -222,7 +223,7 @@ void BarsDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
     for (qsizetype i = 0; i < bars.size(); ++i) {
         const double value = bars[i].toDouble();
         if (value <= 0) continue;
-        const int height = std::max(1, static_cast<int>(value / most * cell.height() + 0.5));
+        const int height = std::max(1, static_cast<int>(std::lround(value / most * cell.height())));
         const int left = cell.left() + static_cast<int>(static_cast<double>(i) * width),
                   right = cell.left() + static_cast<int>(static_cast<double>(i + 1) * width) - 1;
         painter->fillRect(QRect(left, cell.bottom() + 1 - height, std::max(1, right - left), height),

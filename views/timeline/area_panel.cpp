@@ -206,8 +206,8 @@ void AreaPanel::ask()
     const QPointer<QObject> receiver(this);
     m_session->ask<Found>(
         this, kAreaChannel,
-        [this, receiver, generation, area = *m_area, grouping = m_grouping](TraceQuery& trace,
-                                                                            std::stop_token stop) -> Result<Found> {
+        [this, receiver, generation, area = *m_area,
+         grouping = m_grouping](TraceQuery& trace, const std::stop_token& stop) -> Result<Found> {
             const auto progress = [&](const RangeStatistics& sofar) {
                 const auto part = std::make_shared<AreaTable>(areaTableOf(sofar, trace.tracks(), grouping));
                 const Totals totals{sofar.count, sofar.busy, sofar.tracks, sofar.askedTracks};
@@ -246,9 +246,8 @@ void AreaPanel::regroup()
     m_regrouping = true;
     m_session->ask<AreaTable>(
         this, kAreaChannel,
-        [statistics = m_statistics, grouping = m_grouping](TraceQuery& trace, std::stop_token) -> Result<AreaTable> {
-            return areaTableOf(*statistics, trace.tracks(), grouping);
-        },
+        [statistics = m_statistics, grouping = m_grouping](TraceQuery& trace, const std::stop_token&)
+            -> Result<AreaTable> { return areaTableOf(*statistics, trace.tracks(), grouping); },
         [this, generation](const Answer<AreaTable>& answer) {
             if (generation != m_generation || !answer.ok()) return;
             m_regrouping = false;

@@ -114,7 +114,7 @@ void CounterCurves::ask()
     m_session->ask<Loaded>(
         this, kCountersChannel,
         [wide, pixels, counters = m_counters, scales = std::move(scales),
-         whole = m_whole](TraceQuery& trace, std::stop_token stop) -> Result<Loaded> {
+         whole = m_whole](TraceQuery& trace, const std::stop_token& stop) -> Result<Loaded> {
             Loaded loaded{wide, pixels, {}};
             for (const CounterId counter : counters) {
                 if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", "counter", ""};

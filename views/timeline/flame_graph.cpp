@@ -17,6 +17,7 @@
 #include <QToolTip>
 
 #include <algorithm>
+#include <cmath>
 
 namespace fourwalls::views {
 
@@ -131,7 +132,8 @@ void FlameGraph::paintEvent(QPaintEvent*)
     for (const FlameBar& bar : m_bars) {
         const int top = bar.depth * kFlameHeight - scrolled;
         if (top + kFlameHeight < 0 || top > viewport()->height()) continue;
-        const int left = static_cast<int>(bar.from * width + 0.5), right = static_cast<int>(bar.to * width + 0.5);
+        const int left = static_cast<int>(std::lround(bar.from * width)),
+                  right = static_cast<int>(std::lround(bar.to * width));
         const QRect rect(left, top, std::max(1, right - left - 1), kFlameHeight - 1);
         const CallNode& node = m_tree->nodes[bar.node];
         const auto op = m_tree->ops.find(node.op);

@@ -204,7 +204,7 @@ std::int64_t capacityOf(const SliceContext& context)
 
 QString durationAmongNamesakes(const SliceView& slice, const NamesakePlace* place)
 {
-    const QString text = formatDuration(slice.duration);
+    QString text = formatDuration(slice.duration);
     if (!place || place->count < 2 || place->median.ns <= 0) return text;
     const double times = static_cast<double>(slice.duration.ns) / static_cast<double>(place->median.ns);
     return Facts::tr("%1 (median %2: %3 times)")
