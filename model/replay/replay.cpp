@@ -156,20 +156,35 @@ Result<Replay> Replay::hiding(std::span<const ReplayChange> changes) const
 {
     Replay replay = *this;
     std::vector<bool> hidden;
+    // What the next stage computes on cannot go beside it.
+    std::set<OpId> messages;
+    for (const Piece& piece : m_recording->pieces) {
+        if (!piece.isCollective()) continue;
+        const CollectiveOp operation = m_recording->collectives[piece.collective].record.operation;
+        if (operation == CollectiveOp::Send || operation == CollectiveOp::Receive) messages.insert(piece.op);
+    }
     for (const ReplayChange& change : changes) {
         if (change.kind != ChangeKind::Hide) continue;
         FOURWALLS_TRY_ASSIGN(const NameMatcher matcher, NameMatcher::create(change.pattern, false));
         hidden.resize(m_recording->ops.size());
-        bool met = false;
+        bool met = false, message = false;
         for (std::size_t i = 0; i < hidden.size(); ++i) {
             const auto& op = m_recording->ops[i];
             if (!op || op->kind != SliceKind::Collective || !matcher.matches(op->name)) continue;
-            hidden[i] = met = true;
+            const bool isMessage = messages.count(OpId{static_cast<std::int32_t>(i)}) > 0;
+            message = message || isMessage;
+            if (!isMessage) hidden[i] = met = true;
         }
+        if (!met && message)
+            return Error{ErrorCode::Unsupported,
+                         "'" + change.pattern +
+                             "' names messages of the pipeline: the next stage computes on them, so "
+                             "they cannot be hidden",
+                         "--change " + change.text, "link:TIER*F for quicker links, or a collective's name"};
         if (!met)
             return Error{ErrorCode::NotFound,
                          "no transfer of the chosen steps has '" + change.pattern + "' in its name",
-                         "--change " + change.text, "the tables view and `fourwalls-cli query` list the names"};
+                         "--change " + change.text, "the tables view and `fourwalls-cli summary` list the names"};
     }
     if (!hidden.empty()) FOURWALLS_TRY(replay.build(hidden));
     return replay;

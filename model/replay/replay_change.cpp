@@ -216,7 +216,7 @@ private:
                      "no " + what + " of the chosen steps has '" + change.pattern + "' in its name",
                      "--change " + change.text,
                      role == NodeRole::Host ? "record the program's calls (CPU activities), or choose another name"
-                                            : "`fourwalls-cli query` or the tables view list the names"};
+                                            : "`fourwalls-cli summary` or the tables view list the names"};
     }
 
     Status dropLaunches(const ReplayChange& change)

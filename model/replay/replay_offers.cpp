@@ -58,7 +58,9 @@ ReplayKnobs knobsOf(const Replay& replay)
         const CollectiveRecord& record = recording.collectives[piece.collective].record;
         const ProcessGroupInfo& group = recording.info.groups[static_cast<std::size_t>(record.group.value)];
         if (record.end > record.lastArrival && group.ranks.size() > 1) groups.insert(group.name);
-        if (op.kind == SliceKind::Collective && !op.name.empty()) transfers.insert(op.name);
+        // What the next stage computes on cannot go beside it.
+        const bool message = record.operation == CollectiveOp::Send || record.operation == CollectiveOp::Receive;
+        if (op.kind == SliceKind::Collective && !op.name.empty() && !message) transfers.insert(op.name);
     }
     if (ranks.size() > 1) knobs.ranks.assign(ranks.begin(), ranks.end());
     knobs.groups.assign(groups.begin(), groups.end());

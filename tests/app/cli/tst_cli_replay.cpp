@@ -177,6 +177,9 @@ void CliReplayTest::passesInAnotherOrder()
     const double twice = after("microbatches=16")["changed_ms"].toDouble();
     QVERIFY(twice > 1.5 * replayed && twice < 2 * replayed);
     QCOMPARE(run({"replay", file, "--change", "schedule=sometimes"}).exitCode, 2);
+    const Answer hidden = run({"replay", file, "--change", "hide:receive"});
+    QCOMPARE(hidden.exitCode, 1);
+    QVERIFY2(hidden.err.contains("messages of the pipeline"), hidden.err.constData());
 }
 
 void CliReplayTest::theChangedStepIsATrace()
