@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A module for LD_PRELOAD that lets allocations fail, to try a program where memory runs out. FAIL_FROM: the first one that
-// fails, counted from 1; FAIL_FOR: how many do, without it all from there; FAIL_LEAST: smaller ones than this [bytes] are
+// A module for LD_PRELOAD that lets allocations fail, to try a program where memory runs out. What libraries allocate before
+// main is not counted. FAIL_FROM: the first one that fails, counted from 1; FAIL_FOR: how many do, without it all from there; FAIL_LEAST: smaller ones than this [bytes] are
 // not counted and do not fail.
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
+
+#include <dlfcn.h>
 
 extern "C" {
 void* __libc_malloc(std::size_t);              // NOLINT: names of the C library
@@ -25,8 +27,19 @@ long numberOf(const char* variable, long otherwise)
     return text ? std::atol(text) : otherwise;
 }
 
+using Main = int (*)(int, char**, char**);
+Main ownMain = nullptr;
+std::atomic<bool> started{false};
+
+int startedMain(int argc, char** argv, char** environment)
+{
+    started = true;
+    return ownMain(argc, argv, environment);
+}
+
 bool failsNow(std::size_t bytes)
 {
+    if (!started.load(std::memory_order_relaxed)) return false;
     static const FailurePlan plan{numberOf("FAIL_FROM", 0), numberOf("FAIL_FOR", 1L << 40), numberOf("FAIL_LEAST", 0)};
     static std::atomic<long> allocations{0};
     if (plan.from == 0 || static_cast<long>(bytes) < plan.least) return false;
@@ -39,6 +52,16 @@ bool failsNow(std::size_t bytes)
 } // namespace
 
 extern "C" {
+
+/// The C library's, which calls main.
+int __libc_start_main(Main main, int argc, char** argv, void (*init)(), void (*fini)(), void (*loaderFini)(),
+                      void* stackEnd) // NOLINT
+{
+    using Start = int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(), void*);
+    ownMain = main;
+    const auto next = reinterpret_cast<Start>(::dlsym(RTLD_NEXT, "__libc_start_main"));
+    return next(startedMain, argc, argv, init, fini, loaderFini, stackEnd);
+}
 
 void* malloc(std::size_t bytes) noexcept
 {

@@ -148,14 +148,17 @@ class Outputs(unittest.TestCase):
         codes = []
         for megabytes in (*range(60, 240, 12), 4000):
             limit = megabytes << 20
-            run = subprocess.run(
-                [CLI, "import", str(self.source), "-o", str(self.folder / "small.fourwalls")],
-                capture_output=True, check=False,
-                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
-            )
+
+            def limited(*arguments):
+                return subprocess.run(
+                    [CLI, *arguments], capture_output=True, check=False,
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+
+            if limited("--version").returncode != 0:
+                continue  # the loader, or what libraries do before the program begins, had no room
+            run = limited("import", str(self.source), "-o", str(self.folder / "small.fourwalls"))
             codes.append((megabytes, run.returncode, run.stderr[-200:]))
-        # 127: the loader itself had no room.
-        self.assertEqual([each for each in codes if each[1] not in (0, 1, 127)], [])
+        self.assertEqual([each for each in codes if each[1] not in (0, 1)], [])
         self.assertEqual(codes[-1][1], 0)
 
     @unittest.skipUnless(FAILING_MEMORY, "built with a sanitizer, which has its own allocator")
@@ -167,9 +170,8 @@ class Outputs(unittest.TestCase):
             tar.add(self.source, "trace.json")
         codes = Counter()
         for _ in range(120):
-            # What the loader and the libraries allocate before the program begins is not the program's.
             least = places.choice((0, 0, 0, 1000, 30_000))
-            plan = {"FAIL_FROM": int(2 ** places.uniform(*((8, 15) if least == 0 else (0, 9)))),
+            plan = {"FAIL_FROM": int(2 ** places.uniform(*((1, 15) if least == 0 else (0, 9)))),
                     "FAIL_FOR": places.choice((1, 1, 5, 100, 1 << 40)), "FAIL_LEAST": least}
             command = places.choice((
                 ["import", self.source, "-o", self.folder / "out.fourwalls"],
