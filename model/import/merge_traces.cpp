@@ -466,14 +466,7 @@ private:
                 sink.audit(
                     {"clock_not_aligned", Info, 1, "ranks without enough common collectives: the files' own clocks"});
             if (!part.clock) continue;
-            for (const RankId own : part.ranks) {
-                const std::string rank = "rank_" + std::to_string(part.placement.rank(own).value);
-                sink.audit(
-                    {"clock_offset_ns_" + rank, Info, part.clock->offsetNs,
-                     "added to this rank's times, from " + std::to_string(part.clock->matched) + " collectives"});
-                sink.audit({"clock_residual_ns_" + rank, Info, part.clock->residualNs,
-                            "median distance of a collective's ends after that"});
-            }
+            for (const RankId own : part.ranks) auditClock(sink, part.placement.rank(own), *part.clock);
         }
     }
 

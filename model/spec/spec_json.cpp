@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON form of a run's specification, both ways; fields that this version does not know survive the round trip.
+#include "model/base/fnv_hash.h"
 #include "model/spec/json_fields.h"
 #include "model/spec/model_extents.h"
 #include "model/spec/run_spec.h"
@@ -465,12 +466,7 @@ Result<ClusterSpec> clusterSpecFromJson(std::string_view text, std::string_view 
 
 std::string specHash(const RunSpec& spec)
 {
-    std::uint64_t hash = 0xcbf29ce484222325ULL; // FNV-1a, 64 bits
-    for (const char c : toJson(spec)) {
-        hash ^= static_cast<unsigned char>(c);
-        hash *= 0x100000001b3ULL;
-    }
-    return fmt::format("{:016x}", hash);
+    return fmt::format("{:016x}", fnvHash(toJson(spec)));
 }
 
 } // namespace fourwalls

@@ -261,18 +261,13 @@ private:
     void auditRun(TraceSink& sink, const RunCollectives& collectives) const
     {
         for (const RunFile& file : m_files) {
-            const std::string rank = "rank_" + std::to_string(file.rank.value);
             if (file.rankAssumed)
                 sink.audit(
                     {"rank_unknown", AuditSeverity::Info, 1, "neither the file nor its name says which rank it is"});
             if (file.rankAssumed && m_files.size() > 1)
                 sink.audit({"rank_assumed", AuditSeverity::Repaired, 1,
                             "no rank in a file or its name, or one twice: numbered in order"});
-            if (!file.clock) continue;
-            sink.audit({"clock_offset_ns_" + rank, AuditSeverity::Info, file.clock->offsetNs,
-                        "added to this rank's times, from " + std::to_string(file.clock->matched) + " collectives"});
-            sink.audit({"clock_residual_ns_" + rank, AuditSeverity::Info, file.clock->residualNs,
-                        "median distance of a collective's ends after that"});
+            if (file.clock) auditClock(sink, file.rank, *file.clock);
         }
         for (std::size_t i = 1; i < m_files.size(); ++i)
             if (!m_files[i].clock)

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <string>
 
 namespace fourwalls::importers {
 
@@ -76,6 +77,15 @@ std::optional<ClockOffset> estimateOffset(std::vector<CommunicationMark> referen
     }
     const ClockOffset offset = summarise(byPosition);
     return offset.residualNs <= kSameClockNs ? std::optional(offset) : std::nullopt;
+}
+
+void auditClock(TraceSink& sink, RankId rank, const ClockOffset& clock)
+{
+    const std::string name = "rank_" + std::to_string(rank.value);
+    sink.audit({"clock_offset_ns_" + name, AuditSeverity::Info, clock.offsetNs,
+                "added to this rank's times, from " + std::to_string(clock.matched) + " collectives"});
+    sink.audit({"clock_residual_ns_" + name, AuditSeverity::Info, clock.residualNs,
+                "median distance of a collective's ends after that"});
 }
 
 } // namespace fourwalls::importers

@@ -3,6 +3,8 @@
 // together, whenever they arrived.
 #pragma once
 
+#include "model/trace/trace_sink.h"
+
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -32,5 +34,8 @@ ClockOffset offsetFromDifferences(const std::vector<std::int64_t>& differences);
 /// operations can be matched to say anything.
 std::optional<ClockOffset> estimateOffset(std::vector<CommunicationMark> reference,
                                           std::vector<CommunicationMark> other);
+
+/// What the audit says of a rank whose times an offset was added to.
+void auditClock(TraceSink& sink, RankId rank, const ClockOffset& clock);
 
 } // namespace fourwalls::importers

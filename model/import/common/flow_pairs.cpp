@@ -2,6 +2,8 @@
 // Sorting by arrow and time; a start begins a new arrow of the same id.
 #include "model/import/common/flow_pairs.h"
 
+#include "model/base/fnv_hash.h"
+
 #include <algorithm>
 #include <functional>
 #include <tuple>
@@ -10,11 +12,8 @@ namespace fourwalls::importers {
 
 std::uint64_t FlowPairs::key(std::string_view category, std::string_view id, std::string_view name)
 {
-    std::uint64_t hash = 0xcbf29ce484222325ULL; // FNV-1a
-    for (const std::string_view part : {category, id, name}) {
-        for (const char c : part) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-        hash = (hash ^ 0xff) * 0x100000001b3ULL;
-    }
+    std::uint64_t hash = kFnvBasis;
+    for (const std::string_view part : {category, id, name}) hash = fnvHash("\xff", fnvHash(part, hash));
     return hash;
 }
 

@@ -209,14 +209,7 @@ private:
                             "files without enough common collectives: the files' own clocks"});
                 continue;
             }
-            for (const RankState& rank : file.ranks) {
-                const std::string name = "rank_" + std::to_string(rank.rank.value);
-                sink.audit(
-                    {"clock_offset_ns_" + name, AuditSeverity::Info, file.clock->offsetNs,
-                     "added to this rank's times, from " + std::to_string(file.clock->matched) + " collectives"});
-                sink.audit({"clock_residual_ns_" + name, AuditSeverity::Info, file.clock->residualNs,
-                            "median distance of a collective's ends after that"});
-            }
+            for (const RankState& rank : file.ranks) auditClock(sink, rank.rank, *file.clock);
         }
         if (m_unnumbered > 0)
             sink.audit({"rank_unknown", AuditSeverity::Info, m_unnumbered, "devices in the order of the files"});

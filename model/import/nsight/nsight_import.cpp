@@ -12,6 +12,8 @@
 #include "model/import/common/spec_inference.h"
 #include "model/import/common/step_finder.h"
 #include "model/import/nsight/nsight_beside.h"
+#include "model/import/nsight/nsight_facts.h"
+#include "model/import/nsight/nsight_names.h"
 #include "model/import/nsight/nsight_requests.h"
 #include "model/import/nsight/nsight_tables.h"
 #include "model/trace/operator_phase.h"
@@ -24,135 +26,6 @@
 namespace fourwalls::importers {
 
 namespace {
-
-/// Counts the facts of one export, row by row.
-class NsightFacts {
-public:
-    explicit NsightFacts(std::string scratchFolder) : m_scratchFolder(std::move(scratchFolder)) {}
-
-    void add(NsightTables& tables, const NsightWork& work)
-    {
-        using WorkKind = NsightWork::Kind;
-        if (work.kind != WorkKind::Kernel && work.kind != WorkKind::Copy && work.kind != WorkKind::Set) return;
-        const FineTime length{work.end - work.start, 0};
-        m_span.add({work.start, 0}, {work.end, 0});
-        m_gpuSpan.add({work.start, 0}, {work.end, 0});
-        if (work.kind == WorkKind::Copy) {
-            ++m_copies;
-            m_copyTime.add(length);
-        } else if (work.kind == WorkKind::Set) {
-            ++m_sets;
-        } else {
-            ++m_kernels;
-            m_kernelTime.add(length);
-            m_busy.try_emplace(work.device, m_scratchFolder).first->second.add(work.start, work.end);
-            m_streams.insert({work.device, work.stream});
-            if (isNcclName(tables.string(work.name)) || isNcclName(tables.string(work.shortName))) {
-                ++m_nccl;
-                m_ncclTime.add(length);
-            }
-        }
-    }
-    void add(const NsightCall& call)
-    {
-        ++m_calls;
-        m_span.add({call.start, 0}, {call.end, 0});
-    }
-    void add(const NsightRange& range)
-    {
-        if (range.isCall || !isNvtxRange(range.type) || !range.end) return;
-        ++m_ranges;
-        m_span.add({range.start, 0}, {*range.end, 0});
-    }
-
-    TraceFacts finish()
-    {
-        TraceFacts facts;
-        facts.gpuKernelEvents = m_kernels;
-        facts.gpuKernelTimeNs = m_kernelTime.rounded();
-        facts.gpuKernelBusyNs = 0;
-        for (auto& [device, busy] : m_busy) {
-            const auto total = busy.total();
-            if (facts.gpuKernelBusyNs && total)
-                *facts.gpuKernelBusyNs += *total;
-            else
-                facts.gpuKernelBusyNs.reset();
-        }
-        facts.ncclKernels = m_nccl;
-        facts.ncclTimeNs = m_ncclTime.rounded();
-        facts.memcpyEvents = m_copies;
-        facts.memcpyTimeNs = m_copyTime.rounded();
-        facts.memsetEvents = m_sets;
-        facts.spanNs = m_span.length();
-        facts.gpuSpanNs = m_gpuSpan.length();
-        if (m_span.begin) facts.firstEventNs = m_span.begin->ns;
-        facts.streams = static_cast<std::int64_t>(m_streams.size());
-        facts.runtimeEvents = m_calls;
-        facts.nvtxRanges = m_ranges;
-        return facts;
-    }
-
-private:
-    std::int64_t m_kernels = 0, m_nccl = 0, m_copies = 0, m_sets = 0, m_calls = 0, m_ranges = 0;
-    DurationSum m_kernelTime, m_ncclTime, m_copyTime;
-    Hull m_span, m_gpuSpan;
-    std::map<std::int64_t, BusyTime> m_busy;
-    std::string m_scratchFolder;
-    std::set<std::pair<std::int64_t, std::int64_t>> m_streams;
-};
-
-const char* nsightCopyName(std::int64_t kind)
-{
-    switch (kind) {
-    case 1: return "Memcpy HtoD";
-    case 2: return "Memcpy DtoH";
-    case 8: return "Memcpy DtoD";
-    case 9: return "Memcpy HtoH";
-    case 10: return "Memcpy PtoP";
-    case 11: return "Unified memory HtoD";
-    case 12: return "Unified memory DtoH";
-    case 13: return "Unified memory DtoD";
-    default: return "Memcpy";
-    }
-}
-
-const char* nsightWaitName(std::int64_t kind)
-{
-    switch (kind) {
-    case 1: return "event wait";
-    case 2: return "stream waits for event";
-    case 3: return "stream wait";
-    case 4: return "context wait";
-    default: return "wait";
-    }
-}
-
-/// "cudaLaunchKernel_v7000_ptsz" -> "cudaLaunchKernel".
-std::string callName(const std::string& name)
-{
-    const std::size_t at = name.find("_v");
-    const bool version = at != std::string::npos && at + 2 < name.size() && name[at + 2] >= '0' && name[at + 2] <= '9';
-    return version ? name.substr(0, at) : name;
-}
-
-/// "aten::mm, op_id = 7, sizes = [[2, 3]]", as PyTorch's emit_nvtx writes it, without the numbers that make every text
-/// another one: millions of names would be.
-struct RangeText {
-    std::string_view name, detail;
-    bool numbered = false;
-};
-RangeText rangeText(std::string_view text)
-{
-    constexpr std::string_view kSizes = ", sizes = ";
-    const std::size_t numbers = std::min(text.find(", seq = "), text.find(", op_id = "));
-    if (numbers == std::string_view::npos) return {text, {}, false};
-    RangeText parts{text.substr(0, numbers), {}, true};
-    if (const std::size_t sizes = text.find(kSizes, numbers); sizes != std::string_view::npos) {
-        const std::string_view rest = text.substr(sizes + kSizes.size());
-        parts.detail = rest.substr(0, std::min(rest.find(", input_op_ids"), kLongestDetail));
-    }
-    return parts;
-}
 
 /// What one process becomes.
 struct ProcessRank {
@@ -403,14 +276,7 @@ private:
                             "files without enough common collectives: the sessions' own clocks"});
                 continue;
             }
-            for (const auto& [process, rank] : file.ranks) {
-                const std::string name = "rank_" + std::to_string(rank.rank.value);
-                sink.audit(
-                    {"clock_offset_ns_" + name, AuditSeverity::Info, file.clock->offsetNs,
-                     "added to this rank's times, from " + std::to_string(file.clock->matched) + " collectives"});
-                sink.audit({"clock_residual_ns_" + name, AuditSeverity::Info, file.clock->residualNs,
-                            "median distance of a collective's ends after that"});
-            }
+            for (const auto& [process, rank] : file.ranks) auditClock(sink, rank.rank, *file.clock);
         }
     }
 
@@ -614,14 +480,6 @@ private:
         if (count > 0) sink.audit({name, severity, count, detail});
     }
 
-    static std::string launchText(const NsightWork& work)
-    {
-        const auto triple = [](const std::int64_t(&n)[3]) {
-            return "[" + std::to_string(n[0]) + ", " + std::to_string(n[1]) + ", " + std::to_string(n[2]) + "]";
-        };
-        return "grid " + triple(work.grid) + " block " + triple(work.block);
-    }
-
     std::vector<File> m_files;
     TraceHeader m_header;
     TraceClosing m_closing;
@@ -635,16 +493,6 @@ Result<std::unique_ptr<TraceImport>> openNsightExports(const std::vector<std::st
                                                        const ImportOptions& options)
 {
     return NsightImport::open(paths, options);
-}
-
-Result<TraceFacts> nsightFacts(const std::string& path, const ImportOptions& options)
-{
-    FOURWALLS_TRY_ASSIGN(NsightTables tables, NsightTables::open(path));
-    NsightFacts facts(options.scratchFolder);
-    FOURWALLS_TRY(tables.eachWork([&](const NsightWork& work) { facts.add(tables, work); }, options.stop));
-    FOURWALLS_TRY(tables.eachCall([&](const NsightCall& call) { facts.add(call); }, options.stop));
-    FOURWALLS_TRY(tables.eachRange([&](const NsightRange& range) { facts.add(range); }, options.stop));
-    return facts.finish();
 }
 
 } // namespace fourwalls::importers

@@ -367,11 +367,7 @@ private:
                 sink.audit({"recorder_threads_ns_" + rank, Info, sum(process.tables.ownThreadCost),
                             "processor time of the recorder's own threads, beside the program"});
             if (process.clock) {
-                sink.audit(
-                    {"clock_offset_ns_" + rank, Info, process.clock->offsetNs,
-                     "added to this rank's times, from " + std::to_string(process.clock->matched) + " collectives"});
-                sink.audit({"clock_residual_ns_" + rank, Info, process.clock->residualNs,
-                            "median distance of a collective's ends after that"});
+                auditClock(sink, process.rank, *process.clock);
             } else if (&process != m_processes.data() && !process.sameMachine) {
                 sink.audit({"clock_not_aligned", Info, 1,
                             "ranks without enough common collectives: the machines' own clocks"});

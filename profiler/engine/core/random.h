@@ -3,6 +3,8 @@
 // asks first, on the number of ranks or on the order of evaluation.
 #pragma once
 
+#include "model/base/fnv_hash.h"
+
 #include <cstdint>
 #include <string_view>
 
@@ -23,12 +25,7 @@ public:
     constexpr RandomStream(std::uint64_t seed, std::uint64_t stream) : m_base(mix64(mix64(seed) ^ stream)) {}
 
     /// A stream named by text (a parameter's name), by 64-bit FNV-1a.
-    static constexpr RandomStream named(std::uint64_t seed, std::string_view text)
-    {
-        std::uint64_t h = 0xcbf29ce484222325ull;
-        for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
-        return {seed, h};
-    }
+    static constexpr RandomStream named(std::uint64_t seed, std::string_view text) { return {seed, fnvHash(text)}; }
 
     constexpr std::uint64_t bits(std::uint64_t index) const { return mix64(m_base + index); }
 

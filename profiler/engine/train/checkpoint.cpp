@@ -2,6 +2,7 @@
 // See checkpoint.h.
 #include "profiler/engine/train/checkpoint.h"
 
+#include "model/base/fnv_hash.h"
 #include "model/spec/names.h"
 #include "profiler/engine/core/host_access.h"
 #include "profiler/engine/train/network.h"
@@ -93,16 +94,14 @@ void gatherBuffers(RankContext& rank, const std::vector<std::unique_ptr<Training
     }
 }
 
-/// FNV-1a, 64 bits.
 Result<std::uint64_t> sumOf(const std::string& file)
 {
     std::ifstream in(file, std::ios::binary);
-    std::uint64_t sum = 14695981039346656037ull;
+    std::uint64_t sum = kFnvBasis;
     std::array<char, 1 << 16> piece;
     while (in) {
         in.read(piece.data(), piece.size());
-        for (std::streamsize i = 0; i < in.gcount(); ++i)
-            sum = (sum ^ static_cast<unsigned char>(piece[static_cast<std::size_t>(i)])) * 1099511628211ull;
+        sum = fnvHash({piece.data(), static_cast<std::size_t>(in.gcount())}, sum);
     }
     if (!in.eof()) return Error{ErrorCode::Io, "cannot be read", file, "another checkpoint"};
     return sum;
