@@ -6767,20 +6767,12 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>排除的麻烦</translation>
     </message>
     <message>
-        <source>No stragglers</source>
-        <translation>没有掉队者</translation>
-    </message>
-    <message>
         <source>none</source>
         <translation>无</translation>
     </message>
     <message>
         <source>rank %1</source>
         <translation>rank %1</translation>
-    </message>
-    <message>
-        <source>Like its peers</source>
-        <translation>与同伴一样</translation>
     </message>
     <message>
         <source>Launches as one graph</source>
@@ -6885,6 +6877,14 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>Work keeps its measured time but for what the cost model says of the new shapes</source>
         <translation>工作保留测得的时间，仅按成本模型对新形状的说法缩放</translation>
+    </message>
+    <message>
+        <source>All ranks like their mean</source>
+        <translation>所有 rank 用平均时间</translation>
+    </message>
+    <message>
+        <source>Like the mean</source>
+        <translation>用平均时间的 rank</translation>
     </message>
 </context>
 <context>

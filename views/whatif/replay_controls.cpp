@@ -106,7 +106,7 @@ void ReplayControls::rebuild()
 
     if (!knobs.ranks.empty() || knobs.hasCalls || !knobs.reading.empty()) addHeading(tr("Trouble removed"));
     if (!knobs.ranks.empty()) {
-        addSwitch(tr("No stragglers"), "stragglers=none", OfferKind::Stragglers);
+        addSwitch(tr("All ranks like their mean"), "stragglers=none", OfferKind::Stragglers);
         std::vector<std::pair<QString, std::string>> ranks{{tr("none"), ""}};
         const auto gain = [this](RankId rank) {
             const auto* offer = m_offers->find(OfferKind::Rank, std::to_string(rank.value));
@@ -118,7 +118,7 @@ void ReplayControls::rebuild()
             ranks.push_back({tr("rank %1").arg(rank.value), "rank:" + std::to_string(rank.value) + "=fleet"});
         const std::string worst = std::to_string(worstFirst.front().value);
         const QString most = gainOf(OfferKind::Rank, worst);
-        addChoice(tr("Like its peers"), std::move(ranks), most);
+        addChoice(tr("Like the mean"), std::move(ranks), most);
     }
     if (knobs.hasCalls) addSwitch(tr("Launches as one graph"), "launches=graph", OfferKind::Launches);
     for (std::size_t i = 0; i < std::min(kMostOffered, knobs.reading.size()); ++i)
