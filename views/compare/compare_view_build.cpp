@@ -136,7 +136,7 @@ QLayout* CompareView::buildTables()
     m_figureTable = tableOf(m_sortedFigures, m_figureCard);
     // What changed is also in per cent: where it is narrow, the difference goes first.
     constexpr int kNames = 156, kPhases = 118;
-    m_figureFit = new ColumnFit(m_figureTable, {{kNames, true}, {}, {}, {0, false, 1}, {}});
+    m_figureFit = new ColumnFit(m_figureTable, {{0, true}, {}, {}, {0, false, 1}, {}});
     m_figureCard->addContent(m_figureTable, 1);
     m_layerCard = new PlotCard(m_content);
     m_layers = new CompareLayerModel(this);
