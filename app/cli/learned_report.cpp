@@ -161,4 +161,22 @@ std::string learnedText(const learn::LearnedCalibration& learned)
     return text;
 }
 
+json likeJson(const std::string& file, const learn::LikeTrace& like)
+{
+    const double recorded = like.recordedSeconds, predicted = like.predictedSeconds;
+    return {{"file", file},
+            {"operators", like.operators},
+            {"plan", formatPlan(like.spec.plan)},
+            {"recorded_ms", recorded * 1e3},
+            {"predicted_ms", predicted * 1e3},
+            {"error_pct", recorded > 0 ? json(100 * (predicted / recorded - 1)) : json(nullptr)}};
+}
+
+std::string likeText(const std::string& file, const learn::LikeTrace& like)
+{
+    return fmt::format("{:<26}its own plan takes {}, predicted {}", "like " + file,
+                       formatTime(Duration::fromSeconds(like.recordedSeconds)),
+                       formatTime(Duration::fromSeconds(like.predictedSeconds)));
+}
+
 } // namespace fourwalls::cli

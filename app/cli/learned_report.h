@@ -23,4 +23,8 @@ nlohmann::json learnedFile(const learn::LearnedCalibration& learned, const std::
 /// The same for a reader.
 std::string learnedText(const learn::LearnedCalibration& learned);
 
+/// How well what one trace taught says that trace's own step.
+nlohmann::json likeJson(const std::string& file, const learn::LikeTrace& like);
+std::string likeText(const std::string& file, const learn::LikeTrace& like);
+
 } // namespace fourwalls::cli

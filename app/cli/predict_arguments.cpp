@@ -2,6 +2,7 @@
 // Words of the command line to presets.
 #include "app/cli/predict_arguments.h"
 
+#include "app/cli/open_input.h"
 #include "app/cli/this_machine.h"
 #include "model/spec/names.h"
 #include "profiler/calibrate/machine_calibration.h"
@@ -59,13 +60,20 @@ Arguments PredictArguments::with(const Arguments& own)
         {"--calibration", &calibration,
          "rates measured by micro-benchmarks (default: of the cluster's file, else the published ones)"},
     };
-    for (Argument& argument : all) argument.given = &given;
     all.insert(all.end(), own.begin(), own.end());
+    for (Argument& argument : all) argument.given = &given;
     return all;
+}
+
+Argument PredictArguments::likeArgument()
+{
+    return {"--like", &like,
+            "a trace: its network, machine, precision, batch, plan and operator times hold for all that is not given"};
 }
 
 Result<PredictionInputs> PredictArguments::load(const std::string& plan) const
 {
+    if (!like.empty()) return loadLike(plan);
     PredictionInputs inputs;
     RunSpec& spec = inputs.spec;
     FOURWALLS_TRY_ASSIGN(spec.plan, parsePlan(plan));
@@ -112,16 +120,17 @@ bool PredictArguments::isGiven(const char* name) const
     return std::find(given.begin(), given.end(), name) != given.end();
 }
 
-Result<PredictionInputs> PredictArguments::loadLike(const learn::LikeTrace& like,
-                                                    const std::optional<std::string>& plan) const
+Result<PredictionInputs> PredictArguments::loadLike(const std::string& plan) const
 {
+    FOURWALLS_TRY_ASSIGN(const std::unique_ptr<TraceQuery> trace, openInput(like));
     PredictionInputs inputs;
-    inputs.spec = like.spec;
-    inputs.calibration = like.learned.calibration;
+    FOURWALLS_TRY_ASSIGN(inputs.like, learn::likeTrace(*trace));
+    inputs.spec = inputs.like->spec;
+    inputs.calibration = inputs.like->learned.calibration;
     RunSpec& spec = inputs.spec;
-    for (const InferredField& field : like.assumed) inputs.assumed.push_back(field.field + "=" + field.value);
-    if (plan) {
-        FOURWALLS_TRY_ASSIGN(spec.plan, parsePlan(*plan));
+    for (const InferredField& field : inputs.like->assumed) inputs.assumed.push_back(field.field + "=" + field.value);
+    if (isGiven("--plan")) {
+        FOURWALLS_TRY_ASSIGN(spec.plan, parsePlan(plan));
     }
     if (isGiven("--model")) {
         FOURWALLS_TRY_ASSIGN(spec.model, loadModel(model));

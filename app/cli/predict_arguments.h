@@ -21,8 +21,9 @@ struct PredictionInputs {
     RunSpec spec; ///< plan not yet checked against the model (the cost model does)
     FrameworkPreset framework;
     Calibration calibration;
-    std::vector<std::string> assumed; ///< what nobody said, as "field=value"
-    std::string note;                 ///< what whoever reads the answer has to know about these; may be empty
+    std::vector<std::string> assumed;     ///< what nobody said, as "field=value"
+    std::string note;                     ///< what whoever reads the answer has to know about these; may be empty
+    std::optional<learn::LikeTrace> like; ///< the trace that said what was not given
 };
 
 /// The calibration of a cluster: what its file measured, or else the published one. Errors: Format.
@@ -31,23 +32,25 @@ Result<Calibration> calibrationOfCluster(const std::string& clusterOrFile);
 struct PredictArguments {
     std::string model = "gpt-tiny", cluster = "this-machine", framework, calibration, precision, optimizer = "adamw";
     std::optional<std::int64_t> batch, sequence;
+    std::string like;               ///< a trace that says everything that is not given; empty: none
     std::vector<std::string> given; ///< names of those that the command line has
 
     /// These and a verb's own, in this order. Neither the plan nor the output belong to these.
     Arguments with(const Arguments& own);
 
-    /// Loads presets and fills defaults: the framework of the cluster (the engine on processors, Megatron-Core on
+    /// Where a trace is given, it says what is not given, the plan included. Else loads presets and fills defaults: the framework of the cluster (the engine on processors, Megatron-Core on
     /// accelerators), bf16 where the device has a rate for it, else f32, the model's sequence, and where no batch is
     /// given 8 samples or, if that does not divide, one per replica and micro-batch. Measures this machine for a second
     /// where that is the cluster.
-    /// Errors: NotFound, Format, InvalidArgument naming the option.
+    /// Errors: NotFound, Format, InvalidArgument naming the option; those of likeTrace.
     Result<PredictionInputs> load(const std::string& plan) const;
-    /// The same where a trace says everything that is not given. plan: absent: the trace's. Its rates hold for its own
-    /// machine: another cluster brings others. Errors: as load.
-    Result<PredictionInputs> loadLike(const learn::LikeTrace& like, const std::optional<std::string>& plan) const;
+    /// `--like`, for verbs that take one.
+    Argument likeArgument();
 
 private:
     bool isGiven(const char* name) const;
+    /// What the trace says holds for its own machine: another cluster brings its rates.
+    Result<PredictionInputs> loadLike(const std::string& plan) const;
 };
 
 } // namespace fourwalls::cli

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // `plan`: the search for a parallel plan.
+#include "app/cli/learned_report.h"
+#include "app/cli/plan_verification.h"
 #include "app/cli/predict_arguments.h"
 #include "app/cli/stop_signals.h"
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
+#include "model/cost/plan_reasons.h"
 #include "model/cost/plan_search.h"
 #include "model/spec/launch_arguments.h"
 #include "model/spec/names.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace fourwalls::cli {
 
@@ -31,7 +36,8 @@ public:
         return "  fourwalls-cli plan --model gpt3-175b --cluster dgx-a100 --gpus 1024 --batch 1536\n"
                "  fourwalls-cli plan --model llama3-70b --cluster dgx-h100 --gpus 64 --batch 256 --objective cost "
                "--limit 5\n"
-               "  fourwalls-cli plan --model llama3-70b --cluster dgx-h100 --gpus 64 --batch 128 --emit megatron";
+               "  fourwalls-cli plan --model llama3-70b --cluster dgx-h100 --gpus 64 --batch 128 --emit megatron\n"
+               "  fourwalls-cli plan --like recorded.fourwalls --gpus 4 --verify 5";
     }
     Arguments arguments() override
     {
@@ -44,14 +50,19 @@ public:
              Argument("--emit", &m_emit,
                       "says the best plan in a framework's words: launch arguments or a configuration")
                  .oneOf({"megatron", "torchtitan", "deepspeed"}),
-             {"--plan", &m_plan, "what all plans have in common; the search chooses what is not named"}});
+             {"--plan", &m_plan, "what all plans have in common; the search chooses what is not named"},
+             m_arguments.likeArgument(),
+             {"--verify", &m_verify,
+              "trains so many of the best plans and some bad ones with the engine, on the device clock"},
+             {"--kernel-times", &m_kernelTimes,
+              "file of kernel times that the trained plans share, read and written"}});
     }
 
     int run(Console& console) override
     {
         if (m_arguments.framework.empty() && !m_emit.empty())
             m_arguments.framework = m_emit == "megatron" ? "megatron-core" : m_emit;
-        const auto inputs = m_arguments.load(m_plan);
+        auto inputs = m_arguments.load(m_plan);
         if (!inputs) return refuse(console, inputs.error());
         if (inputs->spec.plan.parameterServer != ParameterServer::None)
             return console.wrongUsage({ErrorCode::InvalidArgument, "the search has no parameter servers", "--plan",
@@ -71,16 +82,37 @@ public:
         if (m_devices < 1 || m_devices > kMostDevices)
             return console.wrongUsage({ErrorCode::InvalidArgument, "cannot be " + std::to_string(m_devices), "--gpus",
                                        "1 to " + std::to_string(kMostDevices) + " devices"});
+        if (m_verify && (*m_verify < 1 || *m_verify > kMostVerified))
+            return console.wrongUsage({ErrorCode::InvalidArgument, "cannot be " + std::to_string(*m_verify), "--verify",
+                                       "1 to " + std::to_string(kMostVerified) + " plans"});
+        if (m_verify)
+            if (const Status can = predictDeviceClock(*inputs, static_cast<int>(m_devices)); !can.ok())
+                return refuse(console, can.error());
+        // Ranks that share one memory are as many as the search wants.
+        ClusterSpec& cluster = inputs->spec.cluster;
+        if (inputs->like && cluster.fabric == NodeFabric::Shared)
+            cluster.devicesPerNode = std::max(cluster.devicesPerNode, static_cast<int>(m_devices));
         const StopSignals signals;
-        Progress progress("searching");
-        cost::SearchOptions options = m_options;
-        options.devices = static_cast<int>(m_devices);
-        options.fixed = fixed;
-        options.objective = objectiveOf(m_objective);
-        options.stop = signals.token();
-        options.progress = [&progress](const cost::SearchCounts&) { progress(0.5); };
-        const auto found = cost::searchPlans(inputs->spec, inputs->framework, inputs->calibration, options);
+        cost::BestByPart seen(objectiveOf(m_objective));
+        auto found = search(*inputs, fixed, seen, signals);
         if (!found) return refuse(console, found.error());
+        std::vector<cost::PlanReason> reasons;
+        if (!found->best.empty() && found->best.front().feasible) {
+            auto why = whyBest(*inputs, *found, seen);
+            if (!why) return console.fail(why.error());
+            reasons = std::move(*why);
+        }
+        std::optional<PlanVerification> verified;
+        if (m_verify && !found->best.empty()) {
+            Progress progress("training");
+            auto trained = verifyPlans(
+                *inputs, found->best, found->all, *m_verify, m_kernelTimes,
+                [&progress](double share) { progress(share); }, signals.token());
+            if (!trained) return console.fail(trained.error());
+            verified = std::move(*trained);
+        }
+        if (found->best.size() > static_cast<std::size_t>(m_options.limit))
+            found->best.resize(static_cast<std::size_t>(m_options.limit));
         std::optional<LaunchArguments> launch;
         RunSpec spec = inputs->spec;
         if (!m_emit.empty() && !found->best.empty()) {
@@ -88,14 +120,83 @@ public:
             if (!words) return console.fail(words.error());
             launch = *words;
         }
+        if (!console.json())
+            return console.answerText(textOf(*found, *inputs) + reasonsText(reasons) +
+                                      (inputs->like ? '\n' + likeText(m_arguments.like, *inputs->like) : "") +
+                                      (verified ? "\n\n" + verificationText(*verified) : "") +
+                                      (launch ? emitText(*launch, spec.plan) : ""));
         json object = jsonOf(*found, *inputs);
+        object["reasons"] = reasonsJson(reasons);
+        if (inputs->like) object["like"] = likeJson(m_arguments.like, *inputs->like);
+        if (verified) object["verified"] = verificationJson(*verified);
         if (launch) object["emit"] = emitJson(*launch, spec.plan);
-        return console.json()
-                   ? console.answerJson(std::move(object))
-                   : console.answerText(textOf(*found, *inputs) + (launch ? emitText(*launch, spec.plan) : ""));
+        return console.answerJson(std::move(object));
     }
 
 private:
+    static constexpr std::int64_t kMostVerified = 100;
+
+    Result<cost::PlanSearchResult> search(const PredictionInputs& inputs, const cost::FixedParts& fixed,
+                                          cost::BestByPart& seen, const StopSignals& signals) const
+    {
+        Progress progress("searching");
+        cost::SearchOptions options = m_options;
+        options.devices = static_cast<int>(m_devices);
+        options.fixed = fixed;
+        options.objective = objectiveOf(m_objective);
+        options.stop = signals.token();
+        options.progress = [&progress](const cost::SearchCounts&) { progress(0.5); };
+        options.priced = [&seen](std::span<const cost::SearchedPlan> plans) { seen.add(plans); };
+        options.keepAll = m_verify.has_value();
+        // The engine may have to leave some out.
+        if (m_verify && options.limit > 0)
+            options.limit = static_cast<int>(std::max<std::int64_t>(options.limit, 4 * *m_verify));
+        return cost::searchPlans(inputs.spec, inputs.framework, inputs.calibration, options);
+    }
+
+    Result<std::vector<cost::PlanReason>> whyBest(const PredictionInputs& inputs, const cost::PlanSearchResult& found,
+                                                  const cost::BestByPart& seen) const
+    {
+        FOURWALLS_TRY_ASSIGN(cost::CostModel model,
+                             cost::CostModel::create(inputs.spec, inputs.framework, inputs.calibration));
+        return cost::reasonsFor(found.best.front(), seen, objectiveOf(m_objective), inputs.spec, model);
+    }
+
+    static json reasonsJson(const std::vector<cost::PlanReason>& reasons)
+    {
+        json list = json::array();
+        for (const cost::PlanReason& reason : reasons)
+            list.push_back({{"key", reason.key},
+                            {"chosen", reason.chosen},
+                            {"instead", reason.instead},
+                            {"plan", formatPlan(reason.plan)},
+                            {"step_time_ms", reason.seconds * 1e3},
+                            {"peak_bytes", reason.peakBytes},
+                            {"feasible", reason.feasible},
+                            {"change_pct", 100 * reason.change},
+                            {"sentence", reason.sentence}});
+        return list;
+    }
+
+    static std::string reasonsText(const std::vector<cost::PlanReason>& reasons)
+    {
+        if (reasons.empty()) return "";
+        // One plan may be the answer for several values.
+        std::vector<std::pair<std::string, std::string>> lines;
+        for (const cost::PlanReason& reason : reasons) {
+            const std::string value = reason.key + '=' + reason.instead;
+            const auto same = std::find_if(lines.begin(), lines.end(),
+                                           [&reason](const auto& line) { return line.second == reason.sentence; });
+            if (same != lines.end())
+                same->first += ", " + value;
+            else
+                lines.emplace_back(value, reason.sentence);
+        }
+        std::string text = "\n\nwhy not";
+        for (const auto& [values, sentence] : lines) text += "\n  " + values + ": " + sentence;
+        return text;
+    }
+
     static std::string schedulesOf(const FrameworkPreset& framework)
     {
         std::string text = "one of";
@@ -199,7 +300,8 @@ private:
     }
 
     PredictArguments m_arguments;
-    std::string m_plan, m_emit, m_objective = "time";
+    std::string m_plan, m_emit, m_kernelTimes, m_objective = "time";
+    std::optional<std::int64_t> m_verify;
     std::int64_t m_devices = 0;
     cost::SearchOptions m_options;
 };

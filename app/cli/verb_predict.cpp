@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `predict`: the cost model's step as figures and as a trace.
+#include "app/cli/learned_report.h"
 #include "app/cli/metrics_report.h"
-#include "app/cli/open_input.h"
 #include "app/cli/output_file.h"
 #include "app/cli/predict_arguments.h"
 #include "app/cli/step_states_report.h"
@@ -71,10 +71,8 @@ public:
     Arguments arguments() override
     {
         return m_arguments.with(
-            {given("--plan", &m_plan, "how the step is cut over ranks: space-separated key=value"),
-             {"--like", &m_like,
-              "a trace: its network, machine, precision, batch, plan and operator times hold for all that is not "
-              "given"},
+            {{"--plan", &m_plan, "how the step is cut over ranks: space-separated key=value"},
+             m_arguments.likeArgument(),
              {"-o,--output", &m_output, "the trace to write"},
              Argument("--detail", &m_detail, "slices per pass: one per kind of work, or one per operator")
                  .oneOf({"auto", "parts", "operators"})});
@@ -82,15 +80,7 @@ public:
 
     int run(Console& console) override
     {
-        std::optional<learn::LikeTrace> like;
-        if (!m_like.empty()) {
-            const auto trace = openInput(m_like);
-            if (!trace) return console.fail(trace.error());
-            auto learned = learn::likeTrace(**trace);
-            if (!learned) return console.fail(learned.error());
-            like = std::move(*learned);
-        }
-        auto inputs = like ? m_arguments.loadLike(*like, planGiven()) : m_arguments.load(m_plan);
+        const auto inputs = m_arguments.load(m_plan);
         if (!inputs) return refuse(console, inputs.error());
         auto model = cost::CostModel::create(inputs->spec, inputs->framework, inputs->calibration);
         if (!model) return refuse(console, model.error());
@@ -109,35 +99,10 @@ public:
             const Status written = write(*prediction, operators);
             if (!written.ok()) return console.fail(written.error());
         }
-        return tell(console, *prediction, *metrics, *inputs, like);
+        return tell(console, *prediction, *metrics, *inputs);
     }
 
 private:
-    Argument given(const char* name, std::string* target, const char* help)
-    {
-        Argument argument(name, target, help);
-        argument.given = &m_arguments.given;
-        return argument;
-    }
-
-    /// Absent: nobody named one.
-    std::optional<std::string> planGiven() const
-    {
-        const auto& names = m_arguments.given;
-        if (std::find(names.begin(), names.end(), "--plan") == names.end()) return std::nullopt;
-        return m_plan;
-    }
-
-    static json likeJson(const std::string& file, const learn::LikeTrace& like)
-    {
-        return {{"file", file},
-                {"operators", like.operators},
-                {"recorded_ms", like.recordedSeconds * 1e3},
-                {"predicted_ms", like.predictedSeconds * 1e3},
-                {"error_pct", like.recordedSeconds > 0 ? json(100 * (like.predictedSeconds / like.recordedSeconds - 1))
-                                                       : json(nullptr)}};
-    }
-
     static int refuse(Console& console, const Error& error)
     {
         return error.code == ErrorCode::InvalidArgument ? console.wrongUsage(error) : console.fail(error);
@@ -163,7 +128,7 @@ private:
     }
 
     int tell(Console& console, const cost::PredictedStep& prediction, const TraceMetrics& metrics,
-             const PredictionInputs& inputs, const std::optional<learn::LikeTrace>& like) const
+             const PredictionInputs& inputs) const
     {
         const std::string& note = inputs.note;
         const cost::MemoryTerms& memory =
@@ -181,7 +146,7 @@ private:
             object["why"] = prediction.why;
             object["framework"] = prediction.spec.framework;
             object["assumed"] = inputs.assumed;
-            if (like) object["like"] = likeJson(m_like, *like);
+            if (inputs.like) object["like"] = likeJson(m_arguments.like, *inputs.like);
             object["note"] = note.empty() ? json(nullptr) : json(note);
             object["plan"] = formatPlan(prediction.spec.plan);
             object["file"] = m_output.empty() ? json(nullptr) : json(m_output);
@@ -194,16 +159,13 @@ private:
         text += fmt::format("{:<26}{}\n{:<26}{}", "largest term", prediction.dominantTerm, "memory", prediction.why);
         if (!note.empty()) text += fmt::format("\n{:<26}{}", "machine", note);
         for (const std::string& assumption : inputs.assumed) text += fmt::format("\n{:<26}{}", "assumed", assumption);
-        if (like)
-            text += fmt::format("\n{:<26}its own plan takes {}, predicted {}", "like " + m_like,
-                                formatTime(Duration::fromSeconds(like->recordedSeconds)),
-                                formatTime(Duration::fromSeconds(like->predictedSeconds)));
+        if (inputs.like) text += '\n' + likeText(m_arguments.like, *inputs.like);
         if (!m_output.empty()) text += "\npredicted step in " + m_output;
         return console.answerText(text);
     }
 
     PredictArguments m_arguments;
-    std::string m_plan, m_like, m_output, m_detail = "auto";
+    std::string m_plan, m_output, m_detail = "auto";
 };
 
 } // namespace

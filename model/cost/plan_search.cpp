@@ -21,16 +21,6 @@ namespace {
 constexpr std::int64_t kReportEvery = 2000; ///< priced plans between two reports of progress
 constexpr std::size_t kSpare = 4;           ///< candidates kept per plan asked for; simulation may reorder them
 
-double valueOf(const SearchedPlan& plan, SearchObjective objective)
-{
-    switch (objective) {
-    case SearchObjective::Time: return plan.seconds;
-    case SearchObjective::Memory: return plan.peakBytes;
-    case SearchObjective::Cost: return plan.seconds * plan.plan.worldSize();
-    }
-    return plan.seconds;
-}
-
 /// Feasible first, then by the objective; ties by time, by memory, then by what is simpler, so that results are repeatable.
 class Better {
 public:
@@ -245,6 +235,16 @@ Error wrongOption(const char* field, std::string what, const char* hint)
 }
 
 } // namespace
+
+double valueOf(const SearchedPlan& plan, SearchObjective objective)
+{
+    switch (objective) {
+    case SearchObjective::Time: return plan.seconds;
+    case SearchObjective::Memory: return plan.peakBytes;
+    case SearchObjective::Cost: return plan.seconds * plan.plan.worldSize();
+    }
+    return plan.seconds;
+}
 
 Result<PlanSearchResult> searchPlans(const RunSpec& spec, const FrameworkPreset& framework,
                                      const Calibration& calibration, const SearchOptions& options)

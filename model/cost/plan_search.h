@@ -42,6 +42,9 @@ struct SearchedPlan {
     bool feasible = false;
 };
 
+/// What a search makes least: seconds, bytes or device-seconds.
+double valueOf(const SearchedPlan& plan, SearchObjective objective);
+
 /// What a search does not choose: the parts of a plan that its text names.
 struct FixedParts {
     bool dp = false, tp = false, pp = false, cp = false, ep = false, vpp = false, microbatches = false, zero = false;

@@ -27,6 +27,7 @@ private slots:
     void whatCannotBeIsNoWrongUsage();
     void examplesFit();
     void planSearches();
+    void planVerifies();
     void planSaysWhyThereIsNone();
     void likeATrace();
     void learnedFromTraces();
@@ -209,6 +210,46 @@ void CliPredictTest::planSearches()
     const QJsonArray arguments = words.json()["emit"].toObject()["arguments"].toArray();
     QVERIFY(arguments.contains("--tensor-model-parallel-size") && arguments.contains("--global-batch-size"));
     QVERIFY(!words.json()["plans"].toArray().first().toObject()["plan"].toString().contains("zero=3"));
+}
+
+/// The search's plans trained: what is said of them follows from the rows. How well they agree depends on the machine.
+void CliPredictTest::planVerifies()
+{
+    const QString trace = m_folder.filePath("verified.fourwalls"), table = m_folder.filePath("verified.json");
+    const Answer recorded = run({"record", "-o", trace, "--model", "gpt-tiny", "--seq", "32", "--batch", "4", "--steps",
+                                 "3", "--plan", "dp=2", "--clock", "device", "--kernel-times", table});
+    QVERIFY2(recorded.exitCode == 0, recorded.err.constData());
+    const Answer answer = run(
+        {"plan", "--like", trace, "--gpus", "4", "--limit", "1", "--verify", "2", "--kernel-times", table, "--json"});
+    QVERIFY2(answer.exitCode == 0, answer.err.constData());
+    const QJsonObject found = answer.json(), verified = found["verified"].toObject();
+    QCOMPARE(found["like"].toObject()["plan"].toString(), QString("dp=2"));
+    QCOMPARE(found["plans"].toArray().size(), 1);
+    const QJsonArray plans = verified["plans"].toArray();
+    QCOMPARE(plans.size(), 4);
+    int best = 0, pairs = 0, inOrder = 0;
+    double least = 1e300;
+    std::vector<double> times;
+    for (const QJsonValue& value : plans) {
+        const QJsonObject plan = value.toObject();
+        best += plan["best"].toBool();
+        times.push_back(plan["recorded_ms"].toDouble());
+        QVERIFY(times.back() > 0 && plan["recorded_peak_bytes"].toDouble() > 0);
+        least = std::min(least, times.back());
+    }
+    QCOMPARE(best, 2);
+    for (std::size_t i = 0; i < times.size(); ++i)
+        for (std::size_t j = i + 1; j < times.size(); ++j, ++pairs) inOrder += times[i] <= times[j];
+    QCOMPARE(verified["pairs_in_order_pct"].toDouble(), 100.0 * inOrder / pairs);
+    QVERIFY(std::abs(verified["regret_pct"].toDouble() - 100 * (times.front() / least - 1)) < 1e-6);
+    // The plan that is the best of all with its own degrees is a reason for none.
+    for (const QJsonValue& value : found["reasons"].toArray())
+        QVERIFY(value.toObject()["chosen"] != value.toObject()["instead"]);
+    const Answer foreign =
+        run({"plan", "--model", "gpt2-124m", "--cluster", "dgx-h100", "--gpus", "8", "--verify", "2"});
+    QCOMPARE(foreign.exitCode, 2);
+    QVERIFY(foreign.saysOneLine() && foreign.err.contains("--like"));
+    QCOMPARE(run({"plan", "--like", trace, "--gpus", "4", "--verify", "0"}).exitCode, 2);
 }
 
 void CliPredictTest::planSaysWhyThereIsNone()

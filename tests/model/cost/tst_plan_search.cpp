@@ -3,6 +3,7 @@
 #include <QtTest>
 
 #include "model/cost/cost_model.h"
+#include "model/cost/plan_reasons.h"
 #include "model/cost/plan_search.h"
 #include "model/cost/plan_space.h"
 #include "model/cost/predicted_step.h"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -48,6 +50,8 @@ private slots:
     void sameWhateverTheThreads();
     void agreesWithPredict();
     void objectives();
+    void reasons_data();
+    void reasons();
     void nothingFitsIsSaid();
     void leavesOutWhatChangesNothing_data();
     void leavesOutWhatChangesNothing();
@@ -151,6 +155,75 @@ void PlanSearchTest::objectives()
     options.objective = SearchObjective::Cost;
     const SearchedPlan cheapest = search(spec, options)->best.front();
     QVERIFY(cheapest.seconds * cheapest.plan.worldSize() <= quickest * 8 * 1.0001);
+}
+
+void PlanSearchTest::reasons_data()
+{
+    QTest::addColumn<int>("objective");
+    QTest::newRow("time") << static_cast<int>(SearchObjective::Time);
+    QTest::newRow("memory") << static_cast<int>(SearchObjective::Memory);
+    QTest::newRow("cost") << static_cast<int>(SearchObjective::Cost);
+}
+
+/// What stands beside the best plan is the best of all plans with that value, found here by looking at each of them.
+void PlanSearchTest::reasons()
+{
+    QFETCH(int, objective);
+    const RunSpec spec = specOf("llama3-70b", "dgx-h100", 64);
+    SearchOptions options;
+    options.devices = 32;
+    options.objective = static_cast<SearchObjective>(objective);
+    options.keepAll = true;
+    BestByPart seen(options.objective);
+    options.priced = [&seen](std::span<const SearchedPlan> plans) { seen.add(plans); };
+    const auto found = search(spec, options);
+    QVERIFY(found.ok() && found->best.front().feasible);
+    const SearchedPlan& best = found->best.front();
+    const auto less = [&](const SearchedPlan& a, const SearchedPlan& b) {
+        if (a.feasible != b.feasible) return a.feasible;
+        return a.feasible ? valueOf(a, options.objective) < valueOf(b, options.objective) : a.peakBytes < b.peakBytes;
+    };
+    std::map<std::string, const SearchedPlan*> expected; // by "tp=4"
+    for (const PlanPart& part : searchedParts()) {
+        const int own = part.valueOf(best.plan);
+        std::map<int, const SearchedPlan*> byValue;
+        for (const SearchedPlan& plan : found->all) {
+            const SearchedPlan*& kept = byValue[part.valueOf(plan.plan)];
+            if (!kept || less(plan, *kept)) kept = &plan;
+        }
+        for (const auto& [value, plan] : byValue) {
+            const auto isBetween = [&, v = value](const auto& other) {
+                return std::min(own, v) < other.first && other.first < std::max(own, v);
+            };
+            if (value == own || (part.isOrdered && std::any_of(byValue.begin(), byValue.end(), isBetween))) continue;
+            expected[std::string(part.key) + '=' + part.wordOf(plan->plan)] = plan;
+        }
+    }
+    QVERIFY(expected.size() > 5);
+    auto model = CostModel::create(spec, *loadFramework(spec.framework), *loadCalibration("published"));
+    QVERIFY(model.ok());
+    const auto reasons = reasonsFor(best, seen, options.objective, spec, *model);
+    QVERIFY2(reasons.ok(), reasons.ok() ? "" : reasons.error().message().c_str());
+    QCOMPARE(reasons->size(), expected.size());
+    for (const PlanReason& reason : *reasons) {
+        const auto at = expected.find(reason.key + '=' + reason.instead);
+        QVERIFY2(at != expected.end(), reason.key.c_str());
+        const auto same = std::find_if(found->all.begin(), found->all.end(), [&reason](const SearchedPlan& plan) {
+            return formatPlan(plan.plan) == formatPlan(reason.plan);
+        });
+        QVERIFY(same != found->all.end() && !less(*at->second, *same)); // the same or as good
+        RunSpec other = spec;
+        other.plan = reason.plan;
+        const auto predicted = predictStep(other);
+        QVERIFY(predicted.ok());
+        QCOMPARE(reason.seconds, predicted->seconds);
+        QCOMPARE(reason.feasible, predicted->feasible);
+        const double change = valueOf({reason.plan, reason.seconds, reason.peakBytes, true}, options.objective) /
+                                  valueOf(best, options.objective) -
+                              1;
+        QVERIFY(std::abs(reason.change - change) < 1e-9);
+        QVERIFY(reason.sentence.find(reason.feasible ? "at best with" : "does not fit") != std::string::npos);
+    }
 }
 
 void PlanSearchTest::nothingFitsIsSaid()
