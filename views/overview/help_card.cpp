@@ -48,7 +48,7 @@ void HelpCard::present(const HelpFacts& help)
 
 namespace {
 
-/// The findings' own sentences and what they leave open.
+/// What stands there instead of findings.
 QStringList findingNotes(const HelpFacts& help, const std::vector<SuggestionRow>& rows)
 {
     const OverviewFacts& facts = *help.facts;
@@ -62,7 +62,7 @@ QStringList findingNotes(const HelpFacts& help, const std::vector<SuggestionRow>
     if (facts.threadsOnly) return {HelpCard::tr("Nothing in this trace tells what would help.")};
     const Waterfall& shares = facts.metrics.waterfall;
     const double lost = shares[WaterfallPart::Inefficiency] + shares[WaterfallPart::MemoryBound];
-    return {rows.empty() ? nothingFound(found, lost >= 0.5) : findingAdvice(found.findings.front())};
+    return {rows.empty() ? nothingFound(found, lost >= 0.5) : QString()};
 }
 
 /// Commands against what the trace lacks.
@@ -91,7 +91,8 @@ void HelpCard::presentFindings(const HelpFacts& help)
             const QString figures = findingFigures(each);
             rows.push_back({findingTitle(each),
                             replayed ? findingGain(each) + QStringLiteral(" \u00b7 ") + figures : figures,
-                            {}});
+                            {},
+                            rows.empty() ? findingAdvice(each) : QString()}); // of the first: there is room for one
         }
         scope = found.findings.size() > rows.size()
                     ? tr("%1 of %2 findings").arg(rows.size()).arg(found.findings.size())
@@ -149,7 +150,8 @@ void HelpCard::presentPlans(const HelpFacts& help)
         for (const compare::PlanSuggestion& each : found.best)
             rows.push_back({changeOf(each, help.plans->spec.plan),
                             tr("%1 (%2)").arg(duration(each.seconds), signedPercent(each.timeChange)),
-                            tr("memory %1").arg(signedBytes(each.memoryChange, help.unit))});
+                            tr("memory %1").arg(signedBytes(each.memoryChange, help.unit)),
+                            {}});
         against = tr("predicted against %1").arg(duration(found.seconds)) + guessedNote(help.whatIf);
         note = planNotes(*help.plans, rows.size());
     } else if (help.plansPending) {

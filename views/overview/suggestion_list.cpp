@@ -67,8 +67,14 @@ void SuggestionList::setRows(const std::vector<SuggestionRow>& rows, const QStri
         grid->addWidget(change, line, 0);
         grid->addWidget(figures, line + 1, 0);
         grid->addWidget(button, line, 1, 2, 1, Qt::AlignVCenter);
-        grid->setRowMinimumHeight(line + 2, 4); // air between suggestions
-        line += 3;
+        line += 2;
+        if (!row.advice.isEmpty()) {
+            auto* advice = new QLabel(row.advice, m_rows);
+            advice->setWordWrap(true);
+            advice->setFont(fontOf(TextRole::Small));
+            grid->addWidget(advice, line++, 0, 1, 2);
+        }
+        grid->setRowMinimumHeight(line++, 4); // air between suggestions
         m_buttons.push_back(button);
     }
     grid->setColumnStretch(0, 1);

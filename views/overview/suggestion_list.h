@@ -17,6 +17,7 @@ struct SuggestionRow {
     QString change; ///< "16 micro-batches instead of 8"; a finding's title
     QString time;   ///< "611 ms (−11 %)"; a finding's figures
     QString memory; ///< "+1.2 GB"; empty: none
+    QString advice; ///< what to do about it, below the figures; empty: nothing is said
 };
 
 class SuggestionList : public QWidget {
