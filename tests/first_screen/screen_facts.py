@@ -193,9 +193,9 @@ class Facts:
             return FALSE, f"the step takes {fig.milliseconds(self.shown_step)}"
         if step and self.window and f"#{step}" not in self.window[0] and self.run.job_steps():
             return FALSE, f"the figures are of {self.window[0]}"
-        waits = re.match(r"(?:The other ranks wait|Rank \d+ waits) for rank (\d+)", row)
+        waits = re.match(r"(?:The other ranks wait|Rank \d+ waits) for rank (\d+)|The others wait until rank (\d+) ", row)
         if waits:
-            return self.wait_of(int(waits[1]), shown)
+            return self.wait_of(int(waits[1] or waits[2]), shown)
         if row.startswith("Many kernels"):
             return self.small_kernels(shown)
         if row.startswith("Ranks wait for one another"):

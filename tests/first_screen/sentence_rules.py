@@ -298,6 +298,30 @@ def no_bytes(match, claim, facts):
     return verdict(not known, f"{known} requests with a number of elements")
 
 
+# What to do, and the finding that it is about.
+ADVICE = (
+    (r"^Captured graphs, a compiler", r"waits for work"),
+    (r"^Avoid \.item|^What the device did then may not be in the file", r"synchronising calls"),
+    (r"^More loader", r"waits for data"),
+    (r"^Pinned memory", r"^Copies"),
+    (r"^Fusing them", r"^Many kernels"),
+    (r"^Look at what rank|^Check its clock", r"for rank \d+|until rank \d+"),
+)
+
+
+@rule("|".join(words for words, _ in ADVICE), "What (stands out|would help)")
+def advice_of_finding(match, claim, facts):
+    about = next(row for words, row in ADVICE if re.search(words, claim.words))
+    if re.search(about, claim.row):
+        return TRUE, "stands with its finding"
+    return MISLEADING, f"reads as what to do about: {claim.row}"
+
+
+@rule(r"^No device's work is in this trace")
+def no_device(match, claim, facts):
+    return verdict(not facts.device_work, "device work is in the file" if facts.device_work else "no device work")
+
+
 @rule(r"^kernels run above the peak: no roof is drawn|so there is no rate|Open the files of all ranks|Avoid \.item|CUDA graphs, torch|More loader|Pinned memory|Fusing them|Look at what rank|^Fill in|^To record what is missing|^binds$|^then |^HFU|costs nothing worth naming|make room|^(memory|FLOPs|steps|steps, memory): |^FLOPs, of a PyTorch program|^Call the profiler's step|^Put a range round|^Record the program with its steps|^A memory snapshot has none|^Add a memory snapshot|^Open What-if|^All steps$|^Step \d+ · |_record_memory_history|^Traces recorded by Fourwalls|^Open the run's profile|^bus bandwidth|^Record the device|^\d+(\.\d+)? [kMG]?B$|^Choose")
 def advice(match, claim, facts):
     if "profile_memory" in claim.words and facts.memory_in_file():
@@ -305,7 +329,7 @@ def advice(match, claim, facts):
     return NO_CLAIM, ""
 
 
-@rule(rf"^({fig.PERCENT}) of (?:step (\d+)|the whole trace) \(({fig.TIME})\)")
+@rule(rf"^(?:the others wait for )?({fig.PERCENT}) of (?:step (\d+)|the whole trace) \(({fig.TIME})\)")
 def finding(match, claim, facts):
     return facts.finding(claim.row, fig.share(match[1]), match[2], fig.time_ns(match[3]))
 
