@@ -99,7 +99,7 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
     m_rail->addEntry(QStringLiteral("demos"), QStringLiteral("demos"), {});
 
     connect(m_rail, &views::Rail::chosen, this, &MainWindow::showView);
-    connect(m_header, &views::HeaderBar::paletteRequested, this, &MainWindow::openPalette);
+    connect(m_header, &views::HeaderBar::findRequested, this, &MainWindow::openFind);
     connect(m_header->tabs(), &views::TraceTabs::chosen, this, &MainWindow::showDocument);
     connect(m_header->tabs(), &views::TraceTabs::closeRequested, this, &MainWindow::closeDocument);
     connect(m_welcome, &views::WelcomePage::openRequested, this, &MainWindow::chooseFile);

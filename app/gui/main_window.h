@@ -27,6 +27,7 @@ class HangPage;
 class HeaderBar;
 class Rail;
 class StatusStrip;
+class TimelineView;
 class View;
 class WelcomePage;
 class WhatIfPanel;
@@ -35,12 +36,14 @@ class WhatIfPanel;
 namespace fourwalls::gui {
 
 class ChildJob;
-class CommandPalette;
 class DemoPlayer;
+class FindBox;
+struct FindItem;
 struct MachineFile;
 struct OpenPlan;
 class RecordDialog;
 class TraceDocument;
+class TraceFinder;
 struct TraceNote;
 
 class MainWindow : public QMainWindow {
@@ -78,7 +81,7 @@ public:
     void useMachines(const QString& path) { takeMachines(path); }
     /// Hides everything around the view.
     void setViewOnly(bool viewOnly);
-    /// All actions of the window and of the current view, for the palette and the shortcut editor.
+    /// All actions of the window and of the current view, for the box "Find anything" and the shortcut editor.
     QList<QAction*> allActions() const;
     void closeDocument(int key);
     /// Reads the program's own figures (frame time, memory) for the status bar now.
@@ -140,7 +143,12 @@ private:
     void exportView();
     void exportTable();
     void copyTable();
-    void openPalette();
+    void openFind();
+    std::vector<FindItem> findable(const QString& typed) const; ///< what the window itself offers
+    void addPlaces(const QString& typed, TraceDocument& document, std::vector<FindItem>& to) const;
+    void goTo(const FindItem& item);
+    void goToStep(StepIndex step);
+    views::TimelineView* showTimeline(); ///< null where no trace is open
     void editShortcuts();
     void showAbout();
     void setDark(bool dark);
@@ -175,7 +183,8 @@ private:
     std::vector<std::shared_ptr<const MachineFile>> m_machines; ///< from files, for the sliders of all traces
     QWidget* m_frame;                                           ///< gives the documents their margins
     QStackedWidget* m_documents;
-    CommandPalette* m_palette = nullptr; ///< made at its first use
+    TraceFinder* m_finder = nullptr; ///< as m_find
+    FindBox* m_find = nullptr;       ///< made at its first use
     QPointer<RecordDialog> m_record;
     std::optional<Duration> m_forecast; ///< of the plan that the Record dialog was opened for
     std::map<int, TraceDocument*> m_byKey;

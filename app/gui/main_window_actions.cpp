@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The window's actions: everything that the menu, the palette and the shortcuts can do.
+// The window's actions: everything that the menu, the box "Find anything" and the shortcuts can do.
 #include "app/gui/appearance.h"
 #include "app/gui/audit_dialog.h"
-#include "app/gui/command_palette.h"
 #include "app/gui/demo_player.h"
 #include "app/gui/foreign_files.h"
 #include "app/gui/image_export.h"
@@ -101,7 +100,7 @@ void MainWindow::buildActions()
     })->setCheckable(true);
     add("window.full_screen", QKeySequence(Qt::Key_F11),
         [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
-    add("window.palette", QKeySequence(Qt::CTRL | Qt::Key_K), [this] { openPalette(); });
+    add("window.find", QKeySequence(Qt::CTRL | Qt::Key_K), [this] { openFind(); });
     add("window.menu", QKeySequence(Qt::Key_F10),
         [this] { m_menu->popup(m_header->mapToGlobal(QPoint(6, m_header->height()))); });
     buildWhatIfActions();
@@ -164,7 +163,7 @@ void MainWindow::buildMenu()
         {QStringLiteral("window.chinese"), QStringLiteral("简体中文")},
         {QStringLiteral("window.restore_session"), tr("Reopen the last traces at start")},
         {QStringLiteral("window.full_screen"), tr("Full screen")},
-        {QStringLiteral("window.palette"), tr("Run a command…")},
+        {QStringLiteral("window.find"), tr("&Find anything…")},
         {QStringLiteral("window.menu"), tr("Main menu")},
         {QStringLiteral("window.shortcuts"), tr("&Shortcuts…")},
         {QStringLiteral("window.about"), tr("&About Fourwalls")},
@@ -197,7 +196,7 @@ void MainWindow::buildMenu()
         view->addAction(m_actions.at(QStringLiteral("view.") + entry.id));
     put(view, {"view.hang", "view.demos", "view.claims", "-", "window.binary_units", "window.full_screen"});
     put(m_menu, {"notes.add", "notes.show", "-", "view.export_picture", "view.export_table", "view.copy_table",
-                 "view.print", "-", "window.palette", "window.dark"});
+                 "view.print", "-", "window.find", "window.dark"});
     put(m_menu->addMenu(tr("Language")), {"window.english", "window.chinese"});
     put(m_menu, {"file.import_beside", "window.restore_session", "window.shortcuts", "-", "window.help", "window.about",
                  "file.quit"});
@@ -456,12 +455,6 @@ void MainWindow::copyTable()
     const QString csv = view ? view->tableAsCsv() : QString();
     if (!csv.isEmpty()) QGuiApplication::clipboard()->setText(csv);
     say(csv.isEmpty() ? tr("This view shows no table.") : tr("The table is on the clipboard."));
-}
-
-void MainWindow::openPalette()
-{
-    if (!m_palette) m_palette = new CommandPalette(this);
-    m_palette->open(allActions(), m_header->searchBox());
 }
 
 void MainWindow::editShortcuts()

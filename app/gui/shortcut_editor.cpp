@@ -2,7 +2,7 @@
 // The shortcut editor.
 #include "app/gui/shortcut_editor.h"
 
-#include "app/gui/command_palette.h"
+#include "app/gui/find_items.h"
 #include "views/plot/theme.h"
 
 #include <QHeaderView>

@@ -19,6 +19,16 @@
     </message>
 </context>
 <context>
+    <name>FindBox</name>
+    <message numerus="yes">
+        <source>%n more</source>
+        <translation>
+            <numerusform>%n more</numerusform>
+            <numerusform>%n more</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>FindingsView</name>
     <message numerus="yes">
         <source>%n thing(s) wrong with this run</source>

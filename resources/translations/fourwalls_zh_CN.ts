@@ -842,25 +842,6 @@ Record with a cluster whose links are known, or on the wall clock.</source>
     </message>
 </context>
 <context>
-    <name>CommandPalette</name>
-    <message>
-        <source>Commands</source>
-        <translation>命令</translation>
-    </message>
-    <message>
-        <source>Type the name of a command</source>
-        <translation>输入命令名称</translation>
-    </message>
-    <message>
-        <source>Command</source>
-        <translation>命令</translation>
-    </message>
-    <message>
-        <source>Matching commands</source>
-        <translation>匹配的命令</translation>
-    </message>
-</context>
-<context>
     <name>CommunicationView</name>
     <message>
         <source>Collectives</source>
@@ -1910,6 +1891,102 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
 </context>
 <context>
+    <name>FindBox</name>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>at %1</source>
+        <translation>于 %1</translation>
+    </message>
+    <message>
+        <source>Find anything</source>
+        <translation>查找任何内容</translation>
+    </message>
+    <message>
+        <source>A slice, layer, step, rank, view, setting, command or file</source>
+        <translation>切片、层、步、rank、视图、设置、命令或文件</translation>
+    </message>
+    <message>
+        <source>What was found</source>
+        <translation>找到的内容</translation>
+    </message>
+    <message>
+        <source>layer %1</source>
+        <translation>第 %1 层</translation>
+    </message>
+    <message>
+        <source>step %1</source>
+        <translation>第 %1 步</translation>
+    </message>
+    <message>
+        <source>Mark everything with “%1” on the timeline</source>
+        <translation>在时间线上标出所有含“%1”的切片</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more</source>
+        <translation>
+            <numerusform>还有 %n 个</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>FindItems</name>
+    <message>
+        <source>Names</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>Next slices</source>
+        <translation>接下来的切片</translation>
+    </message>
+    <message>
+        <source>Layers</source>
+        <translation>层</translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation>训练步</translation>
+    </message>
+    <message>
+        <source>Ranks</source>
+        <translation>rank</translation>
+    </message>
+    <message>
+        <source>Tracks</source>
+        <translation>轨道</translation>
+    </message>
+    <message>
+        <source>Views</source>
+        <translation>视图</translation>
+    </message>
+    <message>
+        <source>Tables</source>
+        <translation>表格</translation>
+    </message>
+    <message>
+        <source>Commands</source>
+        <translation>命令</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>设置</translation>
+    </message>
+    <message>
+        <source>Files</source>
+        <translation>文件</translation>
+    </message>
+    <message>
+        <source>Bookmarks</source>
+        <translation>书签</translation>
+    </message>
+    <message>
+        <source>Timeline</source>
+        <translation>时间线</translation>
+    </message>
+</context>
+<context>
     <name>FindingWords</name>
     <message>
         <source>%1 MHz</source>
@@ -2781,10 +2858,6 @@ PyTorch writes dumps when a collective runs into its timeout, if the job was sta
         <translation>混合设备</translation>
     </message>
     <message>
-        <source>Search or run a command</source>
-        <translation>搜索或运行命令</translation>
-    </message>
-    <message>
         <source>Main menu</source>
         <translation>主菜单</translation>
     </message>
@@ -2811,6 +2884,10 @@ PyTorch writes dumps when a collective runs into its timeout, if the job was sta
     <message>
         <source>Sliders that predict this run under another plan</source>
         <translation>用滑块预测此运行在其他计划下的表现</translation>
+    </message>
+    <message>
+        <source>Find anything</source>
+        <translation>查找任何内容</translation>
     </message>
 </context>
 <context>
@@ -3412,10 +3489,6 @@ a message between two, or more members than can be drawn.</source>
         <translation>全屏</translation>
     </message>
     <message>
-        <source>Run a command…</source>
-        <translation>运行命令…</translation>
-    </message>
-    <message>
         <source>Main menu</source>
         <translation>主菜单</translation>
     </message>
@@ -3688,6 +3761,18 @@ a message between two, or more members than can be drawn.</source>
     <message>
         <source>Replaying the steps</source>
         <translation>正在重放各步</translation>
+    </message>
+    <message>
+        <source>&amp;Find anything…</source>
+        <translation>查找任何内容(&amp;F)…</translation>
+    </message>
+    <message>
+        <source>open</source>
+        <translation>已打开</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
     </message>
 </context>
 <context>

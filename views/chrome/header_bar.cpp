@@ -20,7 +20,7 @@ namespace fourwalls::views {
 
 namespace {
 
-/// A button that looks like a text box: it opens the palette.
+/// A button that looks like a text box: it opens the box that finds anything.
 class SearchBox : public QPushButton {
 public:
     using QPushButton::QPushButton;
@@ -128,7 +128,7 @@ HeaderBar::HeaderBar(QWidget* parent)
     m_whatIf->setFixedHeight(28);
     connect(m_whatIf, &QToolButton::clicked, this, &HeaderBar::whatIfToggled);
     m_search->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
-    connect(m_search, &QPushButton::clicked, this, &HeaderBar::paletteRequested);
+    connect(m_search, &QPushButton::clicked, this, &HeaderBar::findRequested);
     setTrace(nullptr);
     retranslate();
 }
@@ -145,8 +145,8 @@ QWidget* HeaderBar::searchBox() const
 
 void HeaderBar::retranslate()
 {
-    m_search->setText(tr("Search or run a command"));
-    m_search->setAccessibleName(tr("Search or run a command"));
+    m_search->setText(tr("Find anything"));
+    m_search->setAccessibleName(tr("Find anything"));
     m_product->setAccessibleName(tr("Main menu"));
     m_product->setToolTip(tr("Main menu (F10)"));
     m_whatIf->setText(tr("What if"));

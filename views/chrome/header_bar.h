@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The header: the product's name (which opens the menu), the open traces, chips of the current one, and the box that
-// opens the command palette.
+// The header: the product's name (which opens the menu), the open traces, chips of the current one, and what opens
+// the box "Find anything".
 #pragma once
 
 #include "model/trace/trace_query.h"
@@ -31,14 +31,14 @@ public:
     /// Null takes the chips away.
     void setTrace(const TraceInfo* info);
     void retranslate();
-    /// Where the palette opens: below this widget.
+    /// Where that box opens: below this widget.
     QWidget* searchBox() const;
     /// The button of the What-if dock: whether it can be pressed, and whether it is down.
     void setWhatIf(bool enabled, bool shown);
 
 signals:
     void whatIfToggled(bool shown);
-    void paletteRequested();
+    void findRequested();
 
 protected:
     void paintEvent(QPaintEvent* event) override;

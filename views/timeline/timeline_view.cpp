@@ -97,12 +97,7 @@ TimelineView::TimelineView(QWidget* parent)
     connect(m_area, &AreaPanel::likeThisAsked, this, &TimelineView::selectLikeThis);
     connect(m_area, &AreaPanel::closeAsked, this, [this] { setArea(std::nullopt, {}); });
     connect(m_details, &DetailsPanel::linkFollowed, m_reader, &SliceReader::follow);
-    connect(m_reader, &SliceReader::reached, this, [this](const SelectedSlice& slice) {
-        if (!selection()) return;
-        m_source->learn({{slice.slice.op, slice.op}});
-        selection()->setSlice(slice);
-        bringIntoView(slice.slice);
-    });
+    connect(m_reader, &SliceReader::reached, this, &TimelineView::goTo);
     connect(m_reader, &SliceReader::changed, this, [this] {
         if (m_reader->around()) m_canvas->setArrows(m_reader->around()->arrows);
         showDetails();

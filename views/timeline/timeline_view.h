@@ -41,6 +41,8 @@ public:
     AreaPanel& area() { return *m_area; }
     const TimelineSource& source() const { return *m_source; }
 
+    /// Selects a slice and brings it into view.
+    void goTo(const SelectedSlice& slice);
     /// Selects the next (1) or previous (-1) match of the search after the selected slice or the visible range.
     void goToMatch(int direction);
     /// What people noted about the trace: flags on the axis.

@@ -187,6 +187,14 @@ void TimelineView::select(const SliceView& slice, bool bringItIntoView)
     if (bringItIntoView) bringIntoView(slice);
 }
 
+void TimelineView::goTo(const SelectedSlice& slice)
+{
+    if (!selection()) return;
+    m_source->learn({{slice.slice.op, slice.op}});
+    selection()->setSlice(slice);
+    bringIntoView(slice.slice);
+}
+
 void TimelineView::bringIntoView(const SliceView& slice)
 {
     m_canvas->revealTrack(slice.track);

@@ -6,6 +6,7 @@
 #include <QtTest/QtTest>
 
 #include "app/gui/appearance.h"
+#include "app/gui/find_box.h"
 #include "app/gui/main_window.h"
 #include "app/gui/record_dialog.h"
 #include "app/gui/trace_document.h"
@@ -21,12 +22,14 @@
 #endif
 
 #include <QAbstractButton>
+#include <QAbstractScrollArea>
 #include <QApplication>
 #include <QComboBox>
 #include <QDialog>
 #include <QDir>
 #include <QFile>
 #include <QFileDialog>
+#include <QLineEdit>
 #include <QTemporaryDir>
 #include <QTimer>
 #include <QUndoStack>
@@ -79,8 +82,10 @@ public:
     {
         ++m_count;
         const int choice = below(100);
-        if (choice < 22)
+        if (choice < 20)
             pressKey();
+        else if (choice < 22)
+            find();
         else if (choice < 42)
             click();
         else if (choice < 49)
@@ -224,10 +229,20 @@ private:
         for (const QWidget* each = widget; each; each = each->parentWidget()) {
             if (qobject_cast<const RecordDialog*>(each) || qobject_cast<const QFileDialog*>(each)) return true;
             const QByteArray type = each->metaObject()->className();
+            if (qobject_cast<const FindBox*>(each) && qobject_cast<const QAbstractScrollArea*>(widget->parentWidget()))
+                return true; // a click on its list takes what lies there
             if (type.contains("Print") || type.contains("WelcomePage") || type.contains("JobDialog")) return true;
         }
         const auto* button = qobject_cast<const QAbstractButton*>(widget);
         return button && button->property("primary").toBool() && button->window()->inherits("QDialog");
+    }
+
+    /// The same of an action.
+    static bool isTaboo(const QString& action)
+    {
+        static const QStringList kTaboo{QStringLiteral("file.quit"), QStringLiteral("view.print"),
+                                        QStringLiteral("window.full_screen")};
+        return kTaboo.contains(action);
     }
 
     QWidget* anyWidget()
@@ -271,6 +286,7 @@ private:
                 to = keyTaker(document->currentView());
         }
         if (isTaboo(to)) return;
+        if (const auto* box = qobject_cast<FindBox*>(to->window()); box && wouldTake(*box)) return;
         note(QStringLiteral("key %1 to %2").arg(QKeySequence(QKeyCombination(modifiers, key)).toString(), nameOf(to)));
         QTest::keyClick(to, key, modifiers);
     }
@@ -280,6 +296,36 @@ private:
     {
         while (widget->focusProxy()) widget = widget->focusProxy();
         return widget;
+    }
+
+    /// Whether what is marked in the box would do what is taboo.
+    static bool wouldTake(const FindBox& box)
+    {
+        const auto item = box.current();
+        return !item || item->group == FindGroup::Files || isTaboo(item->value);
+    }
+
+    void find()
+    {
+        if (place() != m_window.get()) return;
+        for (QAction* action : m_window->allActions())
+            if (action->objectName() == QLatin1String("window.find")) action->trigger();
+        auto* box = m_window->findChild<FindBox*>();
+        if (!box || !box->isVisible()) return;
+        static const QStringList kTyped{QStringLiteral("attn"),   QStringLiteral("forward"), QStringLiteral("step 1"),
+                                        QStringLiteral("rank"),   QStringLiteral("layer 2"), QStringLiteral("mem"),
+                                        QStringLiteral("e"),      QStringLiteral("(x)+["),   QStringLiteral("colour"),
+                                        QStringLiteral("no such")};
+        const QString typed = anyOf(kTyped);
+        note(QStringLiteral("find ") + typed);
+        auto* edit = box->findChild<QLineEdit*>();
+        for (const QChar letter : typed) {
+            QTest::keyClick(edit, letter.toLatin1());
+            if (below(3) == 0) QCoreApplication::processEvents();
+        }
+        for (int i = below(6); i > 0; --i) QTest::keyClick(edit, below(4) == 0 ? Qt::Key_PageDown : Qt::Key_Down);
+        if (below(2) == 0) m_problem += rest();
+        QTest::keyClick(edit, wouldTake(*box) || below(4) == 0 ? Qt::Key_Escape : Qt::Key_Return);
     }
 
     void click()
@@ -382,9 +428,7 @@ private:
     void triggerAction()
     {
         QList<QAction*> actions = m_window->allActions();
-        const QStringList taboo{QStringLiteral("file.quit"), QStringLiteral("view.print"),
-                                QStringLiteral("window.full_screen")};
-        actions.removeIf([&](QAction* each) { return !each->isEnabled() || taboo.contains(each->objectName()); });
+        actions.removeIf([&](QAction* each) { return !each->isEnabled() || isTaboo(each->objectName()); });
         if (actions.isEmpty() || place() != m_window.get()) return;
         QAction* action = anyOf(actions);
         note(QStringLiteral("action ") + action->objectName());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The application's command line: what it reads, and what it refuses with which words.
 #include "app/gui/command_line.h"
-#include "app/gui/command_palette.h"
 #include "app/gui/frame_recorder.h"
 #include "app/gui/record_request.h"
 #include "tests/support/test_program.h"
@@ -132,15 +131,6 @@ private slots:
         QCOMPARE(*object.loss, 4.5);
         QVERIFY(object.message.startsWith(QStringLiteral("step 4/20")));
         QVERIFY(!parseProgress(QStringLiteral("{not json")).step);
-    }
-
-    void thePaletteRanksBeginningsFirst()
-    {
-        QCOMPARE(matchScore(QStringLiteral("xyz"), QStringLiteral("Open a trace")), 0);
-        QVERIFY(matchScore(QStringLiteral("open"), QStringLiteral("Open a trace")) >
-                matchScore(QStringLiteral("open"), QStringLiteral("Reopen the last traces at start")));
-        QVERIFY(matchScore(QStringLiteral("et"), QStringLiteral("Export table")) > 0);
-        QVERIFY(matchScore({}, QStringLiteral("anything")) > 0);
     }
 
     void quantilesAreNearestRank()

@@ -3,7 +3,6 @@
 // languages. A Qt warning fails the test.
 #include "app/gui/appearance.h"
 #include "app/gui/bench_run.h"
-#include "app/gui/command_palette.h"
 #include "app/gui/image_export.h"
 #include "app/gui/main_window.h"
 #include "app/gui/record_dialog.h"
@@ -405,31 +404,6 @@ private slots:
         recent->actions().back()->trigger(); // forgets them
         QVERIFY(!recent->isEnabled());
         QVERIFY(settings.recentFiles().isEmpty());
-    }
-
-    void theCommandPaletteSpeaksTheLanguage()
-    {
-        Settings settings(Settings::Kind::Forgetful);
-        MainWindow window(memoryOpener(), settings);
-        window.show();
-        const auto open = [&window] {
-            for (QAction* action : window.allActions())
-                if (action->objectName() == QLatin1String("window.palette")) action->trigger();
-        };
-        open();
-        auto* palette = window.findChild<CommandPalette*>();
-        QVERIFY(palette && palette->isVisible());
-        QVERIFY(palette->shown().contains(QStringLiteral("Open a trace")));
-        const auto hint = [palette] { return palette->findChild<QLineEdit*>()->placeholderText(); };
-        const QString english = hint();
-        palette->hide();
-        applyLanguage(QStringLiteral("zh_CN"));
-        QCoreApplication::sendPostedEvents();
-        QVERIFY(hint() != english);
-        open();
-        QVERIFY(palette->isVisible());
-        for (const QString& name : palette->shown()) // neither the letter to press nor its parentheses
-            QVERIFY2(!name.contains(QLatin1Char('&')) && !name.contains(QStringLiteral("(O)")), qPrintable(name));
     }
 
     void shortcutsAreSetAndTakenBack()
