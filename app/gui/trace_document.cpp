@@ -22,6 +22,13 @@ QString firstViewOf(const TraceInfo& info)
     return isMemoryOnly(info) ? QStringLiteral("memory") : QStringLiteral("overview");
 }
 
+namespace {
+
+/// Slices of a trace whose rates are learned when it opens, without being asked for: about two seconds of a worker.
+constexpr std::int64_t kMostToLearnFrom = 500'000;
+
+} // namespace
+
 TraceDocument::TraceDocument(views::TraceOpener opener, const QString& path, QWidget* parent)
     : QStackedWidget(parent)
     , m_path(path)
@@ -121,7 +128,13 @@ void TraceDocument::onOpened()
     if (!m_session->info().header.ranks.empty()) m_selection->setRank(m_session->info().header.ranks.front().rank);
     m_sinceRangeChange.invalidate(); // opening is not a frame
     m_whatIf->setTrace(m_session->info());
-    if (!m_session->info().header.spec) askEvidence();
+    const TraceInfo& info = m_session->info();
+    if (!info.header.spec) {
+        askEvidence();
+    } else if (info.counts.slices <= kMostToLearnFrom &&
+               (info.header.source == TraceSource::Recorded || info.header.source == TraceSource::Imported)) {
+        m_whatIf->learnRates(*m_session);
+    }
     m_session->ask<std::vector<OutOfMemory>>(
         this, "outOfMemory", [](TraceQuery& trace, std::stop_token) { return outOfMemoryMoments(trace); },
         [this](const views::Answer<std::vector<OutOfMemory>>& found) {

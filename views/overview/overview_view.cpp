@@ -187,7 +187,9 @@ void OverviewView::traceChanged()
     if (!session() || !selection()) return;
     connect(selection(), &Selection::byteUnitChanged, this, &OverviewView::showAll);
     connect(selection(), &Selection::stepChanged, this, &OverviewView::askFacts);
-    if (whatIf()) connect(whatIf(), &WhatIf::recordedChanged, this, &OverviewView::askOutlook, Qt::UniqueConnection);
+    if (whatIf())
+        for (const auto signal : {&WhatIf::recordedChanged, &WhatIf::machinesChanged})
+            connect(whatIf(), signal, this, &OverviewView::askOutlook, Qt::UniqueConnection);
     if (session()->isOpen())
         askFacts();
     else

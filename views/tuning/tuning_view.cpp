@@ -72,6 +72,7 @@ void TuningView::traceChanged()
     m_content->hide();
     if (!session() || !selection()) return;
     connect(selection(), &Selection::byteUnitChanged, this, &TuningView::themeChanged);
+    if (whatIf()) connect(whatIf(), &WhatIf::machinesChanged, this, &TuningView::followRates, Qt::UniqueConnection);
     const auto opened = [this] {
         predictionChanged();
         session()->ask<TraceMetrics>(
@@ -101,6 +102,13 @@ void TuningView::predictionChanged()
     update();
 }
 
+void TuningView::followRates()
+{
+    if (!m_searched || whatIf()->calibrationOf(*m_searched) == m_searchedRates) return;
+    m_searched.reset();
+    startIfNeeded();
+}
+
 void TuningView::showEvent(QShowEvent* event)
 {
     View::showEvent(event);
@@ -119,6 +127,7 @@ void TuningView::search(std::int64_t most)
     const std::optional<RunSpec> spec = base();
     if (!spec) return;
     m_searched = spec;
+    m_searchedRates = whatIf()->calibrationOf(*spec);
     m_error.clear();
     m_content->show();
     m_painted = false;

@@ -72,6 +72,8 @@ private:
     /// The spec whose plans are searched: what the sliders say, else what was recorded.
     std::optional<RunSpec> base() const;
     void startIfNeeded();
+    /// Machines that turn out to be quicker or slower have other best plans.
+    void followRates();
     void search(std::int64_t most);
     /// Shows what that searcher has found and finds. Null: nothing.
     void follow(PlanSearcher* searcher);
@@ -105,6 +107,7 @@ private:
     QPointer<PlanSearcher> m_searcher;     ///< the first look that all views share, or m_ownSearcher
     PlanSearcher* m_ownSearcher = nullptr; ///< for what a person asks here; made with the first such search
     std::shared_ptr<const PlanCloud> m_cloud = std::make_shared<PlanCloud>();
+    std::shared_ptr<const Calibration> m_searchedRates; ///< that m_searched was priced with
     std::optional<RunSpec> m_searched;
     std::shared_ptr<const cost::PlanSearchResult> m_result;
     std::shared_ptr<const TraceMetrics> m_measured;

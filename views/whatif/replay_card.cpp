@@ -114,25 +114,7 @@ void ReplayCard::ask()
             m_failure = answer.ok() ? QString() : QString::fromStdString(answer.error.what);
             m_controls->setOffers(m_offers);
             refresh();
-            if (m_offers) askLearned();
-        },
-        Urgency::Background);
-}
-
-void ReplayCard::askLearned()
-{
-    m_session->ask<replay::MachineRates>(
-        this, "learned",
-        [](TraceQuery& trace, std::stop_token stop) -> Result<replay::MachineRates> {
-            const learn::TeachingTrace teacher{&trace, "the trace"};
-            FOURWALLS_TRY_ASSIGN(learn::LearnedCalibration learned,
-                                 learn::learnCalibration(std::span(&teacher, 1), std::nullopt, stop));
-            return replay::MachineRates{std::move(learned.cluster), std::move(learned.calibration)};
-        },
-        [this](const Answer<replay::MachineRates>& answer) {
-            if (!answer.ok()) return; // the cost model then has its own rates
-            m_rates = answer.value;
-            emit learned(m_rates);
+            if (m_offers) emit ratesWanted();
         },
         Urgency::Background);
 }

@@ -3,7 +3,6 @@
 // the What-if dock offers, before any prediction. It says how far the same replay is off when nothing is changed.
 #pragma once
 
-#include "model/learn/learned_calibration.h"
 #include "model/replay/replay_offers.h"
 #include "model/replay/spec_change.h"
 #include "views/whatif/prediction_card.h"
@@ -33,6 +32,8 @@ public:
     void setSession(TraceSession* session);
 
     void setByteUnit(ByteUnit unit);
+    /// Null: the cost model has its own.
+    void setRates(std::shared_ptr<const replay::MachineRates> rates) { m_rates = std::move(rates); }
 
     const FigureTable& table() const { return *m_table; }
     ReplayControls& controls() { return *m_controls; }
@@ -46,8 +47,8 @@ public:
 signals:
     /// The changed step is to become a trace: the changes as `replay --change` takes them.
     void saveRequested(const QStringList& changes);
-    /// What the trace taught of its machines, for predictions.
-    void learned(std::shared_ptr<const fourwalls::replay::MachineRates> rates);
+    /// The step can be run again: what its machines do is wanted, for changes that are modelled (setRates).
+    void ratesWanted();
 
 protected:
     void showEvent(QShowEvent* event) override;
@@ -55,7 +56,6 @@ protected:
 
 private:
     void ask();
-    void askLearned();
     void run();
     void refresh();
 

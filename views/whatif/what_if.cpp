@@ -2,12 +2,16 @@
 // See what_if.h.
 #include "views/whatif/what_if.h"
 
+#include "model/learn/learned_calibration.h"
+#include "model/replay/spec_change.h"
+#include "views/session/trace_session.h"
 #include "views/whatif/plan_searcher.h"
 
 #include <QUndoStack>
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 namespace fourwalls::views {
@@ -66,6 +70,8 @@ void WhatIf::setTrace(const TraceInfo& info)
     m_recordedStep.reset();
     m_isJudging = false;
     m_info = info.header.spec ? TraceInfo() : info;
+    m_learned.reset();
+    m_isLearning = false;
     if (m_firstLook) m_firstLook->abandon();
     // Nothing is drawn or advised from a guess before it was held against the trace.
     if (m_known.isGuess) m_guess = std::exchange(m_known, {});
@@ -260,6 +266,42 @@ void WhatIf::addMachine(const ClusterSpec& cluster, std::shared_ptr<const Calibr
         if (std::exchange(m_isJudging, false))
             setEvidence(TraceInfo(m_info), SpecEvidenceData(m_evidence), m_recordedStep);
     }
+}
+
+void WhatIf::learnRates(TraceSession& session)
+{
+    if (std::exchange(m_isLearning, true)) return;
+    session.ask<replay::MachineRates>(
+        this, "learned rates",
+        [](TraceQuery& trace, std::stop_token stop) -> Result<replay::MachineRates> {
+            const learn::TeachingTrace teacher{&trace, "the trace"};
+            FOURWALLS_TRY_ASSIGN(learn::LearnedCalibration learned,
+                                 learn::learnCalibration(std::span(&teacher, 1), std::nullopt, std::move(stop)));
+            return replay::MachineRates{std::move(learned.cluster), std::move(learned.calibration)};
+        },
+        [this](const Answer<replay::MachineRates>& answer) {
+            if (!answer.ok()) return; // the cost model then has its own rates
+            m_learned = answer.value;
+            takeLearned(*m_learned);
+            emit ratesLearned();
+        },
+        Urgency::Background);
+}
+
+void WhatIf::takeLearned(const replay::MachineRates& rates)
+{
+    // What was measured on these machines goes before what their step shows.
+    if (!m_known.spec || calibrationOf(*m_known.spec)) return;
+    const ClusterSpec recorded = m_known.spec->cluster;
+    // Links keep the rates that the sliders show; what transfers reach of them was learned.
+    auto calibration = std::make_shared<Calibration>(rates.calibration);
+    const double link = recorded.nodeLink.bytesPerSecond;
+    if (link > 0) {
+        calibration->nodeLinkFraction *= rates.cluster.nodeLink.bytesPerSecond / link;
+        for (CollectiveCurve& curve : calibration->curves)
+            if (curve.perNode == 0) curve.linkBytesPerSecond = link;
+    }
+    addMachine(recorded, std::move(calibration));
 }
 
 std::shared_ptr<const Calibration> WhatIf::calibrationOf(const RunSpec& spec) const

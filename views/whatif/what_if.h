@@ -20,9 +20,14 @@
 
 class QUndoStack;
 
+namespace fourwalls::replay {
+struct MachineRates;
+}
+
 namespace fourwalls::views {
 
 class PlanSearcher;
+class TraceSession;
 
 /// Whether two specs say the same; absent ones do.
 bool isSameSpec(const std::optional<RunSpec>& a, const std::optional<RunSpec>& b);
@@ -113,6 +118,11 @@ public:
     const std::vector<Machine>& machines() const { return m_machines; }
     /// One of machines() by name; null: none.
     const ClusterSpec* machine(const std::string& name) const;
+    /// Learns from the trace's own steps what its machines do, once, beside what views ask; predictions of recorded() and of
+    /// other plans on its machines are then made with that, unless machines were described by a file. session: of this trace.
+    void learnRates(TraceSession& session);
+    /// What was learned; null: nothing yet, or it could not be.
+    std::shared_ptr<const replay::MachineRates> learnedRates() const { return m_learned; }
     /// The rates that predictions for a spec are made with; null: the published ones.
     std::shared_ptr<const Calibration> calibrationOf(const RunSpec& spec) const;
     /// The same for what the sliders say.
@@ -130,6 +140,8 @@ signals:
     void activeChanged();
     /// machines() has another one.
     void machinesChanged();
+    /// learnedRates() are there.
+    void ratesLearned();
     void showRequested();
     /// No answers are outstanding any more.
     void settled();
@@ -143,6 +155,7 @@ private:
     void onStep(Predictor::Subject subject, const PredictionReply& reply);
     void onAnswer(Predictor::Subject subject, const PredictionReply& reply);
 
+    void takeLearned(const replay::MachineRates& rates);
     void judge(std::optional<double> predictedSeconds);
     void judgeBaseline();
 
@@ -160,6 +173,8 @@ private:
     Predictor* m_predictor = nullptr;    ///< made with the first question
     PlanSearcher* m_firstLook = nullptr; ///< made when it is first asked for
     std::vector<Machine> m_machines;     ///< in the order in which they came
+    std::shared_ptr<const replay::MachineRates> m_learned;
+    bool m_isLearning = false; ///< or was
     std::shared_ptr<const Prediction> m_prediction, m_baseline;
     std::shared_ptr<const cost::PredictedStep> m_step;
     std::optional<Error> m_problem, m_baselineProblem;

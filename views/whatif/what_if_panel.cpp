@@ -84,6 +84,7 @@ void WhatIfPanel::setDocument(TraceSession* session, WhatIf* whatIf)
         connect(whatIf, &WhatIf::recordedChanged, this, &WhatIfPanel::refresh);
         connect(whatIf, &WhatIf::recordedChanged, this, &WhatIfPanel::askMeasured);
         connect(whatIf, &WhatIf::machinesChanged, this, &WhatIfPanel::fillMachines);
+        connect(whatIf, &WhatIf::ratesLearned, this, [this] { m_replay->setRates(m_whatIf->learnedRates()); });
         connect(whatIf->history(), &QUndoStack::canUndoChanged, m_undo, &QWidget::setEnabled);
         connect(whatIf->history(), &QUndoStack::canRedoChanged, m_redo, &QWidget::setEnabled);
     }
@@ -327,23 +328,6 @@ void WhatIfPanel::chooseCluster(int index)
     if (whatIf()->recorded() && whatIf()->recorded()->cluster.name == name)
         return change(withCluster(*whatIf()->spec(), whatIf()->recorded()->cluster), m_clusterName->text());
     if (const auto cluster = loadCluster(name)) change(withCluster(*whatIf()->spec(), *cluster), m_clusterName->text());
-}
-
-void WhatIfPanel::takeLearned(const std::shared_ptr<const replay::MachineRates>& rates)
-{
-    if (!whatIf() || !whatIf()->recorded()) return;
-    // What was measured on these machines goes before what their step shows.
-    if (whatIf()->calibrationOf(*whatIf()->recorded())) return;
-    const ClusterSpec recorded = whatIf()->recorded()->cluster;
-    // Links keep the rates that the sliders show; what transfers reach of them was learned.
-    auto calibration = std::make_shared<Calibration>(rates->calibration);
-    const double link = recorded.nodeLink.bytesPerSecond;
-    if (link > 0) {
-        calibration->nodeLinkFraction *= rates->cluster.nodeLink.bytesPerSecond / link;
-        for (CollectiveCurve& curve : calibration->curves)
-            if (curve.perNode == 0) curve.linkBytesPerSecond = link;
-    }
-    whatIf()->addMachine(recorded, std::move(calibration));
 }
 
 void WhatIfPanel::chooseMachines(const QString& name)

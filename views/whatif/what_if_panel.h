@@ -115,7 +115,6 @@ private:
     void chooseSchedule(int index);
     void choosePrecision(int index);
     void startFromPresets();
-    void takeLearned(const std::shared_ptr<const replay::MachineRates>& rates);
 
     QPointer<TraceSession> m_session;
     QPointer<WhatIf> m_whatIf;
