@@ -4,6 +4,7 @@
 
 #include "app/cli/this_machine.h"
 #include "model/spec/names.h"
+#include "model/spec/width_transfer.h"
 #include "profiler/engine/comm/process_world.h"
 
 #include <algorithm>
@@ -143,6 +144,12 @@ Arguments RecordArguments::all()
         {"--seq", &sequence, "tokens per sequence (default: the model's own)"},
         Argument("--optimizer", &optimizer, "that updates the weights").oneOf(words(kOptimizerWords)),
         {"--lr", &learningRate, "peak learning rate (default: 0.0003 for adamw, 0.02 for sgd)"},
+        {"--warmup", &warmup, "share of the steps in which the rate rises to its peak (default: 0.1)"},
+        {"--weight-decay", &weightDecay, "of matrices, times the learning rate for adamw (default: 0.1)"},
+        {"--clip", &clip, "largest norm of all gradients; 0 does not clip (default: 1)"},
+        {"--width", &width, "width of the network in place of the model's own, with heads of the same size"},
+        {"--mup", &mupBase,
+         "trains under the maximal update parametrisation: what was tuned at this base width holds at others"},
         Argument("--device", &device, "that the engine computes on").oneOf(words(kDeviceKindWords)),
         Argument("--clock", &clock, "what times mean").oneOf({"wall", "device"}),
         Argument("--transport", &transport,
@@ -161,6 +168,9 @@ Arguments RecordArguments::all()
         {"--data", &data, "text file to train on (default: the text that ships with the program)"},
         {"--eval-every", &evaluateEvery, "steps between evaluations on batches that training does not see"},
         {"--eval-steps", &evaluateBatches, "with --eval-every: global batches of one evaluation (default: 1)"},
+        {"--noise-every", &noiseEvery,
+         "steps between probes of the gradients' noise, which tell from which batch on more samples help less"},
+        {"--noise-batches", &noiseBatches, "with --noise-every: global batches of one probe (default: 4)"},
         {"--save-weights", &saveWeights, "folder for the trained weights (safetensors)"},
         {"--load-weights", &loadWeights, "folder with the weights to begin with (safetensors)"},
         {"--checkpoint-every", &checkpointEvery,
@@ -230,12 +240,25 @@ Result<RunSpec> RecordArguments::resolveRun() const
     training.sequence = sequence.value_or(0);                  // resolve puts the model's own
     training.optimizer = *valueOf(kOptimizerWords, optimizer); // the parser has checked the words
     training.learningRate = learningRate.value_or(training.optimizer == Optimizer::Sgd ? kSgdRate : kAdamWRate);
+    if (warmup && !(*warmup >= 0 && *warmup <= 1))
+        return wrongArgument("--warmup", "must be a share from 0 to 1", "--warmup 0.1");
+    if (weightDecay && !(*weightDecay >= 0 && *weightDecay <= 1e3))
+        return wrongArgument("--weight-decay", "must be 0 or more", "--weight-decay 0.1");
+    if (clip && !(*clip >= 0 && *clip <= 1e30)) return wrongArgument("--clip", "must be 0 or more", "--clip 1");
+    training.warmupFraction = warmup.value_or(training.warmupFraction);
+    training.weightDecay = weightDecay.value_or(training.weightDecay);
+    training.clipNorm = clip.value_or(training.clipNorm);
     training.precision = *valueOf(kPrecisionWords, precision);
     training.device = *valueOf(kDeviceKindWords, device);
     training.seed = seed;
     training.dataFile = data;
 
     FOURWALLS_TRY_ASSIGN(spec.model, loadModel(model));
+    if (width) {
+        FOURWALLS_TRY_ASSIGN(spec.model, withWidth(spec.model, *width));
+    }
+    if (mupBase && *mupBase < 1) return wrongArgument("--mup", "must be a width", "--mup 64");
+    if (mupBase) setMupBaseWidth(spec, *mupBase);
     FOURWALLS_TRY_ASSIGN(spec.cluster, loadCluster(cluster));
     if (spec.cluster.name == "this-machine") {
         describeThisMachine(spec.cluster);
@@ -267,6 +290,8 @@ Result<RunSpec> RecordArguments::resolveRun() const
         return wrongArgument("--eval-steps", "must be at least 1", "--eval-steps 4");
     if (evaluateBatches && !evaluateEvery)
         return wrongArgument("--eval-steps", "needs --eval-every", "--eval-every 10");
+    if (noiseEvery && *noiseEvery < 1) return wrongArgument("--noise-every", "must be at least 1", "--noise-every 10");
+    if (noiseBatches && !noiseEvery) return wrongArgument("--noise-batches", "needs --noise-every", "--noise-every 10");
     std::error_code failure;
     if (!data.empty() && !std::filesystem::is_regular_file(data, failure))
         return Error{ErrorCode::NotFound, "no such file", "--data '" + data + "'", "any text file"};
@@ -299,6 +324,8 @@ Result<engine::RunOptions> RecordArguments::runOptions(const RunSpec& spec) cons
                                                          : "";
     options.evaluateEvery = evaluateEvery.value_or(0);
     options.evaluateBatches = evaluateBatches.value_or(1);
+    options.noiseEvery = noiseEvery.value_or(0);
+    options.noiseBatches = noiseBatches.value_or(options.noiseBatches);
     options.blind = blind;
     for (const std::string& text : slowRanks) {
         FOURWALLS_TRY_ASSIGN(const engine::Disturbance slow, readSlowRank(text, spec.plan));

@@ -24,7 +24,8 @@ struct RecordArguments {
     std::int64_t batch = 8;
     std::optional<std::int64_t> sequence;
     std::string optimizer = "adamw";
-    std::optional<double> learningRate;
+    std::optional<double> learningRate, warmup, weightDecay, clip;
+    std::optional<std::int64_t> width, mupBase, noiseEvery, noiseBatches;
     std::string device = "cpu", clock = "wall", transport = "local", precision = "f32";
     std::string cluster = "this-machine";
     std::optional<double> rankTimeout; ///< [s], of the transport gloo; absent: kRankTimeout

@@ -9,6 +9,8 @@ std::vector<std::unique_ptr<Verb>> allVerbs()
 {
     std::vector<std::unique_ptr<Verb>> verbs;
     verbs.push_back(makeRecordVerb());
+    verbs.push_back(makeSweepVerb());
+    verbs.push_back(makeRunsVerb());
     verbs.push_back(makeInfoVerb());
     verbs.push_back(makeMetricsVerb());
     verbs.push_back(makeSummaryVerb());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `record`: trains with the embedded engine and writes the trace, or with --no-trace only times the steps; with a
 // command after -- it records that program instead (record_command.h).
+#include "app/cli/noise_report.h"
 #include "app/cli/output_file.h"
 #include "app/cli/record_arguments.h"
 #include "app/cli/record_command.h"
@@ -151,8 +152,8 @@ private:
         run.spec = spec;
         run.options = options;
         run.callbacks = callbacks(console);
-        run.tell = [this, &console](const engine::RunReport& report, const std::string& file) {
-            return tell(console, report, file);
+        run.tell = [this, &console, &spec](const engine::RunReport& report, const std::string& file) {
+            return tell(console, spec, report, file);
         };
         return recordRank(console, **self, std::move(run));
     }
@@ -161,7 +162,7 @@ private:
     {
         const auto report = engine::runTraining(spec, options, callbacks(console));
         if (!report) return console.fail(report.error());
-        return tell(console, *report, "");
+        return tell(console, spec, *report, "");
     }
 
     int runTraced(Console& console, const RunSpec& spec, engine::RunOptions& options)
@@ -197,12 +198,13 @@ private:
         const Status finished = (*writer)->finish(report ? report->closing : TraceClosing{});
         if (!report) return console.fail(report.error()); // what happened before it is in the file
         if (!finished.ok()) return console.fail(finished.error());
-        return tell(console, *report, path);
+        return tell(console, spec, *report, path);
     }
 
-    int tell(Console& console, const engine::RunReport& report, const std::string& file)
+    int tell(Console& console, const RunSpec& spec, const engine::RunReport& report, const std::string& file)
     {
         const std::optional<Duration> median = medianStep(report.steps);
+        const double lastLoss = report.steps.empty() ? 0 : report.steps.back().loss;
         if (console.json()) {
             json object{{"file", file.empty() ? json(nullptr) : json(file)},
                         {"stopped", report.stopped},
@@ -219,6 +221,7 @@ private:
                 if (step.evaluationLoss)
                     object["evaluations"].push_back({{"step", step.step + 1}, {"loss", *step.evaluationLoss}});
             }
+            object["gradient_noise"] = noiseJson(report.noise, spec, lastLoss);
             return console.answerJson(std::move(object));
         }
         std::string text;
@@ -226,6 +229,7 @@ private:
         text += fmt::format("{} parameters, peak {}, median step {}", formatCount(report.parameters),
                             formatBytes(static_cast<double>(report.peakBytes)),
                             median ? formatTime(*median) : "\xe2\x80\x93");
+        if (const std::string noise = noiseText(report.noise, spec, lastLoss); !noise.empty()) text += '\n' + noise;
         if (!file.empty()) text += "\nrecorded in " + file;
         return console.answerText(text);
     }

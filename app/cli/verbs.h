@@ -9,6 +9,8 @@
 namespace fourwalls::cli {
 
 std::unique_ptr<Verb> makeRecordVerb();
+std::unique_ptr<Verb> makeSweepVerb();
+std::unique_ptr<Verb> makeRunsVerb();
 std::unique_ptr<Verb> makeInfoVerb();
 std::unique_ptr<Verb> makeMetricsVerb();
 std::unique_ptr<Verb> makeSummaryVerb();

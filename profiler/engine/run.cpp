@@ -260,7 +260,9 @@ private:
         takeSteps(
             slot, [&](std::int64_t i) { return trainer->step(i); }, report,
             [&] { return trainer->evaluate(m_options.evaluateBatches); },
-            [&](std::int64_t step) { saveState(*trainer, recorder, writer, step); });
+            [&](std::int64_t step) { saveState(*trainer, recorder, writer, step); },
+            [&] { trainer->probeNoise(m_options.noiseBatches); });
+        if (first) m_report.noise = trainer->noise();
         if (writer.busy()) {
             const Scope wait(recorder, SliceKind::Checkpoint, "wait for checkpoint", Phase::CheckpointSave);
             sayWritten(recorder, writer.finish());
@@ -348,7 +350,8 @@ private:
     }
 
     void takeSteps(RankSlot& slot, const std::function<StepProgress(std::int64_t)>& step, RankReport& report,
-                   const std::function<double()>& evaluate = {}, const std::function<void(std::int64_t)>& save = {})
+                   const std::function<double()>& evaluate = {}, const std::function<void(std::int64_t)>& save = {},
+                   const std::function<void()>& probe = {})
     {
         Recorder& recorder = *slot.recorder;
         const bool first = recorder.rank().value == 0 || m_options.processes; // of those here
@@ -393,6 +396,7 @@ private:
             if (save && m_options.checkpointEvery > 0 && (i + 1) % m_options.checkpointEvery == 0) save(i + 1);
             if (evaluate && m_options.evaluateEvery > 0 && (i + 1) % m_options.evaluateEvery == 0)
                 progress.evaluationLoss = evaluate();
+            if (probe && m_options.noiseEvery > 0 && (i + 1) % m_options.noiseEvery == 0) probe();
             if (!first) continue;
             m_report.steps.push_back(progress);
             if (m_callbacks.onStep) m_callbacks.onStep(progress);

@@ -131,6 +131,12 @@ Status checkOptions(const RunSpec& spec, const RunOptions& options)
     if (options.evaluateEvery > 0 && spec.plan.parameterServer != ParameterServer::None)
         return Error{ErrorCode::Unsupported, "workers of parameter servers have no evaluation phase", "evaluation",
                      "ps=none"};
+    if (options.noiseEvery < 0 || options.noiseBatches < 2 || options.noiseBatches > kMostEvaluationBatches)
+        return invalid("noise", "the number of steps or batches is out of range",
+                       "every 10 steps, for example, over 2 to " + std::to_string(kMostEvaluationBatches) + " batches");
+    if (options.noiseEvery > 0 && spec.plan.parameterServer != ParameterServer::None)
+        return Error{ErrorCode::Unsupported, "workers of parameter servers do not measure gradient noise", "noise",
+                     "ps=none"};
     const bool served = spec.plan.parameterServer != ParameterServer::None;
     if ((options.checkpointEvery > 0 || !options.resumeFolder.empty()) && served)
         return Error{ErrorCode::Unsupported, "parameter servers take no checkpoints", "checkpoint", "ps=none"};

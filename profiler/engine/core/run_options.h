@@ -7,6 +7,7 @@
 #include "model/trace/trace_sink.h"
 #include "profiler/engine/core/clock_origin.h"
 #include "profiler/engine/core/disturbance.h"
+#include "profiler/engine/core/gradient_noise.h"
 
 #include <array>
 #include <chrono>
@@ -78,6 +79,8 @@ struct RunOptions {
     std::vector<LinkFault> linkFaults;     ///< of the device clock
     std::int64_t evaluateEvery = 0;        ///< steps between evaluations; 0: none
     std::int64_t evaluateBatches = 1;      ///< global batches of one evaluation, which training does not see
+    std::int64_t noiseEvery = 0;           ///< steps between probes of the gradients' noise; 0: none
+    std::int64_t noiseBatches = 4;         ///< global batches of one probe, which training does not see; at least 2
     std::stop_token stop;                  ///< checked between steps; a stopped run reports what it did
     bool nccl = false;                     ///< on GPUs: one for each rank, and NCCL between them; else all share one
     bool separateProcesses = false;        ///< the ranks are processes, or will be
@@ -99,6 +102,7 @@ struct RankReport {
 
 struct RunReport {
     std::vector<StepProgress> steps; ///< as rank 0 saw them
+    GradientNoise noise;             ///< of all probes; without probes if none were asked for
     std::int64_t firstStep = 0;      ///< that it took; not 0: it went on from a checkpoint
     std::vector<RankReport> ranks;
     bool stopped = false;                                                 ///< ended early by the stop token

@@ -311,6 +311,7 @@ void Device::adamw(std::span<const UpdateTensors> all, const AdamWStep& step)
     for (const UpdateTensors& t : all) {
         AdamWStep own = step;
         own.weightDecay = t.weightDecay;
+        own.learningRate *= t.rateScale;
         doAdamw(t.weight, t.gradient, t.first, t.second, t.compute, own);
     }
 }
@@ -324,6 +325,7 @@ void Device::sgd(std::span<const UpdateTensors> all, const SgdStep& step)
     for (const UpdateTensors& t : all) {
         SgdStep own = step;
         own.weightDecay = t.weightDecay;
+        own.learningRate *= t.rateScale;
         doSgd(t.weight, t.gradient, t.first, t.compute, own);
     }
 }

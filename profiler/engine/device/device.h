@@ -79,6 +79,7 @@ struct SgdStep {
 struct UpdateTensors {
     Tensor weight, gradient, first, second, compute;
     double weightDecay = 0; ///< in place of the step's
+    double rateScale = 1;   ///< of the step's learning rate
 };
 
 class ImageOperators; // image_operators.h

@@ -94,12 +94,13 @@ void UpdateOperators::adamw(const UpdateTensors& t, const AdamWStep& s)
 {
     UpdateKernels& kernels = m_device.updateKernels();
     const double power = static_cast<double>(s.step);
-    const double rate = s.learningRate / (1.0 - std::pow(s.beta1, power));
+    const double scheduled = s.learningRate * t.rateScale;
+    const double rate = scheduled / (1.0 - std::pow(s.beta1, power));
     const double root = 1.0 / std::sqrt(1.0 - std::pow(s.beta2, power));
     clip(t.gradient, s.gradientScale);
     if (t.weightDecay != 0) {
         const Scope scope = pass(m_device, "weight decay", t.weight, 2);
-        kernels.mix(t.weight, 1.0 - s.learningRate * t.weightDecay, t.weight, 0, {});
+        kernels.mix(t.weight, 1.0 - scheduled * t.weightDecay, t.weight, 0, {});
     }
     {
         const Scope scope = pass(m_device, "first moment", t.first, 3);
@@ -136,7 +137,7 @@ void UpdateOperators::sgd(const UpdateTensors& t, const SgdStep& s)
     }
     {
         const Scope scope = pass(m_device, "weight step", t.weight, 3);
-        kernels.mix(t.weight, 1, t.weight, -s.learningRate, t.first);
+        kernels.mix(t.weight, 1, t.weight, -s.learningRate * t.rateScale, t.first);
     }
     if (t.compute.defined()) m_device.convert(t.weight, t.compute);
 }

@@ -111,6 +111,8 @@ struct Parameter {
     Tensor compute;                 ///< what products read: the weight itself, or its rounded copy
     Tensor gradient;                ///< master type
     bool decays = false;            ///< weight decay applies (matrices)
+    double rateScale = 1;           ///< of the scheduled learning rate, for this parameter
+    double decayScale = 1;          ///< of the weight decay
     bool gradientEmpty = true;      ///< nothing was added this step: the next contribution overwrites
     std::vector<ExternalPiece> pieces;
 

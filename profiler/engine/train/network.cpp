@@ -3,6 +3,7 @@
 #include "profiler/engine/train/network.h"
 
 #include "profiler/engine/nn/decoder.h"
+#include "profiler/engine/nn/maximal_update.h"
 #include "profiler/engine/nn/recommendation.h"
 #include "profiler/engine/nn/resnet.h"
 #include "profiler/engine/train/click_data.h"
@@ -86,6 +87,7 @@ Status checkRecommendation(const RecommendationSpec& r)
 
 Status checkNetwork(const RunSpec& spec)
 {
+    FOURWALLS_TRY(checkMaximalUpdate(spec));
     if (const TransformerSpec* transformer = spec.model.transformer()) return checkTransformer(*transformer);
     if (const ResNetSpec* resnet = spec.model.resnet()) return checkResNet(*resnet);
     return checkRecommendation(*spec.model.recommendation());

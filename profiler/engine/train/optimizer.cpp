@@ -96,9 +96,9 @@ double ParameterOptimizer::gradientNorm(RankContext& rank) const
 UpdateTensors ParameterOptimizer::inPlace(std::size_t i) const
 {
     const ParameterPiece& piece = m_pieces[i];
-    UpdateTensors t{piece.weight, piece.gradient, m_first[i], {}, piece.compute, 0};
+    UpdateTensors t{piece.weight, piece.gradient, m_first[i], {}, piece.compute, 0, piece.parameter->rateScale};
     if (!m_second.empty()) t.second = m_second[i];
-    if (piece.parameter->decays) t.weightDecay = m_settings.weightDecay;
+    if (piece.parameter->decays) t.weightDecay = m_settings.weightDecay * piece.parameter->decayScale;
     return t;
 }
 

@@ -2,6 +2,8 @@
 // See trainer.h.
 #include "profiler/engine/train/trainer.h"
 
+#include "profiler/engine/nn/maximal_update.h"
+
 #include <cmath>
 #include <string>
 
@@ -27,6 +29,7 @@ Trainer::Trainer(RankContext& rank, const RunSpec& spec, Network network)
     Recorder& r = rank.recorder;
     rank.inPlace = spec.plan.inPlace;
     m_evaluation = r.defineCounter("evaluation_loss", CounterUnit::None, false);
+    m_noiseScale = r.defineCounter("gradient_noise_scale", CounterUnit::None, false);
 }
 
 Trainer::~Trainer()
@@ -44,6 +47,7 @@ Status Trainer::setUp()
     std::vector<ParameterList*> lists;
     std::vector<TrainingModel*> chunks;
     for (const auto& chunk : m_network.chunks) {
+        applyMaximalUpdate(chunk->parameters(), m_spec);
         lists.push_back(&chunk->parameters());
         chunks.push_back(chunk.get());
     }
@@ -95,6 +99,44 @@ double Trainer::evaluate(std::int64_t batches)
     Recorder& r = m_rank.recorder;
     if (r.rank().value == 0 && std::isfinite(loss)) r.counter(m_evaluation, r.now(), loss);
     return loss;
+}
+
+void Trainer::probeNoise(std::int64_t batches)
+{
+    // Far behind the samples of training and evaluation.
+    constexpr std::int64_t kFirstNoiseBatch = std::int64_t{1} << 30;
+    const Scope phase(m_rank.recorder, SliceKind::Phase, "gradient noise", Phase::Evaluation);
+    m_noise.batch = m_spec.training.batch;
+    m_noise.batches = batches;
+    const std::vector<ParameterPiece>& pieces = m_store->pieces();
+    std::vector<Tensor> sums, counted;
+    for (const ParameterPiece& piece : pieces) {
+        sums.push_back(
+            Tensor::make(m_rank.allocator, piece.gradient.shape(), piece.gradient.type(), MemoryCategory::Temporaries));
+        m_rank.device.zero(sums.back());
+        if (piece.counts) counted.push_back(sums.back());
+    }
+    double small = 0;
+    for (std::int64_t i = 0; i < batches; ++i) {
+        accumulateGradients(kFirstNoiseBatch + m_noise.probes * batches + i);
+        small += m_optimizer->gradientSquares(m_rank) / static_cast<double>(batches);
+        for (std::size_t p = 0; p < pieces.size(); ++p)
+            if (!pieces[p].parameter->gradientEmpty) m_rank.device.add(sums[p], pieces[p].gradient, sums[p]);
+        m_store->afterEvaluation(); // the next step begins with empty gradients
+    }
+    double large = m_rank.device.sumOfSquares(counted) / static_cast<double>(batches * batches);
+    if (m_rank.groups) {
+        const Tensor both = Tensor::make(m_rank.allocator, {2}, DType::F64, MemoryCategory::CommBuffers);
+        both.as<double>()[0] = small;
+        both.as<double>()[1] = large;
+        m_rank.groups->world->allReduce(both);
+        small = both.as<double>()[0];
+        large = both.as<double>()[1];
+    }
+    m_noise.add(small, large);
+    Recorder& r = m_rank.recorder;
+    const std::optional<double> scale = m_noise.noiseScale();
+    if (r.rank().value == 0 && scale) r.counter(m_noiseScale, r.now(), *scale);
 }
 
 Status Trainer::saveWeights(const std::string& directory)

@@ -44,6 +44,11 @@ public:
     /// The mean loss over `batches` global batches that training does not see, without gradients: an evaluation phase.
     double evaluate(std::int64_t batches);
 
+    /// Takes the gradients of `batches` global batches that training does not see, without an update: what they say of the
+    /// gradients' noise is added to noise(). A phase of its own.
+    void probeNoise(std::int64_t batches);
+    const GradientNoise& noise() const { return m_noise; }
+
     /// All ranks' weights as one file, and back. Errors: see checkpoint.h.
     Status saveWeights(const std::string& directory);
     Status loadWeights(const std::string& directory);
@@ -78,6 +83,8 @@ private:
     std::unique_ptr<PipelineExecutor> m_executor;
     std::unique_ptr<ParameterOptimizer> m_optimizer;
     CounterId m_evaluation; // its loss
+    CounterId m_noiseScale;
+    GradientNoise m_noise; // so far
     StepRecorder m_steps;
 };
 
