@@ -6,7 +6,6 @@
 #include "app/cli/stop_signals.h"
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
-#include "model/cost/plan_reasons.h"
 #include "model/cost/plan_search.h"
 #include "model/spec/launch_arguments.h"
 #include "model/spec/names.h"
@@ -93,15 +92,8 @@ public:
         if (inputs->like && cluster.fabric == NodeFabric::Shared)
             cluster.devicesPerNode = std::max(cluster.devicesPerNode, static_cast<int>(m_devices));
         const StopSignals signals;
-        cost::BestByPart seen(objectiveOf(m_objective));
-        auto found = search(*inputs, fixed, seen, signals);
+        auto found = search(*inputs, fixed, signals);
         if (!found) return refuse(console, found.error());
-        std::vector<cost::PlanReason> reasons;
-        if (!found->best.empty() && found->best.front().feasible) {
-            auto why = whyBest(*inputs, *found, seen);
-            if (!why) return console.fail(why.error());
-            reasons = std::move(*why);
-        }
         std::optional<PlanVerification> verified;
         if (m_verify && !found->best.empty()) {
             Progress progress("training");
@@ -121,12 +113,12 @@ public:
             launch = *words;
         }
         if (!console.json())
-            return console.answerText(textOf(*found, *inputs) + reasonsText(reasons) +
+            return console.answerText(textOf(*found, *inputs) + reasonsText(found->reasons) +
                                       (inputs->like ? '\n' + likeText(m_arguments.like, *inputs->like) : "") +
                                       (verified ? "\n\n" + verificationText(*verified) : "") +
                                       (launch ? emitText(*launch, spec.plan) : ""));
         json object = jsonOf(*found, *inputs);
-        object["reasons"] = reasonsJson(reasons);
+        object["reasons"] = reasonsJson(found->reasons);
         if (inputs->like) object["like"] = likeJson(m_arguments.like, *inputs->like);
         if (verified) object["verified"] = verificationJson(*verified);
         if (launch) object["emit"] = emitJson(*launch, spec.plan);
@@ -137,7 +129,7 @@ private:
     static constexpr std::int64_t kMostVerified = 100;
 
     Result<cost::PlanSearchResult> search(const PredictionInputs& inputs, const cost::FixedParts& fixed,
-                                          cost::BestByPart& seen, const StopSignals& signals) const
+                                          const StopSignals& signals) const
     {
         Progress progress("searching");
         cost::SearchOptions options = m_options;
@@ -146,20 +138,12 @@ private:
         options.objective = objectiveOf(m_objective);
         options.stop = signals.token();
         options.progress = [&progress](const cost::SearchCounts&) { progress(0.5); };
-        options.priced = [&seen](std::span<const cost::SearchedPlan> plans) { seen.add(plans); };
+        options.explains = true;
         options.keepAll = m_verify.has_value();
         // The engine may have to leave some out.
         if (m_verify && options.limit > 0)
             options.limit = static_cast<int>(std::max<std::int64_t>(options.limit, 4 * *m_verify));
         return cost::searchPlans(inputs.spec, inputs.framework, inputs.calibration, options);
-    }
-
-    Result<std::vector<cost::PlanReason>> whyBest(const PredictionInputs& inputs, const cost::PlanSearchResult& found,
-                                                  const cost::BestByPart& seen) const
-    {
-        FOURWALLS_TRY_ASSIGN(cost::CostModel model,
-                             cost::CostModel::create(inputs.spec, inputs.framework, inputs.calibration));
-        return cost::reasonsFor(found.best.front(), seen, objectiveOf(m_objective), inputs.spec, model);
     }
 
     static json reasonsJson(const std::vector<cost::PlanReason>& reasons)

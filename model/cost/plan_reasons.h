@@ -44,17 +44,6 @@ private:
     std::array<std::map<int, SearchedPlan>, 9> m_best; ///< by part, by value
 };
 
-/// One alternative to the best plan.
-struct PlanReason {
-    std::string key, chosen, instead; ///< "tp", "8", "4"
-    ParallelPlan plan;                ///< the best with it
-    double seconds = 0;               ///< of its step, as predictStep says
-    double peakBytes = 0;
-    bool feasible = true;
-    double change = 0;    ///< of what the search made least, relative to the best plan: 0.1 is 10 % more
-    std::string sentence; ///< "8.1 % slower (+60 ms gradient_comm), at best with dp=16 tp=4 …"
-};
-
 /// Prices the neighbours and says what they cost more, in the order of the parts. Those that cannot be priced are left out.
 /// best: what the search found. Errors: of predictStep for the best plan.
 Result<std::vector<PlanReason>> reasonsFor(const SearchedPlan& best, const BestByPart& seen, SearchObjective objective,

@@ -3,6 +3,7 @@
 #include "model/cost/plan_search.h"
 
 #include "model/cost/closed_form.h"
+#include "model/cost/plan_reasons.h"
 #include "model/cost/plan_space.h"
 #include "model/cost/schedule_simulation.h"
 #include "model/cost/step_cost.h"
@@ -74,6 +75,7 @@ public:
         , m_options(options)
         , m_parameters(static_cast<double>(parameterCount(spec.model)))
         , m_best(static_cast<std::size_t>(options.limit) * kSpare, options.objective)
+        , m_seen(options.objective)
     {
         if (const TransformerSpec* t = spec.model.transformer(); t && t->hasExperts()) {
             const auto active = static_cast<double>(activeParameterCount(spec.model));
@@ -111,6 +113,7 @@ private:
     std::atomic<std::int64_t> m_evaluated{0};
     std::mutex m_mutex; ///< guards what follows
     BestPlans m_best;
+    BestByPart m_seen;
     PlanSearchResult m_result;
 };
 
@@ -129,6 +132,7 @@ void Search::merge(const std::vector<SearchedPlan>& found, const std::vector<Sea
     for (const SearchedPlan& plan : found) m_best.offer(plan);
     if (m_options.keepAll) m_result.all.insert(m_result.all.end(), all.begin(), all.end());
     if (m_options.priced && !all.empty()) m_options.priced(all);
+    if (m_options.explains) m_seen.add(all);
     m_result.counts.considered += counts.considered;
     m_result.counts.tooLarge += counts.tooLarge;
     m_result.counts.evaluated += counts.evaluated;
@@ -157,7 +161,7 @@ void Search::work(CostModel& model)
             ++counts.evaluated;
             if (priced->feasible) ++counts.feasible;
             best.offer(*priced);
-            if (m_options.keepAll || m_options.priced) all.push_back(*priced);
+            if (m_options.keepAll || m_options.priced || m_options.explains) all.push_back(*priced);
             if (counts.evaluated % kReportEvery == 0) {
                 merge({}, all, counts);
                 counts = {};
@@ -225,6 +229,10 @@ Result<PlanSearchResult> Search::run()
     m_result.stopped = stops();
     m_result.best = simulated(first);
     if (isAbandoned()) return abandoned();
+    if (m_options.explains && !m_result.best.empty() && m_result.best.front().feasible) {
+        FOURWALLS_TRY_ASSIGN(m_result.reasons,
+                             reasonsFor(m_result.best.front(), m_seen, m_options.objective, m_spec, first));
+    }
     m_result.elapsedSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return std::move(m_result);
 }

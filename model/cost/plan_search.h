@@ -75,6 +75,7 @@ struct SearchOptions {
     int limit = 10;             ///< best plans to return
     int threads = 0;            ///< 0: as many as the machine has
     bool keepAll = false;       ///< also return every priced plan, for a plot
+    bool explains = false;      ///< also say why the best plan is the best
     std::int64_t mostPlans = 0; ///< stop after so many priced plans; 0: search all
     std::stop_token stop;       ///< ends the search; what was found until then is the result
     std::stop_token abandon;    ///< ends everything at once with Cancelled: nobody wants the result any more
@@ -85,9 +86,21 @@ struct SearchOptions {
     std::function<void(std::span<const SearchedPlan>)> priced;
 };
 
+/// One alternative to the best plan.
+struct PlanReason {
+    std::string key, chosen, instead; ///< "tp", "8", "4"
+    ParallelPlan plan;                ///< the best with it
+    double seconds = 0;               ///< of its step, as predictStep says
+    double peakBytes = 0;
+    bool feasible = true;
+    double change = 0;    ///< of what the search made least, relative to the best plan: 0.1 is 10 % more
+    std::string sentence; ///< "8.1 % slower (+60 ms gradient_comm), at best with dp=16 tp=4 …"
+};
+
 struct PlanSearchResult {
-    std::vector<SearchedPlan> best; ///< feasible ones first, best first
-    std::vector<SearchedPlan> all;  ///< if asked for, in no order
+    std::vector<SearchedPlan> best;  ///< feasible ones first, best first
+    std::vector<SearchedPlan> all;   ///< if asked for, in no order
+    std::vector<PlanReason> reasons; ///< if asked for: why the first of `best`, where it fits
     SearchCounts counts;
     double elapsedSeconds = 0;
     bool stopped = false; ///< by the stop token or mostPlans

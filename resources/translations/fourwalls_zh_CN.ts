@@ -9157,6 +9157,10 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <source>Open the What-if sliders and choose network and machines to search for a plan.</source>
         <translation>请打开假设滑块，选择网络与机器以搜索计划。</translation>
     </message>
+    <message>
+        <source>At best otherwise: %1</source>
+        <translation>换一个取值，最好也只有：%1</translation>
+    </message>
 </context>
 <context>
     <name>Utilisation</name>

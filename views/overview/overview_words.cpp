@@ -260,12 +260,6 @@ QString verdictOf(Wall wall, const OverviewFacts& facts, const compare::WallVerd
     return {};
 }
 
-QString signedPercent(double fraction, int decimals)
-{
-    const QString text = formatPercent(fraction, decimals);
-    return fraction > 0 && text != formatPercent(0, decimals) ? QLatin1Char('+') + text : text;
-}
-
 QString changeOf(const compare::PlanSuggestion& suggestion, const ParallelPlan& from)
 {
     const ParallelPlan& to = suggestion.plan;

@@ -20,8 +20,6 @@ QString verdictOf(compare::Wall wall, const OverviewFacts& facts, const compare:
                   const PlanOutlook* plans, ByteUnit unit);
 /// What a suggestion changes: "16 micro-batches instead of 8".
 QString changeOf(const compare::PlanSuggestion& suggestion, const ParallelPlan& from);
-/// "−12 %", "+3 %".
-QString signedPercent(double fraction, int decimals = 0);
 /// What the step's figures are of: "median of 5 steps · ranks 12.5 ms to 19.9 ms", "all work of the device: no steps are marked".
 QString scopeOfStep(const OverviewFacts& facts);
 /// "left out: 1 warm-up, 1 cut"; empty where none is.

@@ -229,6 +229,31 @@ void TuningView::fillTable()
     m_model->setRows(std::move(rows));
     m_columns->fit();
     m_clear->setVisible(brushed);
+    showReasons();
+}
+
+void TuningView::showReasons()
+{
+    // Of several values of one part the nearest: that is what the decision was between.
+    std::vector<const cost::PlanReason*> nearest;
+    if (m_result && m_lines->brushes() == PlanBrushes{})
+        for (const cost::PlanReason& each : m_result->reasons) {
+            const auto same = std::find_if(nearest.begin(), nearest.end(),
+                                           [&each](const auto* other) { return other->key == each.key; });
+            if (same == nearest.end())
+                nearest.push_back(&each);
+            else if (each.feasible && (!(*same)->feasible || each.change < (*same)->change))
+                *same = &each;
+        }
+    std::stable_sort(nearest.begin(), nearest.end(), [](const auto* a, const auto* b) {
+        return a->feasible != b->feasible ? a->feasible : a->change < b->change;
+    });
+    QStringList parts;
+    for (const cost::PlanReason* each : nearest)
+        parts << QStringLiteral("%1: %2").arg(partWords(each->key, each->plan),
+                                              each->feasible ? signedPercent(each->change, 1) : tr("does not fit"));
+    m_why->setVisible(!parts.isEmpty());
+    m_why->setText(tr("At best otherwise: %1").arg(parts.join(QStringLiteral(" \u00b7 "))));
 }
 
 void TuningView::showState()

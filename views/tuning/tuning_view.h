@@ -23,6 +23,7 @@ class QTimer;
 namespace fourwalls::views {
 
 class ColumnFit;
+class ElidedText;
 class GoodputPlot;
 class PlanLines;
 class PlanScatter;
@@ -83,6 +84,7 @@ private:
     void refreshPlots();
     void fillTable();
     void showState();
+    void showReasons();
     void showMarks();
     void showGoodput();
     void choosePoint(std::uint32_t index);
@@ -95,6 +97,7 @@ private:
     QTableView* m_table = nullptr;
     PlanTableModel* m_model = nullptr;
     ColumnFit* m_columns = nullptr;
+    ElidedText* m_why = nullptr; ///< what the best plans with another degree would cost
     GoodputPlot* m_goodput = nullptr;
     QSpinBox* m_devices = nullptr;
     QComboBox* m_objective = nullptr;

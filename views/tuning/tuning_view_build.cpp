@@ -115,6 +115,9 @@ void TuningView::buildTable(QWidget* parent)
     m_table->verticalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     m_columns = new ColumnFit(m_table, {{kPlanNames, true}, {}, {}, {0, false, 1}});
     m_tableCard->addContent(m_table, 1);
+    m_why = new ElidedText(ElidedText::Tone::Quiet, Qt::AlignLeft, m_tableCard);
+    m_why->setMostLines(2);
+    m_tableCard->addContent(m_why);
 }
 
 void TuningView::connectPlans()

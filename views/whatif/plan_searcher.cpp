@@ -67,6 +67,7 @@ void PlanSearcher::start(PlanQuestion question)
     options.stop = m_run->stop.get_token();
     options.abandon = m_run->abandon.get_token();
     options.limit = 50;
+    options.explains = true;
     options.progress = [this, post](const cost::SearchCounts& counts) { post([this, counts] { m_counts = counts; }); };
     options.priced = [this, post](std::span<const cost::SearchedPlan> plans) {
         post([this, batch = std::vector<cost::SearchedPlan>(plans.begin(), plans.end())] {

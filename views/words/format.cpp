@@ -45,6 +45,12 @@ QString formatPercent(double fraction, int decimals)
     return onScreen(fourwalls::formatPercent(fraction, decimals));
 }
 
+QString signedPercent(double fraction, int decimals)
+{
+    const QString text = formatPercent(fraction, decimals);
+    return fraction > 0 && text != formatPercent(0, decimals) ? QLatin1Char('+') + text : text;
+}
+
 QString formatChange(double fraction, int decimals)
 {
     const QString size = formatPercent(std::abs(fraction), decimals), none = formatPercent(0, decimals);

@@ -21,6 +21,8 @@ QString formatBytes(double bytes, ByteUnit unit, int digits = 3);
 /// "+1.2 GB", "−300 MB", "±0": a change.
 QString signedBytes(double bytes, ByteUnit unit);
 QString formatPercent(double fraction, int decimals = 1);
+/// The same of a change: "−12 %", "+3 %".
+QString signedPercent(double fraction, int decimals = 0);
 /// "+4.1 %" from 0.041; without a sign what rounds to nothing, and the dash of what is not known.
 QString formatChange(double fraction, int decimals = 1);
 QString formatRate(double value, const QString& unit, int digits = 3);

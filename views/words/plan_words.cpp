@@ -7,6 +7,8 @@
 #include <QCoreApplication>
 #include <QStringList>
 
+#include <utility>
+
 namespace fourwalls::views {
 
 namespace {
@@ -52,6 +54,19 @@ QString words(Precision precision)
 {
     const std::string_view word = name(precision);
     return QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size()));
+}
+
+QString partWords(std::string_view key, const ParallelPlan& plan)
+{
+    if (key == "zero") return QStringLiteral("ZeRO %1").arg(plan.zero);
+    if (key == "recompute") return PlanWords::tr("recompute %1").arg(words(plan.recompute));
+    if (key == "schedule") return words(plan.schedule, plan.vpp);
+    const std::pair<std::string_view, int> degrees[] = {{"dp", plan.dp}, {"tp", plan.tp}, {"pp", plan.pp},
+                                                        {"cp", plan.cp}, {"ep", plan.ep}, {"vpp", plan.vpp}};
+    for (const auto& [name, value] : degrees)
+        if (key == name)
+            return QStringLiteral("%1 %2").arg(QLatin1String(name.data(), static_cast<int>(name.size()))).arg(value);
+    return QStringLiteral("m %1").arg(plan.microbatches);
 }
 
 QString planSummary(const ParallelPlan& plan)

@@ -7,6 +7,8 @@
 
 #include <QString>
 
+#include <string_view>
+
 namespace fourwalls::views {
 
 /// "1F1B", "interleaved", "ZB-1p". chunks: per stage, told where there are several: "interleaved ×2".
@@ -15,6 +17,9 @@ QString words(PipelineSchedule schedule, int chunks = 1);
 QString longWords(PipelineSchedule schedule, int chunks = 1);
 QString words(Recompute recompute); ///< "selective"
 QString words(Precision precision); ///< "bf16"
+
+/// What a plan says of one of its parts, by the key of its text: "tp 4", "m 8", "ZeRO 2", "recompute full", "1F1B".
+QString partWords(std::string_view key, const ParallelPlan& plan);
 
 /// "dp 4 · tp 2 · pp 2 · ZeRO 1 · 1F1B · m 16": a plan in few words.
 QString planSummary(const ParallelPlan& plan);

@@ -174,8 +174,7 @@ void PlanSearchTest::reasons()
     options.devices = 32;
     options.objective = static_cast<SearchObjective>(objective);
     options.keepAll = true;
-    BestByPart seen(options.objective);
-    options.priced = [&seen](std::span<const SearchedPlan> plans) { seen.add(plans); };
+    options.explains = true;
     const auto found = search(spec, options);
     QVERIFY(found.ok() && found->best.front().feasible);
     const SearchedPlan& best = found->best.front();
@@ -200,12 +199,9 @@ void PlanSearchTest::reasons()
         }
     }
     QVERIFY(expected.size() > 5);
-    auto model = CostModel::create(spec, *loadFramework(spec.framework), *loadCalibration("published"));
-    QVERIFY(model.ok());
-    const auto reasons = reasonsFor(best, seen, options.objective, spec, *model);
-    QVERIFY2(reasons.ok(), reasons.ok() ? "" : reasons.error().message().c_str());
-    QCOMPARE(reasons->size(), expected.size());
-    for (const PlanReason& reason : *reasons) {
+    const std::vector<PlanReason>& reasons = found->reasons;
+    QCOMPARE(reasons.size(), expected.size());
+    for (const PlanReason& reason : reasons) {
         const auto at = expected.find(reason.key + '=' + reason.instead);
         QVERIFY2(at != expected.end(), reason.key.c_str());
         const auto same = std::find_if(found->all.begin(), found->all.end(), [&reason](const SearchedPlan& plan) {
