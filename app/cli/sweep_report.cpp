@@ -2,6 +2,7 @@
 // See sweep_report.h.
 #include "app/cli/sweep_report.h"
 
+#include "app/cli/metrics_report.h"
 #include "app/cli/noise_report.h"
 #include "model/base/format.h"
 
@@ -17,11 +18,6 @@ namespace fourwalls::cli {
 namespace {
 
 using nlohmann::json;
-
-json orNull(const std::optional<double>& value)
-{
-    return value ? json(*value) : json(nullptr);
-}
 
 double lossOrLast(const SweepOutcome& outcome)
 {
@@ -141,7 +137,7 @@ json sweepJson(const std::vector<SweepOutcome>& outcomes)
         json run{{"name", each->job.name}, {"values", json::object()}, {"batch", each->job.spec.training.batch}};
         for (std::size_t i = 0; i < kSweepAxisCount; ++i) {
             const auto axis = static_cast<SweepAxis>(i);
-            const std::string key(name(axis));
+            const std::string key(axisName(axis));
             if (axis == SweepAxis::Precision && !each->job.point[axis].empty())
                 run["values"][key] = each->job.point[axis];
             else if (const auto value = each->job.point.number(axis))

@@ -112,7 +112,7 @@ Status writeStepTrace(const std::string& path, const SweepResult& result, const 
     return writer->finish({});
 }
 
-json toJson(const SweepResult& result)
+json resultJson(const SweepResult& result)
 {
     json object{{"version", kResultVersion},
                 {"name", result.name},
@@ -128,7 +128,7 @@ json toJson(const SweepResult& result)
                 {"step_ms", json::array()}};
     for (std::size_t i = 0; i < kSweepAxisCount; ++i) {
         const auto axis = static_cast<SweepAxis>(i);
-        if (!result.point[axis].empty()) object["point"][std::string(name(axis))] = result.point[axis];
+        if (!result.point[axis].empty()) object["point"][std::string(axisName(axis))] = result.point[axis];
     }
     for (const SweepStep& step : result.taken) {
         object["loss"].push_back(finiteOrNull(step.loss));
@@ -206,7 +206,7 @@ Status writeSweepResult(const std::string& folder, SweepResult& result, const Ru
     const std::optional<std::string> bytes = wholeFile(trace);
     if (!bytes) return Error{ErrorCode::Io, "cannot be read back", trace, "check the disk"};
     result.traceHash = hashText(*bytes);
-    json object = toJson(result);
+    json object = resultJson(result);
     object["checksum"] = checksumOf(object);
     FOURWALLS_TRY_ASSIGN(PendingOutput pending,
                          PendingOutput::create(resultPath(folder, result.name), OutputKind::Other));
@@ -233,7 +233,7 @@ std::optional<SweepResult> readSweepResult(const std::string& folder, const std:
         SweepResult result = resultOf(object);
         for (std::size_t i = 0; i < kSweepAxisCount; ++i) {
             const auto axis = static_cast<SweepAxis>(i);
-            const auto value = object.at("point").find(std::string(cli::name(axis)));
+            const auto value = object.at("point").find(std::string(axisName(axis)));
             if (value != object.at("point").end() && !result.point.set(axis, value->get<std::string>()).ok())
                 return std::nullopt;
         }

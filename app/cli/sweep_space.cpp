@@ -36,7 +36,7 @@ std::optional<double> numberOf(std::string_view text)
 
 Error wrongValue(SweepAxis axis, std::string_view text, const char* hint)
 {
-    return wrongArgument("--grid", fmt::format("{} cannot be '{}'", name(axis), text), hint);
+    return wrongArgument("--grid", fmt::format("{} cannot be '{}'", axisName(axis), text), hint);
 }
 
 /// Three digits are enough for a drawn number, and readable.
@@ -69,7 +69,7 @@ std::string drawn(SweepAxis axis, std::pair<double, double> range, Draw& draw)
 
 } // namespace
 
-std::string_view name(SweepAxis axis)
+std::string_view axisName(SweepAxis axis)
 {
     return kAxisNames[static_cast<std::size_t>(axis)];
 }

@@ -19,7 +19,7 @@ enum class SweepAxis { LearningRate, Batch, Warmup, WeightDecay, Precision, Clip
 inline constexpr std::size_t kSweepAxisCount = 7;
 
 /// As --grid, file names and JSON call it: "lr", "batch", "warmup", "decay", "precision", "clip", "width".
-std::string_view name(SweepAxis axis);
+std::string_view axisName(SweepAxis axis);
 
 /// One run's values by axis, in the shortest text of the number; empty where record's default holds.
 class SweepPoint {

@@ -112,7 +112,7 @@ std::vector<std::string> tagList(const std::string& text)
     return tags;
 }
 
-std::string textOf(const RunFolder& folder)
+std::string catalogueText(const RunFolder& folder)
 {
     std::size_t name = 4, model = 5;
     for (const FolderRun& run : folder.runs) {
@@ -181,7 +181,7 @@ public:
             folder = std::move(*read);
         }
         std::erase_if(folder.runs, [this](const FolderRun& run) { return !run.curves.matches(m_find); });
-        if (!console.json()) return console.answerText(textOf(folder));
+        if (!console.json()) return console.answerText(catalogueText(folder));
         json object{{"folder", m_folder}, {"runs", json::array()}, {"left_out", json::array()}};
         std::optional<std::int64_t> points;
         if (m_series)

@@ -81,7 +81,7 @@ public:
 };
 
 /// Where and when a slice is, and how long.
-QString placeOf(const SliceView& slice, const views::TraceSession* session)
+QString sliceDetail(const SliceView& slice, const views::TraceSession* session)
 {
     QStringList facts;
     const auto track = static_cast<std::size_t>(slice.track.value);
@@ -211,7 +211,7 @@ std::vector<FindItem> FindBox::itemsOfTrace(const QString& text) const
     for (const NameHit& hit : m_finder.names().best) items.push_back(itemOf(hit));
     for (const NamedSlice& slice : m_finder.slices()) {
         FindItem item{FindGroup::Slices, views::opName(*slice.op).simplified()};
-        item.detail = placeOf(slice.slice, m_finder.session());
+        item.detail = sliceDetail(slice.slice, m_finder.session());
         item.slice = std::make_shared<const NamedSlice>(slice);
         item.value = QString::number(slice.slice.id.value);
         item.quality = MatchQuality::Inside;

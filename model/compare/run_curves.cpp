@@ -2,6 +2,7 @@
 // See run_curves.h.
 #include "model/compare/run_curves.h"
 
+#include "model/base/median.h"
 #include "model/spec/names.h"
 #include "model/spec/width_transfer.h"
 
@@ -19,13 +20,6 @@ namespace {
 constexpr std::size_t kSpikeWindow = 16, kLeastBefore = 5;
 constexpr std::size_t kMostRanksAsked = 16;
 constexpr std::size_t kMostRunEvents = 10'000;
-
-double middleOf(std::vector<double> values)
-{
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
 
 std::string lowerCase(std::string_view text)
 {
@@ -136,8 +130,8 @@ void describeCurves(const TraceHeader& header, RunCurves& run)
     if (const std::int64_t base = mupBaseWidth(spec); base > 0) run.mupBaseWidth = base;
     run.batch = spec.training.batch;
     run.learningRate = spec.training.learningRate;
-    run.precision = name(spec.training.precision);
-    run.optimizer = name(spec.training.optimizer);
+    run.precision = fourwalls::name(spec.training.precision);
+    run.optimizer = fourwalls::name(spec.training.optimizer);
 }
 
 } // namespace
@@ -167,7 +161,7 @@ std::optional<double> RunCurves::tokensPerSecond() const
     std::vector<double> rates;
     for (const CurvePoint& point : points)
         if (point.tokensPerSecond) rates.push_back(*point.tokensPerSecond);
-    return rates.empty() ? std::nullopt : std::optional(middleOf(std::move(rates)));
+    return rates.empty() ? std::nullopt : std::optional(median(std::move(rates)));
 }
 
 bool RunCurves::matches(std::string_view text) const
@@ -190,16 +184,16 @@ std::vector<LossSpike> findLossSpikes(const std::vector<CurvePoint>& points)
     for (std::size_t i = 0; i < points.size(); ++i) {
         const CurvePoint& point = points[i];
         if (point.loss && losses.size() >= kLeastBefore) {
-            const double usual = middleOf(losses);
+            const double usual = median(losses);
             std::vector<double> distances;
             distances.reserve(losses.size());
             for (const double loss : losses) distances.push_back(std::abs(loss - usual));
-            const double limit = usual + std::max(kDeviations * kNormalDeviation * middleOf(std::move(distances)),
+            const double limit = usual + std::max(kDeviations * kNormalDeviation * median(std::move(distances)),
                                                   kLeastRise * std::abs(usual));
             if (*point.loss > limit) {
                 LossSpike spike{point.step, point.loss, usual, {}, {}};
-                if (point.gradientNorm && norms.size() >= kLeastBefore && middleOf(norms) > 0)
-                    spike.gradientFactor = *point.gradientNorm / middleOf(norms);
+                if (point.gradientNorm && norms.size() >= kLeastBefore && median(norms) > 0)
+                    spike.gradientFactor = *point.gradientNorm / median(norms);
                 const bool continues = before + 1 == static_cast<std::int64_t>(i) && !spikes.empty();
                 before = static_cast<std::int64_t>(i);
                 if (!continues)
