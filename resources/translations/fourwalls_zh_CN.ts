@@ -1630,6 +1630,18 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <source>Copy the name</source>
         <translation>复制名称</translation>
     </message>
+    <message>
+        <source>no phase</source>
+        <translation>无阶段</translation>
+    </message>
+    <message>
+        <source>one colour for each name, some share one</source>
+        <translation>每个名称一种颜色，个别名称共用</translation>
+    </message>
+    <message>
+        <source>one colour for the same stream of all ranks</source>
+        <translation>所有 rank 的同一条流用同一种颜色</translation>
+    </message>
 </context>
 <context>
     <name>Figures</name>
@@ -7116,6 +7128,57 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     </message>
 </context>
 <context>
+    <name>RowActions</name>
+    <message>
+        <source>Filter rows</source>
+        <translation>筛选行</translation>
+    </message>
+    <message>
+        <source>Rows by stream instead of by rank</source>
+        <translation>按流而非按 rank 排列行</translation>
+    </message>
+    <message>
+        <source>Higher rows</source>
+        <translation>行更高</translation>
+    </message>
+    <message>
+        <source>Lower rows</source>
+        <translation>行更低</translation>
+    </message>
+    <message>
+        <source>More room for the names of rows</source>
+        <translation>行名栏更宽</translation>
+    </message>
+    <message>
+        <source>Less room for the names of rows</source>
+        <translation>行名栏更窄</translation>
+    </message>
+    <message>
+        <source>Colour by what the time was for</source>
+        <translation>按时间用途着色</translation>
+    </message>
+    <message>
+        <source>Colour by phase</source>
+        <translation>按阶段着色</translation>
+    </message>
+    <message>
+        <source>Colour by kind</source>
+        <translation>按类别着色</translation>
+    </message>
+    <message>
+        <source>Colour by name</source>
+        <translation>按名称着色</translation>
+    </message>
+    <message>
+        <source>Colour by stream</source>
+        <translation>按流着色</translation>
+    </message>
+    <message>
+        <source>The whole trace above the rows</source>
+        <translation>行上方的整条轨迹</translation>
+    </message>
+</context>
+<context>
     <name>RunFilesDialog</name>
     <message>
         <source>Looking at the files…</source>
@@ -8277,6 +8340,33 @@ arrivals: %3</source>
         <source>could take %1 longer without harm</source>
         <translation>可以再长 %1 而无害</translation>
     </message>
+    <message>
+        <source>Filter rows</source>
+        <translation>筛选行</translation>
+    </message>
+    <message>
+        <source>Show only rows whose name has these words, such as rank 1 stream 7; an expression behind a slash</source>
+        <translation>只显示名称含这些词的行，例如 rank 1 stream 7；斜杠后为正则表达式</translation>
+    </message>
+</context>
+<context>
+    <name>TimelineMinimap</name>
+    <message>
+        <source>The whole trace</source>
+        <translation>整条轨迹</translation>
+    </message>
+    <message>
+        <source>What the ranks did over the whole trace, and which part of it the timeline shows.</source>
+        <translation>各 rank 在整条轨迹中做了什么，以及时间线显示的是哪一段。</translation>
+    </message>
+    <message>
+        <source>The whole trace: drag the part that is shown or its edges, or drag beside it to choose another</source>
+        <translation>整条轨迹：拖动所显示的区段或其边缘，或在旁边拖动以选择另一段</translation>
+    </message>
+    <message>
+        <source>whole trace</source>
+        <translation>整条轨迹</translation>
+    </message>
 </context>
 <context>
     <name>TimelineToolbar</name>
@@ -8351,6 +8441,14 @@ arrivals: %3</source>
     <message>
         <source>%1 matches</source>
         <translation>%1 个匹配</translation>
+    </message>
+    <message>
+        <source>Rows</source>
+        <translation>行</translation>
+    </message>
+    <message>
+        <source>Order, heights and colours of the rows</source>
+        <translation>行的顺序、高度与颜色</translation>
     </message>
 </context>
 <context>

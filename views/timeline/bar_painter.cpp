@@ -63,6 +63,8 @@ BarPalette barPaletteOf(const Theme& theme)
     for (int kernel = 0; kernel < kKernelClassCount; ++kernel)
         set(keyOf(static_cast<KernelClass>(kernel)), shadeOf(theme, static_cast<KernelClass>(kernel)));
     set(static_cast<ColourKey>(kHostOperatorKey), hostOperatorColour(theme));
+    for (int group = 0; group < kGroupColourCount; ++group)
+        set(groupColourKey(static_cast<std::size_t>(group)), groupColour(theme, group));
     palette.dimmedText = blend(palette.background, theme.secondaryText.rgb(), 150);
     return palette;
 }

@@ -5,6 +5,7 @@
 #include "views/timeline/navigation_keys.h"
 
 #include "views/plot/theme.h"
+#include "views/words/words.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -197,6 +198,67 @@ void DetailsPanel::changeEvent(QEvent* event)
     if (event->type() == QEvent::PaletteChange) write();
 }
 
+void DetailsPanel::setColourBy(ColourBy by)
+{
+    m_colourBy = by;
+    update();
+}
+
+std::vector<DetailsPanel::LegendEntry> DetailsPanel::legendOf(const Theme& theme, ColourBy by)
+{
+    const LegendEntry communication{tr("communication"), theme.communication, false},
+        copy{tr("copy, data"), theme.copy, false}, structure{tr("structure"), theme.structure, false},
+        waiting{tr("waiting"), theme.hatchBase, true};
+    std::vector<LegendEntry> entries;
+    const auto addPhase = [&](const QString& name, Phase phase) {
+        entries.push_back({name, colourOf(theme, phase), false});
+    };
+    if (by == ColourBy::Work || by == ColourBy::Phase) {
+        addPhase(tr("forward"), Phase::Forward);
+        addPhase(tr("backward, input"), Phase::BackwardInput);
+        addPhase(tr("backward, weight"), Phase::BackwardWeight);
+        addPhase(tr("recomputation"), Phase::Recompute);
+        addPhase(tr("optimizer"), Phase::Optimizer);
+    }
+    switch (by) {
+    case ColourBy::Work:
+        entries.push_back(communication);
+        entries.push_back(copy);
+        entries.push_back({tr("matrix product"), shadeOf(theme, KernelClass::Matrix), false});
+        entries.push_back({tr("attention"), shadeOf(theme, KernelClass::Attention), false});
+        entries.push_back({tr("reduction"), shadeOf(theme, KernelClass::Reduction), false});
+        entries.push_back({tr("elementwise"), shadeOf(theme, KernelClass::Elementwise), false});
+        entries.push_back({tr("other compute"), theme.otherCompute, false});
+        entries.push_back({tr("CPU operator"), hostOperatorColour(theme), false});
+        break;
+    case ColourBy::Phase:
+        for (const Phase phase : {Phase::GradientSync, Phase::DataLoading, Phase::CheckpointSave, Phase::CheckpointLoad,
+                                  Phase::Evaluation, Phase::Setup})
+            addPhase(words(phase), phase);
+        entries.push_back({tr("no phase"), theme.structure, false});
+        entries.push_back(waiting);
+        return entries;
+    case ColourBy::Kind:
+        for (const SliceKind kind : {SliceKind::Phase, SliceKind::Layer, SliceKind::Operator, SliceKind::Kernel,
+                                     SliceKind::Marker, SliceKind::HostCall})
+            entries.push_back({words(kind), groupColour(theme, static_cast<int>(kind) % kGroupColourCount), false});
+        entries.push_back(communication);
+        entries.push_back(copy);
+        break;
+    case ColourBy::Name:
+        entries.push_back({tr("one colour for each name, some share one"), groupColour(theme, 0), false});
+        entries.push_back(waiting);
+        return entries;
+    case ColourBy::Stream:
+        entries.push_back({tr("one colour for the same stream of all ranks"), groupColour(theme, 0), false});
+        entries.push_back(waiting);
+        return entries;
+    }
+    entries.push_back(structure);
+    entries.push_back(waiting);
+    return entries;
+}
+
 void DetailsPanel::paintLegend(QPainter& painter, const QRect& inside) const
 {
     const Theme& theme = currentTheme();
@@ -211,28 +273,7 @@ void DetailsPanel::paintLegend(QPainter& painter, const QRect& inside) const
     painter.drawText(promptLines, static_cast<int>(Qt::AlignLeft | Qt::AlignVCenter) | Qt::TextWordWrap, prompt);
     if (fits) paintHint(painter, titleLine, inside.left() + metrics.horizontalAdvance(prompt));
 
-    struct Entry {
-        QString name;
-        QColor colour;
-        bool hatched;
-    };
-    const Entry entries[] = {
-        {tr("forward"), colourOf(theme, Phase::Forward), false},
-        {tr("backward, input"), colourOf(theme, Phase::BackwardInput), false},
-        {tr("backward, weight"), colourOf(theme, Phase::BackwardWeight), false},
-        {tr("recomputation"), colourOf(theme, Phase::Recompute), false},
-        {tr("optimizer"), colourOf(theme, Phase::Optimizer), false},
-        {tr("communication"), theme.communication, false},
-        {tr("copy, data"), theme.copy, false},
-        {tr("matrix product"), shadeOf(theme, KernelClass::Matrix), false},
-        {tr("attention"), shadeOf(theme, KernelClass::Attention), false},
-        {tr("reduction"), shadeOf(theme, KernelClass::Reduction), false},
-        {tr("elementwise"), shadeOf(theme, KernelClass::Elementwise), false},
-        {tr("other compute"), theme.otherCompute, false},
-        {tr("CPU operator"), hostOperatorColour(theme), false},
-        {tr("structure"), theme.structure, false},
-        {tr("waiting"), theme.hatchBase, true},
-    };
+    const std::vector<LegendEntry> entries = legendOf(theme, m_colourBy);
     int x = inside.left(), y = promptLines.bottom() + 6;
     for (const auto& entry : entries) {
         const int width = 18 + metrics.horizontalAdvance(entry.name);

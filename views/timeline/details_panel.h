@@ -3,11 +3,14 @@
 // colours mean.
 #pragma once
 
+#include "views/plot/theme.h"
 #include "views/timeline/slice_facts.h"
+#include "views/timeline/timeline_geometry.h"
 
 #include <QWidget>
 
 #include <optional>
+#include <vector>
 
 class QTextBrowser;
 
@@ -20,6 +23,8 @@ public:
 
     void setFacts(const std::optional<SliceFacts>& facts);
     const std::optional<SliceFacts>& facts() const { return m_facts; }
+    /// What the legend explains.
+    void setColourBy(ColourBy by);
     /// Keys that help, at the right of the title line.
     void setHint(const QString& hint);
 
@@ -36,6 +41,12 @@ protected:
     void changeEvent(QEvent* event) override;
 
 private:
+    struct LegendEntry {
+        QString name;
+        QColor colour;
+        bool hatched = false;
+    };
+    static std::vector<LegendEntry> legendOf(const Theme& theme, ColourBy by);
     QString html(int width) const;
     void write();
     void openMenu(const QPoint& at);
@@ -44,6 +55,7 @@ private:
 
     std::optional<SliceFacts> m_facts;
     QString m_hint;
+    ColourBy m_colourBy = ColourBy::Work;
     QTextBrowser* m_text;
 };
 

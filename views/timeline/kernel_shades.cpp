@@ -66,6 +66,15 @@ QColor shadeOf(const Theme& theme, KernelClass kernel)
     return withLightness(theme.otherCompute, (theme.dark ? kDark : kLight)[static_cast<std::size_t>(kernel)]);
 }
 
+QColor groupColour(const Theme& theme, int group)
+{
+    // Neighbours differ most. No violet, which is of predictions.
+    static constexpr std::array<int, kGroupColourCount> kHues{212, 28, 150, 340, 190, 52, 96, 8, 172, 320, 40, 124};
+    static constexpr std::array<int, 2> kLightness{62, 50}, kDarkLightness{48, 58};
+    const int lightness = (theme.dark ? kDarkLightness : kLightness)[static_cast<std::size_t>(group / 6 % 2)];
+    return QColor::fromHsl(kHues[static_cast<std::size_t>(group)], theme.dark ? 105 : 130, lightness * 255 / 100);
+}
+
 QColor hostOperatorColour(const Theme& theme)
 {
     const auto between = [&](int a, int b) { return (2 * a + 3 * b) / 5; };

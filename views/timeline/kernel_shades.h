@@ -11,6 +11,10 @@
 
 namespace fourwalls::views {
 
+/// Colours that only tell groups (names, streams, kinds) from each other.
+inline constexpr int kGroupColourCount = 12;
+QColor groupColour(const Theme& theme, int group);
+
 enum class KernelClass : std::uint8_t { Matrix = 0, Attention = 1, Reduction = 2, Elementwise = 3 };
 inline constexpr int kKernelClassCount = 4;
 

@@ -19,7 +19,6 @@
 namespace fourwalls::views {
 
 namespace {
-constexpr int kLabelWidth = 156;
 constexpr int kAxisHeight = 30;
 constexpr int kScrollBarWidth = 10;
 constexpr double kHitTolerance = 3;
@@ -29,12 +28,14 @@ constexpr int kLeastForStrip = 260; ///< a lower canvas belongs to the rows alon
 TimelineCanvas::TimelineCanvas(TimelineSource& source, QWidget* parent)
     : QWidget(parent)
     , m_source(source)
+    , m_rowFilter(new QLineEdit(this))
     , m_scrollBar(new QScrollBar(Qt::Vertical, this))
     , m_prediction(std::make_unique<PredictionStrip>())
     , m_strip(new MemoryStrip(this))
     , m_counters(new CounterCurves(this))
     , m_hold(new QTimer(this))
 {
+    makeRowFilter();
     m_hold->setSingleShot(true);
     m_hold->setTimerType(Qt::PreciseTimer);
     m_hold->setInterval(kHoldMs);
@@ -73,6 +74,8 @@ void TimelineCanvas::setTrace(const TraceInfo& info, const std::vector<TrackView
     m_arrangement.collapsed = initiallyCollapsed(m_tracks);
     m_counterTracks = m_counters->hasSession() ? counterTracks(info) : std::vector<CounterTrack>();
     m_arrangement.hiddenCounters = initiallyHidden(info);
+    const QSignalBlocker quiet(m_rowFilter);
+    m_rowFilter->clear();
     // A tenth of the whole may show on either side, as Selection allows it.
     const Duration margin{whole.length().ns / 10};
     m_camera.setBounds({whole.begin - margin, whole.end + margin});
@@ -90,13 +93,14 @@ void TimelineCanvas::setTrace(const TraceInfo& info, const std::vector<TrackView
 void TimelineCanvas::setEmptyReason(const QString& reason)
 {
     m_emptyReason = reason;
+    m_rowFilter->setVisible(reason.isEmpty());
     m_scrollBar->setVisible(reason.isEmpty() && m_scrollBar->maximum() > 0);
     update();
 }
 
 QRect TimelineCanvas::plotRect() const
 {
-    return {kLabelWidth, kAxisHeight, std::max(1, width() - kLabelWidth - kScrollBarWidth),
+    return {m_labelWidth, kAxisHeight, std::max(1, width() - m_labelWidth - kScrollBarWidth),
             std::max(1, height() - kAxisHeight - m_stripHeight - m_prediction->height())};
 }
 
@@ -152,6 +156,7 @@ void TimelineCanvas::setMemoryShown(bool shown)
 
 void TimelineCanvas::relayout()
 {
+    m_rowFilter->setGeometry(8, 3, m_labelWidth - 16, kAxisHeight - 6);
     m_stripHeight = stripHeightFor(height() - kAxisHeight - m_prediction->height());
     const QRect plot = plotRect();
     m_hover = {};
@@ -277,6 +282,7 @@ void TimelineCanvas::revealTrack(TrackId id)
 {
     const TrackView* found = track(id);
     if (!found) return;
+    if (m_arrangement.filter && !m_arrangement.filter->tracks.contains(id)) setRowFilter({});
     if (m_arrangement.collapsed.contains(found->info.rank) || m_arrangement.hidden.contains(id)) {
         TimelineArrangement opened = m_arrangement;
         opened.collapsed.erase(found->info.rank);
@@ -552,6 +558,7 @@ void TimelineCanvas::resizeEvent(QResizeEvent*)
 void TimelineCanvas::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
+    if (event->type() == QEvent::LanguageChange) retranslateRowFilter();
     if (event->type() == QEvent::PaletteChange || event->type() == QEvent::LanguageChange) {
         m_labelsDirty = true;
         invalidate();

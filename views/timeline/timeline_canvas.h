@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+class QLineEdit;
 class QScrollBar;
 class QTimer;
 
@@ -61,6 +62,15 @@ public:
 
     const TimelineArrangement& arrangement() const { return m_arrangement; }
     void setArrangement(TimelineArrangement arrangement);
+    /// Shows only rows whose name, with that of their rank, has all these words; or with a slash before it the expression.
+    /// Empty: all rows.
+    void setRowFilter(const QString& text);
+    QString rowFilter() const;
+    /// To type into, in the corner above the names of the rows.
+    QLineEdit& rowFilterEdit() { return *m_rowFilter; }
+    /// Of the column with the names of the rows [pixels].
+    int labelWidth() const { return m_labelWidth; }
+    void setLabelWidth(int width);
     const TimelineLayout& layout() const { return m_layout; }
     const std::vector<TrackView>& tracks() const { return m_tracks; }
     const TrackView* track(TrackId id) const;
@@ -119,6 +129,7 @@ signals:
     /// An area was dragged: over the rows that it touches, along the axis or beside the rows over all.
     void areaDragged(fourwalls::TimeRange range, const std::vector<fourwalls::TrackId>& tracks, bool finished);
     void arrangementChanged();
+    void labelWidthChanged();
     void contextMenuAsked(const QPoint& globalPosition, std::optional<fourwalls::TrackId> track,
                           std::optional<fourwalls::RankId> rank);
     /// At the end of every paint.
@@ -126,6 +137,7 @@ signals:
 
 protected:
     void paintEvent(QPaintEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void wheelEvent(QWheelEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
@@ -137,8 +149,13 @@ protected:
     bool event(QEvent* event) override;
 
 private:
-    enum class Drag { None, Pending, Pan, Area };
+    static constexpr int kUsualLabelWidth = 156;
+    enum class Drag { None, Pending, Pan, Area, Labels };
 
+    void makeRowFilter();
+    void retranslateRowFilter();
+    void filterRows();
+    bool onLabelEdge(QPointF position) const;
     void relayout();
     int stripHeightFor(int available) const;
     void invalidate();  ///< bars need drawing again
@@ -175,6 +192,8 @@ private:
     TimeCamera m_camera;
     TimelineArrangement m_arrangement;
     TimelineLayout m_layout;
+    QLineEdit* m_rowFilter;
+    int m_labelWidth = kUsualLabelWidth;
     std::vector<TrackView> m_tracks;
     std::map<RankId, std::vector<TrackId>> m_tracksOf; ///< those with slices
     std::vector<RankInfo> m_ranks;

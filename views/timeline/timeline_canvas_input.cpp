@@ -59,6 +59,10 @@ void TimelineCanvas::mousePressEvent(QMouseEvent* event)
         return;
     }
     if (event->button() != Qt::LeftButton) return;
+    if (onLabelEdge(m_pressAt)) {
+        m_drag = Drag::Labels;
+        return;
+    }
     if (hit.onLabel) {
         if (!hit.row) return;
         TimelineArrangement arrangement = m_arrangement;
@@ -97,6 +101,10 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent* event)
         }
     } else if (m_drag == Drag::Area) {
         dragArea(at, false);
+    } else if (m_drag == Drag::Labels) {
+        setLabelWidth(static_cast<int>(std::lround(at.x())));
+    } else if (m_drag == Drag::None) {
+        QWidget::setCursor(onLabelEdge(at) ? Qt::SplitHCursor : m_measuring ? Qt::CrossCursor : Qt::ArrowCursor);
     }
     updateHover(at);
 }

@@ -259,7 +259,7 @@ void TimelineCanvas::paintLabels(QPainter& painter) const
     int free = -1000; // below the last name: flat rows leave names away that would touch
     for (const auto& row : m_layout.visible(m_scroll, m_scroll + lines)) {
         const QRect rect = labelRect(row);
-        if (row.kind == TimelineRow::Kind::Head && row.top > 0) {
+        if (row.startsGroup) {
             painter.setPen(theme.line);
             painter.drawLine(0, rect.top() - 2, plot.left(), rect.top() - 2);
         }
@@ -290,7 +290,8 @@ void TimelineCanvas::paintLabel(QPainter& painter, const TimelineRow& row, const
     if (row.kind == TimelineRow::Kind::Track) {
         const TrackView* shown = track(*row.track);
         text = shown ? trackName(shown->info) : QString();
-        if (row.pinned) text = tr("r%1 \u00b7 %2", "rank and track, short").arg(row.rank.value).arg(text);
+        const bool byStream = m_arrangement.order == RowOrder::ByStream;
+        if (row.pinned || byStream) text = tr("r%1 \u00b7 %2", "rank and track, short").arg(row.rank.value).arg(text);
         painter.setPen(theme.secondaryText);
         if (hovered || row.pinned) {
             paintPin(painter, QRectF(place.right() - kPinSize + 2, place.top() + 2, kPinSize, place.height() - 3),

@@ -32,6 +32,27 @@ ColourKey colourKeyOf(const OpInfo& op)
     return keyOf(op.phase);
 }
 
+ColourKey colourKeyOf(const OpInfo& op, ColourBy by)
+{
+    const ColourKey work = colourKeyOf(op);
+    if (work == ColourKey::Waiting) return work;
+    switch (by) {
+    case ColourBy::Work:
+    case ColourBy::Stream: break;
+    case ColourBy::Phase: return op.phase == Phase::None ? ColourKey::Structure : keyOf(op.phase);
+    case ColourBy::Kind:
+        if (op.kind == SliceKind::Step) return ColourKey::Structure;
+        if (work == ColourKey::Communication || work == ColourKey::Copy) return work;
+        return groupColourKey(static_cast<std::size_t>(op.kind));
+    case ColourBy::Name: {
+        std::uint32_t hash = 2166136261u; // FNV-1a: the same name has the same colour in every trace
+        for (const char c : op.name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+        return groupColourKey(hash >> 8);
+    }
+    }
+    return work;
+}
+
 namespace {
 
 SliceStyle styleOf(std::span<const SliceStyle> styles, OpId op)

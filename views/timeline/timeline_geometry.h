@@ -17,7 +17,8 @@ enum class ColourKey : std::uint8_t { Structure = 0, Compute = 1, Communication 
 inline constexpr int kFirstPhaseKey = 5;
 inline constexpr int kFirstClassKey = kFirstPhaseKey + kPhaseCount; ///< classes of kernels follow the phases
 inline constexpr int kHostOperatorKey = kFirstClassKey + kKernelClassCount;
-inline constexpr int kColourKeyCount = kHostOperatorKey + 1;
+inline constexpr int kFirstGroupKey = kHostOperatorKey + 1; ///< colours that only tell groups apart
+inline constexpr int kColourKeyCount = kFirstGroupKey + kGroupColourCount;
 
 constexpr ColourKey keyOf(Phase phase)
 {
@@ -32,6 +33,17 @@ constexpr ColourKey keyOf(KernelClass kernel)
 /// that belong to a phase have the phase's; the rest is neutral compute, by class where a kernel's name tells it, a host's
 /// operator or structure.
 ColourKey colourKeyOf(const OpInfo& op);
+
+/// What colours tell. Work: what the time was for, as colourKeyOf above. Waiting is hatched whatever they tell.
+enum class ColourBy : std::uint8_t { Work, Phase, Kind, Name, Stream };
+inline constexpr int kColourByCount = 5;
+/// By Stream the row decides, see groupColourKey; what is returned then is that of Work.
+ColourKey colourKeyOf(const OpInfo& op, ColourBy by);
+/// One of the colours that only tell groups apart.
+constexpr ColourKey groupColourKey(std::size_t group)
+{
+    return static_cast<ColourKey>(kFirstGroupKey + static_cast<int>(group % kGroupColourCount));
+}
 
 /// How slices of one operator are drawn; looked up by OpId.
 struct SliceStyle {

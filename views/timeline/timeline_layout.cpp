@@ -19,6 +19,7 @@ constexpr int kFlatActivity = 7;
 constexpr int kCounterHeight = 32;
 constexpr std::size_t kRanksShownOpen = 8;
 constexpr double kTallestScale = 1.8;
+constexpr int kFlattestLane = 5;
 
 int laneHeightOf(TrackKind kind, int lanes)
 {
@@ -37,7 +38,7 @@ TimelineRow trackRow(const TrackView& track, double scale)
     row.rank = track.info.rank;
     row.track = track.id;
     row.lanes = std::clamp(track.lanes, 1, kMostShownLanes);
-    row.laneHeight = static_cast<int>(laneHeightOf(track.info.kind, row.lanes) * scale);
+    row.laneHeight = std::max(kFlattestLane, static_cast<int>(laneHeightOf(track.info.kind, row.lanes) * scale));
     // Below an exchange and its wait lie hops and transfers that overlap: their lanes are nearly empty.
     constexpr int kFullCommLanes = 2;
     if (track.info.kind == TrackKind::CommStream && row.lanes > kFullCommLanes) row.lowFrom = kFullCommLanes;
@@ -70,96 +71,180 @@ const TimelineRow* TimelineLayout::rowOf(TrackId track) const
     return nullptr;
 }
 
-static TimelineLayout layoutScaled(std::span<const TrackView> tracks, const TimelineArrangement& arrangement,
-                                   int viewportHeight, std::span<const CounterTrack> counters, double scale)
-{
-    TimelineLayout layout;
-    std::map<RankId, std::vector<const TrackView*>> ranks;
-    std::map<TrackId, const TrackView*> byId;
-    for (const auto& track : tracks) {
-        if (track.slices == 0) continue;
-        byId[track.id] = &track;
-        auto& group = ranks[track.info.rank]; // a rank stays, even when all its tracks are hidden
-        if (arrangement.hidden.contains(track.id)) {
-            ++layout.hiddenTracks;
-        } else if (std::find(arrangement.pinned.begin(), arrangement.pinned.end(), track.id) ==
-                   arrangement.pinned.end()) {
-            group.push_back(&track);
+namespace {
+
+/// Puts rows below one another; knows what all of them depend on.
+class RowPlacer {
+public:
+    RowPlacer(std::span<const TrackView> tracks, const TimelineArrangement& arrangement, int viewportHeight,
+              std::span<const CounterTrack> counters, double scale)
+        : m_arrangement(arrangement)
+        , m_viewportHeight(viewportHeight)
+        , m_counters(counters)
+        , m_scale(scale)
+    {
+        for (const auto& track : tracks) {
+            if (track.slices == 0) continue;
+            m_byId[track.id] = &track;
+            m_streams.try_emplace(streamOf(track), m_streams.size());
+            const bool left = !arrangement.filter || arrangement.filter->tracks.contains(track.id);
+            if (arrangement.hidden.contains(track.id)) ++m_layout.hiddenTracks;
+            // A rank stays, even when all its tracks are hidden; but not where a filter leaves none.
+            if (left) m_ranks.try_emplace(track.info.rank);
+            if (left && !arrangement.hidden.contains(track.id) && !isPinned(track.id))
+                m_ranks[track.info.rank].push_back(&track);
+        }
+        for (auto& [rank, group] : m_ranks)
+            std::stable_sort(group.begin(), group.end(), [](const TrackView* a, const TrackView* b) {
+                return std::pair(a->info.order, a->id) < std::pair(b->info.order, b->id);
+            });
+    }
+
+    TimelineLayout run()
+    {
+        placePinned();
+        placeCounters(std::nullopt);
+        if (m_arrangement.order == RowOrder::ByStream)
+            placeStreams();
+        else
+            placeRanks();
+        m_layout.height = m_y;
+        return std::move(m_layout);
+    }
+
+private:
+    bool isPinned(TrackId id) const
+    {
+        return std::find(m_arrangement.pinned.begin(), m_arrangement.pinned.end(), id) != m_arrangement.pinned.end();
+    }
+    using Stream = std::pair<TrackKind, std::string>; ///< the same of every rank
+    static Stream streamOf(const TrackView& track) { return {track.info.kind, track.info.name}; }
+
+    TimelineRow rowOf(const TrackView& track) const
+    {
+        TimelineRow row = trackRow(track, m_scale);
+        row.group = m_streams.at(streamOf(track));
+        return row;
+    }
+
+    bool isCollapsed(RankId rank) const { return !m_arrangement.filter && m_arrangement.collapsed.contains(rank); }
+
+    void placePinned()
+    {
+        for (const auto id : m_arrangement.pinned) {
+            const auto at = m_byId.find(id);
+            if (at == m_byId.end() || m_arrangement.hidden.contains(id)) continue;
+            TimelineRow row = rowOf(*at->second);
+            row.pinned = true;
+            place(m_layout.pinned, row, m_layout.pinnedHeight);
         }
     }
 
-    for (const auto id : arrangement.pinned) {
-        const auto at = byId.find(id);
-        if (at == byId.end() || arrangement.hidden.contains(id)) continue;
-        TimelineRow row = trackRow(*at->second, scale);
-        row.pinned = true;
-        place(layout.pinned, row, layout.pinnedHeight);
-    }
-
-    const auto collapsedCount = std::count_if(
-        ranks.begin(), ranks.end(), [&](const auto& rank) { return arrangement.collapsed.contains(rank.first); });
-    const int activityHeight = std::clamp(
-        viewportHeight / static_cast<int>(std::max<std::ptrdiff_t>(1, collapsedCount)), kFlatActivity, kTallActivity);
-
-    int y = 0;
-    const auto placeCounters = [&](std::optional<RankId> rank) {
-        for (const CounterTrack& counter : counters) {
-            if (counter.rank != rank || arrangement.hiddenCounters.contains(counter.counter)) continue;
+    void placeCounters(std::optional<RankId> rank)
+    {
+        for (const CounterTrack& counter : m_counters) {
+            if (counter.rank != rank || m_arrangement.hiddenCounters.contains(counter.counter)) continue;
+            if (m_arrangement.filter && !m_arrangement.filter->counters.contains(counter.counter)) continue;
             TimelineRow row;
             row.kind = TimelineRow::Kind::Counter;
-            row.rank = rank.value_or(ranks.empty() ? RankId{} : ranks.begin()->first);
+            row.rank = rank.value_or(m_ranks.empty() ? RankId{} : m_ranks.begin()->first);
             row.counter = counter.counter;
-            row.height = kCounterHeight;
-            row.laneHeight = kCounterHeight - TimelineRow::kPadding - kRowGap;
-            place(layout.rows, row, y);
+            row.height = std::max(kCounterHeight, kCounterHeight * m_arrangement.heightPercent / 100);
+            row.laneHeight = row.height - TimelineRow::kPadding - kRowGap;
+            place(m_layout.rows, row, m_y);
         }
-    };
-    placeCounters(std::nullopt);
-    for (auto& [rank, group] : ranks) {
-        if (arrangement.collapsed.contains(rank)) {
-            TimelineRow row;
-            row.kind = TimelineRow::Kind::Activity;
-            row.rank = rank;
-            row.height = activityHeight;
-            row.laneHeight = activityHeight - (activityHeight > 12 ? 2 : 1) * TimelineRow::kPadding;
-            place(layout.rows, row, y);
-            continue;
-        }
-        std::stable_sort(group.begin(), group.end(), [](const TrackView* a, const TrackView* b) {
-            return std::pair(a->info.order, a->id) < std::pair(b->info.order, b->id);
-        });
-        TimelineRow head;
-        const auto steps = std::find_if(group.begin(), group.end(), [](const TrackView* track) {
-            return track->info.kind == TrackKind::Steps && track->lanes <= 1;
-        });
-        if (steps != group.end()) {
-            head = trackRow(**steps, scale);
-            group.erase(steps);
-        } else {
-            head.laneHeight = static_cast<int>((kHeadHeight - 2 * TimelineRow::kPadding) * scale);
-        }
-        head.kind = TimelineRow::Kind::Head;
-        head.rank = rank;
-        head.height = std::max(kHeadHeight, head.laneHeight + 2 * TimelineRow::kPadding + kRowGap - 1);
-        place(layout.rows, head, y);
-        for (const auto* track : group) place(layout.rows, trackRow(*track, scale), y);
-        placeCounters(rank);
-        layout.rows.back().height += kGroupGap;
-        y += kGroupGap;
     }
-    layout.height = y;
-    return layout;
-}
+
+    void endGroup()
+    {
+        m_layout.rows.back().height += kGroupGap;
+        m_y += kGroupGap;
+    }
+
+    void placeRanks()
+    {
+        const auto collapsed =
+            std::count_if(m_ranks.begin(), m_ranks.end(), [&](const auto& rank) { return isCollapsed(rank.first); });
+        const int activityHeight = std::clamp(
+            m_viewportHeight / static_cast<int>(std::max<std::ptrdiff_t>(1, collapsed)), kFlatActivity, kTallActivity);
+        for (auto& [rank, group] : m_ranks) {
+            if (isCollapsed(rank)) {
+                TimelineRow row;
+                row.kind = TimelineRow::Kind::Activity;
+                row.rank = rank;
+                row.height = activityHeight;
+                row.laneHeight = activityHeight - (activityHeight > 12 ? 2 : 1) * TimelineRow::kPadding;
+                place(m_layout.rows, row, m_y);
+                continue;
+            }
+            TimelineRow head;
+            const auto steps = std::find_if(group.begin(), group.end(), [](const TrackView* track) {
+                return track->info.kind == TrackKind::Steps && track->lanes <= 1;
+            });
+            if (steps != group.end()) {
+                head = rowOf(**steps);
+                group.erase(steps);
+            } else {
+                head.laneHeight = static_cast<int>((kHeadHeight - 2 * TimelineRow::kPadding) * m_scale);
+            }
+            head.kind = TimelineRow::Kind::Head;
+            head.rank = rank;
+            head.startsGroup = m_y > 0;
+            head.height = std::max(kHeadHeight, head.laneHeight + 2 * TimelineRow::kPadding + kRowGap - 1);
+            place(m_layout.rows, head, m_y);
+            for (const auto* track : group) place(m_layout.rows, rowOf(*track), m_y);
+            placeCounters(rank);
+            endGroup();
+        }
+    }
+
+    void placeStreams()
+    {
+        // Streams in the order that they have in the first rank which has them.
+        std::vector<std::vector<const TrackView*>> streams;
+        std::map<Stream, std::size_t> known;
+        for (const auto& [rank, group] : m_ranks)
+            for (const TrackView* track : group) {
+                const auto [at, isNew] = known.try_emplace(streamOf(*track), streams.size());
+                if (isNew) streams.emplace_back();
+                streams[at->second].push_back(track);
+            }
+        std::stable_sort(streams.begin(), streams.end(),
+                         [](const auto& a, const auto& b) { return a.front()->info.order < b.front()->info.order; });
+        for (const auto& stream : streams) {
+            for (std::size_t i = 0; i < stream.size(); ++i) {
+                TimelineRow row = rowOf(*stream[i]);
+                row.startsGroup = i == 0 && m_y > 0;
+                place(m_layout.rows, row, m_y);
+            }
+            endGroup();
+        }
+        for (const auto& [rank, group] : m_ranks) placeCounters(rank);
+    }
+
+    const TimelineArrangement& m_arrangement;
+    int m_viewportHeight;
+    std::span<const CounterTrack> m_counters;
+    double m_scale;
+    std::map<RankId, std::vector<const TrackView*>> m_ranks; ///< what is shown, without what is pinned
+    std::map<TrackId, const TrackView*> m_byId;
+    std::map<Stream, std::size_t> m_streams; ///< numbered as they come
+    TimelineLayout m_layout;
+    int m_y = 0;
+};
+
+} // namespace
 
 TimelineLayout layoutTimeline(std::span<const TrackView> tracks, const TimelineArrangement& arrangement,
                               int viewportHeight, std::span<const CounterTrack> counters)
 {
-    TimelineLayout layout = layoutScaled(tracks, arrangement, viewportHeight, counters, 1);
+    const double wanted = arrangement.heightPercent / 100.0;
+    TimelineLayout layout = RowPlacer(tracks, arrangement, viewportHeight, counters, wanted).run();
     const int used = layout.pinnedHeight + layout.height;
-    if (used <= 0 || used >= viewportHeight) return layout;
+    if (used <= 0 || used >= viewportHeight || arrangement.heightPercent != 100) return layout;
     // A few tracks use the room they have. Gaps do not grow, so this never gets too high.
     const double scale = std::min(kTallestScale, static_cast<double>(viewportHeight) / used);
-    return layoutScaled(tracks, arrangement, viewportHeight, counters, scale);
+    return RowPlacer(tracks, arrangement, viewportHeight, counters, scale).run();
 }
 
 std::set<RankId> initiallyCollapsed(std::span<const TrackView> tracks)

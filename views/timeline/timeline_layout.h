@@ -14,13 +14,26 @@
 
 namespace fourwalls::views {
 
+/// How rows follow each other: the tracks of one rank, or the same track of all ranks, below one another.
+enum class RowOrder : std::uint8_t { ByRank, ByStream };
+
+/// The rows that a filter leaves.
+struct RowFilter {
+    std::set<TrackId> tracks;
+    std::set<CounterId> counters;
+};
+
 /// What the user did to the rows.
 struct TimelineArrangement {
-    std::set<RankId> collapsed;
+    std::set<RankId> collapsed; ///< without effect by stream and while there is a filter
     std::set<TrackId> hidden;
     std::vector<TrackId> pinned; ///< top to bottom; a pinned track is not shown in its rank as well
     std::set<CounterId> hiddenCounters;
+    RowOrder order = RowOrder::ByRank;
+    int heightPercent = 100;
+    std::optional<RowFilter> filter;
 };
+inline constexpr int kLowestRowsPercent = 50, kHighestRowsPercent = 300;
 
 /// A counter that has a row; without a rank it is of the whole job.
 struct CounterTrack {
@@ -37,11 +50,13 @@ struct TimelineRow {
     RankId rank;
     std::optional<TrackId> track; ///< drawn here; absent on activity rows, on heads without steps and on counters
     CounterId counter;            ///< of a Counter
+    std::size_t group = 0;        ///< of a Track: the same number for the same stream of every rank
     int lanes = 1;
     int top = 0; ///< within its section [pixels]
     int height = 0;
     int laneHeight = 0;
     bool pinned = false;
+    bool startsGroup = false; ///< a line above it: another rank or another stream begins
 
     /// Lanes from this one on are low: parts of what lies above them, few and short.
     int lowFrom = std::numeric_limits<int>::max();
@@ -80,9 +95,10 @@ struct TimelineLayout {
     const TimelineRow* rowOf(TrackId track) const;
 };
 
-/// Rows for `tracks` (in any order), ranks ascending, tracks by their order, empty tracks left out. viewportHeight:
-/// collapsed ranks shrink, within limits, so that many of them fit, and lanes grow when there is room to spare.
-/// counters: each below the tracks of its rank, those of the job above all ranks.
+/// Rows for `tracks` (in any order), ranks ascending, tracks by their order, empty tracks left out; or by stream: tracks
+/// of one kind and name together, ranks ascending. viewportHeight: collapsed ranks shrink, within limits, so that many of
+/// them fit, and lanes grow when there is room to spare and the user did not say how high they are.
+/// counters: each below the tracks of its rank (by stream: of all ranks), those of the job above all ranks.
 TimelineLayout layoutTimeline(std::span<const TrackView> tracks, const TimelineArrangement& arrangement,
                               int viewportHeight, std::span<const CounterTrack> counters = {});
 

@@ -74,7 +74,7 @@ Coverage TimelineRenderer::render(const TimelineFrame& frame, const Theme& theme
         painter.setClip(pinnedEnd, pixels.height());
         const int visibleLines = frame.size.height() - frame.layout->pinnedHeight;
         for (const auto& row : frame.layout->visible(frame.scroll, frame.scroll + visibleLines)) {
-            if (row.kind == TimelineRow::Kind::Head && row.top > 0)
+            if (row.startsGroup)
                 painter.horizontalLine(lineOf(topOf(row, *frame.layout, frame.scroll) - 2), palette.groupLine);
             worst = std::min(worst, renderRow(painter, frame, row));
         }
@@ -99,20 +99,30 @@ Coverage TimelineRenderer::renderRow(BarPainter& painter, const TimelineFrame& f
     const TimeToPixel map = mapOf(m_fine);
     const double ratio = m_image.devicePixelRatio();
     const int lanes = std::min(row.lanes, static_cast<int>(pieces.lanes.size()));
+    const auto styles = frame.source->styles();
+    std::optional<ColourKey> byStream; // instead of what the operators have
+    if (frame.source->colourBy() == ColourBy::Stream && row.kind == TimelineRow::Kind::Track)
+        byStream = groupColourKey(row.group);
     for (int lane = 0; lane < lanes; ++lane) {
         const int laneTop = top + row.laneTop(lane);
         const int height = row.barHeight(lane);
         if (laneTop >= frame.size.height() || laneTop + height <= 0) continue;
         m_bars.clear();
         m_geometry.build(pieces.lanes[static_cast<std::size_t>(lane)], map, frame.source->styles(), m_bars);
+        if (byStream)
+            for (BarRect& rect : m_bars.rects)
+                if (rect.key != ColourKey::Waiting) rect.key = *byStream;
         painter.lane(lineOf(laneTop), lineOf(laneTop + height) - lineOf(laneTop), m_bars.rects);
         m_barCount += m_bars.rects.size();
         if (height < kLowestNamedLane) continue;
         for (const auto& label : m_bars.labels) {
             const double width = (label.x1 - label.x0) / ratio;
             if (width < kNarrowestLabel) continue;
+            const auto op = static_cast<std::size_t>(label.slice.op.value);
+            ColourKey key = label.slice.op.value >= 0 && op < styles.size() ? styles[op].key : ColourKey::Structure;
+            if (byStream && key != ColourKey::Waiting) key = *byStream;
             m_names.push_back({static_cast<float>(label.x0 / ratio + kNamePadding),
-                               static_cast<float>(width - 2 * kNamePadding), laneTop + height / 2, label.slice});
+                               static_cast<float>(width - 2 * kNamePadding), laneTop + height / 2, key, label.slice});
         }
     }
     return pieces.coverage;
@@ -172,7 +182,7 @@ void TimelineRenderer::drawNames(const TimelineFrame& frame, const BarPalette& p
             clipped = true;
         }
         const auto style = styles[static_cast<std::size_t>(name.slice.op.value)];
-        const QRgb colour = style.dimmed ? palette.dimmedText : palette.text[static_cast<std::size_t>(style.key)];
+        const QRgb colour = style.dimmed ? palette.dimmedText : palette.text[static_cast<std::size_t>(name.key)];
         if (colour != pen) painter.setPen(QColor(pen = colour));
         const float x = name.x, y = static_cast<float>(name.centreY);
         // Only of communication says the detail what the name does not.
@@ -181,7 +191,7 @@ void TimelineRenderer::drawNames(const TimelineFrame& frame, const BarPalette& p
         if (const auto number = stepNumberOf(name.slice, *op, frame.steps))
             text += QLatin1Char(' ') + QString::number(number->value);
         // Hatching is hard to read on: only a whole name is worth it.
-        if (style.key == ColourKey::Waiting && m_texts.shaped(text).width() > name.width) continue;
+        if (name.key == ColourKey::Waiting && m_texts.shaped(text).width() > name.width) continue;
         const float used = m_texts.draw(painter, x, y, name.width, text);
         // The duration follows when the whole of both fits.
         if (used <= 0 || used < m_texts.shaped(text).width()) continue;

@@ -217,7 +217,7 @@ void TimelineSource::learn(const OpDictionary& ops)
         if (m_ops[index]) continue;
         m_ops[index] = info;
         auto& style = m_styles[index];
-        style.key = colourKeyOf(*info);
+        style.key = colourKeyOf(*info, m_colourBy);
     }
 }
 
@@ -226,11 +226,19 @@ void TimelineSource::restyle(std::size_t from)
     m_styles.resize(m_ops.size());
     for (std::size_t index = from; index < m_styles.size(); ++index) {
         auto& style = m_styles[index];
-        if (m_ops[index]) style.key = colourKeyOf(*m_ops[index]);
+        if (m_ops[index]) style.key = colourKeyOf(*m_ops[index], m_colourBy);
         const bool other = m_matches && !(index < m_matching.size() && m_matching[index]);
         style.dimmed = other && !m_filter.hideOthers;
         style.hidden = other && m_filter.hideOthers;
     }
+}
+
+void TimelineSource::setColourBy(ColourBy by)
+{
+    if (by == m_colourBy) return;
+    m_colourBy = by;
+    restyle(0);
+    emit changed();
 }
 
 void TimelineSource::setFilter(const TimelineFilter& filter)

@@ -61,6 +61,9 @@ public:
     /// Names `op`s that came with another answer.
     void learn(const OpDictionary& ops);
 
+    void setColourBy(ColourBy by);
+    ColourBy colourBy() const { return m_colourBy; }
+
     void setFilter(const TimelineFilter& filter);
     const TimelineFilter& filter() const { return m_filter; }
     /// Slices that match, by start; empty without a filter.
@@ -110,6 +113,7 @@ private:
     bool m_aheadAsked = false;
     std::vector<std::shared_ptr<const OpInfo>> m_ops;
     std::vector<SliceStyle> m_styles;
+    ColourBy m_colourBy = ColourBy::Work;
     TimelineFilter m_filter;
     std::vector<bool> m_matching; ///< by OpId; meaningful with m_matches
     std::shared_ptr<const SearchResult> m_matches;

@@ -13,6 +13,7 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
 #include <QTimer>
 #include <QToolButton>
 
@@ -102,8 +103,21 @@ void TimelineToolbar::addButton(QAction* action)
     layout()->addWidget(made);
 }
 
+void TimelineToolbar::setRowsMenu(QMenu* menu)
+{
+    m_rows = button({}, QStringLiteral("timeline.rowsMenu"), false);
+    m_rows->setMenu(menu);
+    m_rows->setPopupMode(QToolButton::InstantPopup);
+    layout()->addWidget(m_rows);
+    retranslate();
+}
+
 void TimelineToolbar::retranslate()
 {
+    if (m_rows) {
+        m_rows->setText(tr("Rows"));
+        m_rows->setToolTip(tr("Order, heights and colours of the rows"));
+    }
     m_ranks->setAccessibleName(tr("Rank"));
     m_steps->setAccessibleName(tr("Step"));
     m_search->setPlaceholderText(tr("Find operators"));

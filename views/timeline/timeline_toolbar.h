@@ -11,6 +11,7 @@ class QAction;
 class QComboBox;
 class QLabel;
 class QLineEdit;
+class QMenu;
 class QTimer;
 class QToolButton;
 
@@ -31,6 +32,8 @@ public:
     /// The state of the search: pending, an error, or the matches and which of them is current (0: none).
     void showMatches(const TimelineSource& source, std::size_t current);
     void addButton(QAction* action);
+    /// What the button "Rows" offers.
+    void setRowsMenu(QMenu* menu);
     void focusSearch();
     /// Searches for this text.
     void setSearch(const QString& name);
@@ -61,6 +64,7 @@ private:
     QToolButton* m_hide;
     QToolButton* m_previous;
     QToolButton* m_next;
+    QToolButton* m_rows = nullptr;
     QLabel* m_matches;
     QTimer* m_typing;
 };

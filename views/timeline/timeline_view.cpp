@@ -8,8 +8,10 @@
 #include "views/timeline/counter_curves.h"
 #include "views/timeline/details_panel.h"
 #include "views/timeline/memory_strip.h"
+#include "views/timeline/row_actions.h"
 #include "views/timeline/slice_reader.h"
 #include "views/timeline/timeline_canvas.h"
+#include "views/timeline/timeline_minimap.h"
 #include "views/timeline/timeline_toolbar.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
@@ -48,6 +50,7 @@ TimelineView::TimelineView(QWidget* parent)
     : View(parent)
     , m_source(new TimelineSource(this))
     , m_toolbar(new TimelineToolbar)
+    , m_minimap(new TimelineMinimap)
     , m_canvas(new TimelineCanvas(*m_source))
     , m_details(new DetailsPanel)
     , m_area(new AreaPanel)
@@ -62,6 +65,7 @@ TimelineView::TimelineView(QWidget* parent)
     inside->setContentsMargins(4, 2, 4, 4);
     inside->setSpacing(0);
     inside->addWidget(m_toolbar);
+    inside->addWidget(m_minimap);
     inside->addWidget(m_canvas, 1);
     auto* dock = new QSplitter(Qt::Horizontal);
     dock->addWidget(m_area);
@@ -116,6 +120,8 @@ TimelineView::TimelineView(QWidget* parent)
     connect(m_toolbar, &TimelineToolbar::stepChosen, this, &TimelineView::chooseStep);
 
     createActions();
+    m_rowActions = new RowActions(*this, *m_source, *m_canvas, *m_details, *m_minimap);
+    m_toolbar->setRowsMenu(m_rowActions->makeMenu());
     showDetails();
     showEmptyState();
 }
@@ -125,8 +131,8 @@ bool TimelineView::showsFinalData() const
     if (!session()) return true;
     if (!problem().isEmpty()) return true;
     if (!session()->isOpen()) return false;
-    return !emptyReason().isEmpty() ||
-           (m_canvas->showsEverything() && m_timeAsked == m_timeKnown && m_area->isComplete());
+    return !emptyReason().isEmpty() || (m_canvas->showsEverything() && m_timeAsked == m_timeKnown &&
+                                        m_area->isComplete() && m_minimap->isComplete());
 }
 
 QString TimelineView::problem() const
@@ -170,6 +176,7 @@ void TimelineView::traceChanged()
     m_stepsRank.reset();
     m_currentMatch = 0;
     m_source->setSession(nullptr, {});
+    m_minimap->setSession(nullptr, {});
     m_area->setSession(nullptr);
     m_reader->setSession(nullptr);
     m_canvas->memory().setSession(nullptr, {}, RankId{});
@@ -195,6 +202,7 @@ void TimelineView::connectSelection()
 {
     if (!selection()) return;
     connect(selection(), &Selection::rangeChanged, this, [this](TimeRange range) {
+        m_minimap->setRange(range);
         if (!m_ownRange && session() && session()->isOpen()) m_canvas->setRange(range);
     });
     connect(selection(), &Selection::sliceChanged, this, &TimelineView::selectedSliceChanged);
@@ -223,6 +231,7 @@ void TimelineView::opened()
     const TraceInfo& info = session()->info();
     const TimeRange whole = selection() && !selection()->whole().empty() ? selection()->whole() : info.range;
     m_source->setSession(session(), whole);
+    m_minimap->setSession(session(), whole);
     m_canvas->counters().setSession(session(), whole);
     m_canvas->setTrace(info, session()->tracks(), whole);
     m_area->setSession(session());
@@ -230,6 +239,7 @@ void TimelineView::opened()
     m_canvas->memory().setSession(session(), whole, selection() ? selection()->rank() : RankId{});
     if (selection()) {
         m_canvas->setRange(selection()->range());
+        m_minimap->setRange(selection()->range());
         m_canvas->setCursor(selection()->cursor());
     }
     std::vector<RankId> ranks;
@@ -285,6 +295,7 @@ void TimelineView::resizeEvent(QResizeEvent* event)
     View::resizeEvent(event);
     layout()->activate(); // the rows have their new height
     if (!m_dockMoved) fitDock();
+    m_rowActions->placeMinimap();
 }
 
 void TimelineView::showSlack()
@@ -401,6 +412,7 @@ void TimelineView::themeChanged()
 void TimelineView::languageChanged()
 {
     retranslateActions();
+    m_rowActions->retranslate();
     showPrediction();
     showDetails();
     showEmptyState();

@@ -18,8 +18,10 @@ namespace fourwalls::views {
 
 class AreaPanel;
 class DetailsPanel;
+class RowActions;
 class SliceReader;
 class TimelineCanvas;
+class TimelineMinimap;
 struct TimelineNote;
 class TimelineToolbar;
 
@@ -40,6 +42,7 @@ public:
     DetailsPanel& details() { return *m_details; }
     AreaPanel& area() { return *m_area; }
     const TimelineSource& source() const { return *m_source; }
+    TimelineMinimap& minimap() { return *m_minimap; }
 
     /// Selects a slice and brings it into view.
     void goTo(const SelectedSlice& slice);
@@ -97,10 +100,12 @@ private:
 
     TimelineSource* m_source;
     TimelineToolbar* m_toolbar;
+    TimelineMinimap* m_minimap;
     TimelineCanvas* m_canvas;
     DetailsPanel* m_details;
     AreaPanel* m_area;
     SliceReader* m_reader;
+    RowActions* m_rowActions = nullptr;
     QSplitter* m_rows;                                          ///< timeline above, panels below
     std::shared_ptr<const StepSpans> m_steps = stepSpansOf({}); ///< of the selected rank
     std::optional<RankId> m_stepsRank;

@@ -98,6 +98,7 @@ void TimelineView::createActions()
         arrangement.hidden.clear();
         arrangement.hiddenCounters.clear();
         m_canvas->setArrangement(std::move(arrangement));
+        m_canvas->setRowFilter({});
     });
     addViewAction("timeline.expandAll", {Qt::Key_E}, [this] {
         TimelineArrangement arrangement = m_canvas->arrangement();

@@ -4,6 +4,7 @@
 #include "model/spec/names.h"
 #include "views/chrome/icon.h"
 #include "views/plot/theme.h"
+#include "views/session/trace_session.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/knob_row.h"
 #include "views/whatif/prediction_card.h"

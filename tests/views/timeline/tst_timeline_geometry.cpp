@@ -8,6 +8,8 @@
 
 #include <QtTest>
 
+#include <set>
+
 namespace tst_timeline_geometry {
 
 using namespace fourwalls;
@@ -234,6 +236,44 @@ private slots:
                     QVERIFY(palette.fill[static_cast<std::size_t>(key)] !=
                             palette.fill[static_cast<std::size_t>(other)]);
         }
+    }
+
+    void coloursTellWhatIsAskedFor()
+    {
+        OpInfo gemm;
+        gemm.name = "gemm";
+        gemm.kind = SliceKind::Kernel;
+        gemm.phase = Phase::Forward;
+        gemm.activity = Activity::Compute;
+        OpInfo later = gemm;
+        later.phase = Phase::Optimizer;
+        later.layer = LayerIndex{3};
+        OpInfo norm = gemm;
+        norm.name = "norm";
+        OpInfo call = gemm;
+        call.kind = SliceKind::HostCall;
+        call.phase = Phase::None;
+        OpInfo wait = gemm;
+        wait.kind = SliceKind::Wait;
+        QCOMPARE(colourKeyOf(gemm, ColourBy::Work), colourKeyOf(gemm));
+        QCOMPARE(colourKeyOf(gemm, ColourBy::Stream), colourKeyOf(gemm)); // until a row says which stream
+        QCOMPARE(colourKeyOf(later, ColourBy::Phase), keyOf(Phase::Optimizer));
+        QCOMPARE(colourKeyOf(call, ColourBy::Phase), ColourKey::Structure);
+        QCOMPARE(colourKeyOf(gemm, ColourBy::Kind), colourKeyOf(later, ColourBy::Kind));
+        QVERIFY(colourKeyOf(gemm, ColourBy::Kind) != colourKeyOf(call, ColourBy::Kind));
+        QCOMPARE(colourKeyOf(gemm, ColourBy::Name), colourKeyOf(later, ColourBy::Name));
+        QVERIFY(colourKeyOf(gemm, ColourBy::Name) != colourKeyOf(norm, ColourBy::Name));
+        for (int by = 0; by < kColourByCount; ++by)
+            QCOMPARE(colourKeyOf(wait, static_cast<ColourBy>(by)), ColourKey::Waiting);
+        // Names spread over all colours.
+        std::set<int> used;
+        for (int i = 0; i < 200; ++i) {
+            gemm.name = "kernel_" + std::to_string(i);
+            const int key = static_cast<int>(colourKeyOf(gemm, ColourBy::Name));
+            QVERIFY(key >= kFirstGroupKey && key < kColourKeyCount);
+            used.insert(key);
+        }
+        QCOMPARE(static_cast<int>(used.size()), kGroupColourCount);
     }
 
     void keysAgreeWithTheTheme()

@@ -107,6 +107,66 @@ private slots:
         }
     }
 
+    void byStreamTheSameTrackOfAllRanksIsTogether()
+    {
+        std::vector<TrackView> tracks;
+        for (int rank = 0; rank < 3; ++rank)
+            for (int stream = 0; stream < 2; ++stream) {
+                tracks.push_back(track(rank * 2 + stream, rank, TrackKind::ComputeStream, stream));
+                tracks.back().info.name = stream == 0 ? "stream 7" : "stream 13";
+            }
+        tracks.push_back(track(6, 2, TrackKind::CopyStream, 2)); // only the last rank has it
+        TimelineArrangement arrangement;
+        arrangement.order = RowOrder::ByStream;
+        arrangement.collapsed = {RankId{1}}; // of ranks, so without effect
+        const auto layout = layoutTimeline(tracks, arrangement, 600);
+        std::vector<int> order, groups;
+        for (const TimelineRow& row : layout.rows) {
+            QCOMPARE(row.kind, TimelineRow::Kind::Track);
+            order.push_back(row.track->value);
+            if (row.startsGroup) groups.push_back(row.track->value);
+        }
+        QCOMPARE(order, (std::vector<int>{0, 2, 4, 1, 3, 5, 6}));
+        QCOMPARE(groups, (std::vector<int>{1, 6})); // nothing is above the first
+        QCOMPARE(layout.rows[0].group, layout.rows[2].group);
+        QVERIFY(layout.rows[0].group != layout.rows[3].group);
+        // The numbers are those of the other order, too: colours stay when it changes.
+        arrangement.order = RowOrder::ByRank;
+        const auto byRank = layoutTimeline(tracks, arrangement, 600);
+        QCOMPARE(byRank.rowOf(TrackId{5})->group, layout.rowOf(TrackId{5})->group);
+        for (std::size_t i = 1; i < layout.rows.size(); ++i) QVERIFY(layout.rows[i].top >= layout.rows[i - 1].bottom());
+    }
+
+    void aFilterLeavesItsRowsAndTheirRanks()
+    {
+        TimelineArrangement arrangement;
+        arrangement.filter = RowFilter{{TrackId{0}}, {CounterId{2}}};
+        arrangement.collapsed = {RankId{1}}; // what is looked for is shown
+        const std::vector<CounterTrack> counters{{CounterId{1}, RankId{1}}, {CounterId{2}, RankId{1}}};
+        const auto layout = layoutTimeline(twoRanks(), arrangement, 600, counters);
+        QCOMPARE(layout.rows.size(), std::size_t{3});
+        QCOMPARE(layout.rows[0].kind, TimelineRow::Kind::Head);
+        QVERIFY(!layout.rows[0].track); // its steps were not asked for
+        QCOMPARE(layout.rows[1].track, std::optional(TrackId{0}));
+        QCOMPARE(layout.rows[2].counter, CounterId{2});
+        QCOMPARE(layout.hiddenTracks, 0);
+        arrangement.filter = RowFilter{};
+        QVERIFY(layoutTimeline(twoRanks(), arrangement, 600).rows.empty());
+    }
+
+    void rowsAreAsHighAsTheUserSays()
+    {
+        TimelineArrangement arrangement;
+        const auto usual = layoutTimeline(twoRanks(), arrangement, 10);
+        arrangement.heightPercent = 200;
+        const auto high = layoutTimeline(twoRanks(), arrangement, 10);
+        QCOMPARE(high.rows[1].laneHeight, 2 * usual.rows[1].laneHeight);
+        arrangement.heightPercent = 50;
+        const auto low = layoutTimeline(twoRanks(), arrangement, 5000); // no room is filled against his wish
+        QCOMPARE(low.rows[1].laneHeight, usual.rows[1].laneHeight / 2);
+        QVERIFY(low.rows[3].laneHeight >= 5);
+    }
+
     void collapsedRanksAreOneRow()
     {
         TimelineArrangement arrangement;
