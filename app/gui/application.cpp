@@ -73,7 +73,7 @@ int runWindow(const CommandLine& line, const views::TraceOpener& opener)
     } else if (!line.files.isEmpty()) {
         QStringList files;
         for (const QString& file : line.files) files.append(QDir::current().absoluteFilePath(file));
-        window.openFiles(files);
+        window.openAt(files, line);
     }
     window.show();
     return QApplication::exec();

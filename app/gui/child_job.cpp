@@ -54,8 +54,9 @@ ChildJob::~ChildJob()
     }
 }
 
-void ChildJob::start(const QStringList& arguments)
+void ChildJob::start(const QStringList& arguments, const QString& folder)
 {
+    m_process.setWorkingDirectory(folder);
     m_cancels = 0;
     m_partLine.clear();
     m_lastLine.clear();

@@ -19,7 +19,8 @@ public:
     /// Ends the child if it still runs (its file stays readable up to the last batch).
     ~ChildJob() override;
 
-    void start(const QStringList& arguments);
+    /// folder: where the child runs; empty: where this program does.
+    void start(const QStringList& arguments, const QString& folder = {});
     bool isRunning() const;
     /// What the child wrote to its standard output, up to 16 MB; complete when it succeeded.
     const QByteArray& output() const { return m_output; }

@@ -72,16 +72,23 @@ Status checkTogether(const CommandLine& line, const QStringList& given)
         const QString suffix = line.output.section(QLatin1Char('.'), -1).toLower();
         if (suffix != QLatin1String("png") && suffix != QLatin1String("svg") && suffix != QLatin1String("pdf"))
             return wrong(QStringLiteral("the picture's name must end in .png, .svg or .pdf"), QStringLiteral("-o"), {});
+        if (given.contains(QLatin1String("--view")))
+            return wrong(QStringLiteral("--view goes without --render, which names the view itself"), {},
+                         QStringLiteral("fourwalls --help"));
         const bool two = line.view == QLatin1String("compare") && line.files.size() == 2;
         if (needsTrace(line.view) && line.files.size() != 1 && !two)
             return wrong(QStringLiteral("--render %1 needs one trace").arg(line.view), {},
                          QStringLiteral("fourwalls --render %1 -o picture.png FILE").arg(line.view));
     } else {
-        static const QStringList kRenderOnly{QStringLiteral("--size"),      QStringLiteral("--range"),
-                                             QStringLiteral("--step"),      QStringLiteral("--rank"),
-                                             QStringLiteral("--view-only"), QStringLiteral("--whatif"),
-                                             QStringLiteral("--area"),      QStringLiteral("--by"),
-                                             QStringLiteral("--find"),      QStringLiteral("-o")};
+        static const QStringList kRenderOnly{QStringLiteral("--size"), QStringLiteral("--view-only"),
+                                             QStringLiteral("--whatif"), QStringLiteral("--by"), QStringLiteral("-o")};
+        static const QStringList kOfPlace{QStringLiteral("--view"), QStringLiteral("--range"), QStringLiteral("--step"),
+                                          QStringLiteral("--rank"), QStringLiteral("--area"),  QStringLiteral("--find"),
+                                          QStringLiteral("--slice")};
+        for (const QString& option : given)
+            if (kOfPlace.contains(option) && (line.mode != Mode::Window || line.files.isEmpty()))
+                return wrong(QStringLiteral("%1 needs a trace that is opened").arg(option), {},
+                             QStringLiteral("fourwalls FILE %1 …, or --render").arg(option));
         for (const QString& option : given)
             if (kRenderOnly.contains(option))
                 return wrong(QStringLiteral("%1 goes with --render").arg(option), {},
@@ -135,9 +142,25 @@ Status setMode(CommandLine& line, CommandLine::Mode mode)
 }
 
 /// Those that select something.
-std::map<QString, Take> selectingOptions(CommandLine& line)
+std::map<QString, Take> selectingOptions(CommandLine& line, const QStringList& views)
 {
     return {
+        {QStringLiteral("--view"),
+         [&line, &views](const QString& value) -> Status {
+             if (!views.contains(value))
+                 return wrong(QStringLiteral("there is no view \"%1\"").arg(value), QStringLiteral("--view"),
+                              views.join(QStringLiteral(", ")));
+             line.view = value;
+             return {};
+         }},
+        {QStringLiteral("--slice"),
+         [&line](const QString& value) -> Status {
+             bool good = false;
+             line.slice = value.toLongLong(&good);
+             if (good && *line.slice >= 0) return {};
+             return wrong(QStringLiteral("\"%1\" is not the number of a slice").arg(value), QStringLiteral("--slice"),
+                          QStringLiteral("as Copy the command that opens this view writes it"));
+         }},
         {QStringLiteral("--area"),
          [&line](const QString& value) -> Status {
              FOURWALLS_TRY_ASSIGN(line.area, parseTimeRange(value));
@@ -235,7 +258,7 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments, const QString
     CommandLine line;
     using Mode = CommandLine::Mode;
     std::map<QString, Take> withValue = optionsWithValue(line, views);
-    withValue.merge(selectingOptions(line));
+    withValue.merge(selectingOptions(line, views));
 
     QStringList given;
     bool onlyFiles = false;
@@ -281,7 +304,7 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments, const QString
 QString usage(const QStringList& views)
 {
     return QStringLiteral(
-               "Usage: fourwalls [FILE…]\n"
+               "Usage: fourwalls [FILE…] [--view VIEW] [options of what to show]\n"
                "       fourwalls --render VIEW -o OUT.png|svg|pdf [options] FILE\n"
                "       fourwalls --render compare -o OUT.png [options] FILE FILE2\n"
                "       fourwalls --bench FILE [--json]\n"
@@ -291,6 +314,9 @@ QString usage(const QStringList& views)
                "  --demo NAME|FILE     play a demo, as the page of demos lists them, or one from a .json file\n"
                "  --theme light|dark   colours\n"
                "  --lang en|zh_CN      language\n"
+               "  --view VIEW          open the trace at this view, and at what --range, --step, --rank, --area, "
+               "--find\n"
+               "                       or --slice name; the window's menu copies such a command\n"
                "  --render VIEW        draw a view into a file, without a display; VIEW is one of\n"
                "                       %1;\n"
                "                       first: the one that the trace opens on (memory, of a memory snapshot)\n"
@@ -301,6 +327,7 @@ QString usage(const QStringList& views)
                "    --area FROM:TO     select this range; the timeline shows its statistics\n"
                "    --by WORD          of the area, one of %2\n"
                "    --find TEXT        select the first slice whose name has this text\n"
+               "    --slice N          select the slice of this number\n"
                "    --rank N           show this rank\n"
                "    --whatif PLAN      with the prediction of that plan over it, as \"dp=2 pp=4 microbatches=8\"\n"
                "    --view-only        only the view, without the window around it\n"

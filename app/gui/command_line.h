@@ -2,8 +2,7 @@
 // What `fourwalls` understands on its command line, as docs name it. Pure: no window, no file.
 #pragma once
 
-#include "model/base/result.h"
-#include "model/base/time.h"
+#include "app/gui/view_place.h"
 
 #include <QSize>
 #include <QStringList>
@@ -15,19 +14,14 @@ namespace fourwalls::gui {
 /// --render of it draws the view that the trace opens on.
 inline const QString kFirstView = QStringLiteral("first");
 
-struct CommandLine {
+struct CommandLine : ViewPlace {
     enum class Mode { Window, Render, Bench, Help, Version };
 
     Mode mode = Mode::Window;
     QStringList files;
     // --render
-    QString view;
     QSize size{1600, 900};
-    std::optional<TimeRange> range; ///< on the trace's clock
-    std::optional<TimeRange> area;  ///< selected: the timeline shows its statistics
-    QString by;                     ///< of the area: name, kind, … calls, flame; empty: name
-    QString find;                   ///< the name of a slice that is selected
-    std::optional<int> step, rank;
+    QString by;                    ///< of the area: name, kind, … calls, flame; empty: name
     std::optional<QString> whatIf; ///< a plan to predict beside the trace, as fourwalls-cli takes it
     bool viewOnly = false;
     QString output;

@@ -31,6 +31,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace fourwalls::gui {
 
@@ -176,6 +177,12 @@ void MainWindow::watch(int key, TraceDocument* document)
         if (!document->isCarried()) m_settings.addRecentFile(document->source());
         showRecentFiles();
         if (document == currentDocument()) showFirstView(*document);
+        if (const auto place = std::exchange(m_place, std::nullopt)) {
+            if (!place->view.isEmpty() && document == currentDocument()) showView(place->view);
+            goToPlace(*document, *place, [this](const Status& status) {
+                if (!status.ok()) say(QString::fromStdString(status.error().message()));
+            });
+        }
         updateChrome();
     });
     watchWhatIf(document);
@@ -291,7 +298,8 @@ void MainWindow::updateChrome()
     const QString reason = tr("Open a trace first");
     for (const QString& id : m_rail->ids()) m_rail->setEntryEnabled(id, pageOf(id) || document, reason);
     for (const char* name : {"view.export_picture", "view.export_table", "view.copy_table", "view.print", "notes.add",
-                             "notes.show", "file.close", "file.audit"}) {
+                             "notes.show", "file.close", "file.audit", "view.copy_command", "file.report",
+                             "file.export", "file.trim", "file.calibrate"}) {
         const auto found = m_actions.find(QLatin1String(name));
         if (found != m_actions.end())
             found->second->setEnabled(name == QLatin1String("file.close") ? document != nullptr

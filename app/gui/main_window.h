@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/gui/settings.h"
+#include "app/gui/view_place.h"
 #include "views/session/trace_session.h"
 
 #include <QElapsedTimer>
@@ -41,6 +42,7 @@ class FindBox;
 struct FindItem;
 struct MachineFile;
 struct OpenPlan;
+struct ShareChoice;
 class RecordDialog;
 class TraceDocument;
 class TraceFinder;
@@ -58,6 +60,8 @@ public:
     /// Opens files of any kind: traces in a tab each, what other tools recorded after its import (several such files
     /// are taken as one run). Looks at them on another thread first.
     void openFiles(const QStringList& files);
+    /// The same, and goes to that place in the first of them that opens.
+    void openAt(const QStringList& files, const ViewPlace& place);
     /// Reopens what was open when the program ended last.
     void restoreSession();
     /// Shows who hung the job that dumps are of.
@@ -143,6 +147,13 @@ private:
     void exportView();
     void exportTable();
     void copyTable();
+    void copyCommand();
+    void share(const QString& what); ///< "report", "export", "trim", "calibrate"
+    void mergeFiles();
+    /// Asks where to, has it made by fourwalls-cli, then calls done.
+    void saveShared(const QString& title, const QString& name, const std::vector<ShareChoice>& choices,
+                    std::function<void(const QString& path)> done = {});
+    static std::map<QString, QString> actionTexts();
     void openFind();
     std::vector<FindItem> findable(const QString& typed) const; ///< what the window itself offers
     void addPlaces(const QString& typed, TraceDocument& document, std::vector<FindItem>& to) const;
@@ -197,6 +208,7 @@ private:
     bool m_viewIsTraces = false; ///< the trace chose the view by what it has, not a person
     QTimer m_figuresTimer, m_messageTimer;
     std::optional<double> m_frameMs;
+    std::optional<ViewPlace> m_place; ///< to go to when a trace opens
     bool m_viewOnly = false;
 };
 

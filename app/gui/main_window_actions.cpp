@@ -84,6 +84,11 @@ void MainWindow::buildActions()
     add("view.export_picture", QKeySequence(Qt::CTRL | Qt::Key_E), [this] { exportView(); });
     add("view.export_table", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E), [this] { exportTable(); });
     add("view.copy_table", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), [this] { copyTable(); });
+    for (const char* what : {"report", "export", "trim", "calibrate"})
+        addWindowAction(QStringLiteral("file.") + QLatin1String(what), {},
+                        [this, what] { share(QString::fromLatin1(what)); });
+    add("file.merge", {}, [this] { mergeFiles(); });
+    add("view.copy_command", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_L), [this] { copyCommand(); });
     add("window.dark", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_D),
         [this] { setDark(!views::currentTheme().dark); });
     add("window.binary_units", {}, [this] {
@@ -123,9 +128,9 @@ void MainWindow::buildActions()
     applyShortcuts(actions());
 }
 
-void MainWindow::buildMenu()
+std::map<QString, QString> MainWindow::actionTexts()
 {
-    const std::map<QString, QString> texts{
+    return {
         {QStringLiteral("file.open"), tr("&Open a trace…")},
         {QStringLiteral("file.open_folder"), tr("Open a &folder of profiles…")},
         {QStringLiteral("file.record"), tr("&Record a training…")},
@@ -150,6 +155,12 @@ void MainWindow::buildMenu()
         {QStringLiteral("view.export_picture"), tr("&Export view as picture…")},
         {QStringLiteral("view.export_table"), tr("Export &table as CSV…")},
         {QStringLiteral("view.copy_table"), tr("Copy table as CSV")},
+        {QStringLiteral("file.report"), tr("Report as a page…")},
+        {QStringLiteral("file.export"), tr("Export the trace…")},
+        {QStringLiteral("file.trim"), tr("Save what is seen as a trace…")},
+        {QStringLiteral("file.merge"), tr("Merge files of one run…")},
+        {QStringLiteral("file.calibrate"), tr("Learn rates from this trace…")},
+        {QStringLiteral("view.copy_command"), tr("Copy the command that opens this view")},
         {QStringLiteral("whatif.show"), tr("What if: show the sliders")},
         {QStringLiteral("whatif.undo"), tr("What if: undo")},
         {QStringLiteral("whatif.redo"), tr("What if: redo")},
@@ -168,6 +179,11 @@ void MainWindow::buildMenu()
         {QStringLiteral("window.shortcuts"), tr("&Shortcuts…")},
         {QStringLiteral("window.about"), tr("&About Fourwalls")},
     };
+}
+
+void MainWindow::buildMenu()
+{
+    const std::map<QString, QString> texts = actionTexts();
     for (const auto& [name, action] : m_actions) {
         const auto found = texts.find(name);
         action->setText(found != texts.end() ? found->second
@@ -195,8 +211,11 @@ void MainWindow::buildMenu()
     for (const views::ViewEntry& entry : views::viewRegistry())
         view->addAction(m_actions.at(QStringLiteral("view.") + entry.id));
     put(view, {"view.hang", "view.demos", "view.claims", "-", "window.binary_units", "window.full_screen"});
-    put(m_menu, {"notes.add", "notes.show", "-", "view.export_picture", "view.export_table", "view.copy_table",
-                 "view.print", "-", "window.find", "window.dark"});
+    put(m_menu, {"notes.add", "notes.show"});
+    put(m_menu->addMenu(tr("Share and export")),
+        {"view.copy_command", "file.report", "file.trim", "-", "view.export_picture", "view.export_table",
+         "view.copy_table", "file.export", "-", "file.merge", "file.calibrate"});
+    put(m_menu, {"view.print", "-", "window.find", "window.dark"});
     put(m_menu->addMenu(tr("Language")), {"window.english", "window.chinese"});
     put(m_menu, {"file.import_beside", "window.restore_session", "window.shortcuts", "-", "window.help", "window.about",
                  "file.quit"});
@@ -455,6 +474,12 @@ void MainWindow::copyTable()
     const QString csv = view ? view->tableAsCsv() : QString();
     if (!csv.isEmpty()) QGuiApplication::clipboard()->setText(csv);
     say(csv.isEmpty() ? tr("This view shows no table.") : tr("The table is on the clipboard."));
+}
+
+void MainWindow::openAt(const QStringList& files, const ViewPlace& place)
+{
+    m_place = place;
+    openFiles(files);
 }
 
 void MainWindow::editShortcuts()

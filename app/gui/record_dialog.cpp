@@ -47,6 +47,7 @@ QSpinBox* numberBox(int from, int to, int value, QWidget* parent)
 
 RecordDialog::RecordDialog(QWidget* parent)
     : QDialog(parent)
+    , m_what(new QComboBox(this))
     , m_model(new QComboBox(this))
     , m_optimizer(new QComboBox(this))
     , m_precision(new QComboBox(this))
@@ -115,6 +116,9 @@ RecordDialog::RecordDialog(QWidget* parent)
 
 void RecordDialog::buildForm()
 {
+    m_what->addItem(tr("a training by the engine in Fourwalls"));
+    m_what->addItem(tr("a program of my own (CUDA)"));
+    m_what->setObjectName(QStringLiteral("record.what"));
     m_model->setEditable(true);
     m_model->setInsertPolicy(QComboBox::NoInsert);
     for (const std::string& name : modelPresetNames()) m_model->addItem(QString::fromStdString(name));
@@ -135,6 +139,20 @@ void RecordDialog::buildForm()
     m_clock = new QComboBox(m_form);
     m_clock->addItem(tr("wall clock: what happens here"), QStringLiteral("wall"));
     m_clock->addItem(tr("device clock: a device per rank"), QStringLiteral("device"));
+    m_device = new QComboBox(m_form);
+    m_device->addItem(tr("processor"), QStringLiteral("cpu"));
+    m_device->addItem(QStringLiteral("CUDA"), QStringLiteral("cuda"));
+    m_transport = new QComboBox(m_form);
+    m_transport->addItem(tr("threads of one process"), QStringLiteral("local"));
+    m_transport->addItem(tr("Gloo, a process each"), QStringLiteral("gloo"));
+    m_transport->addItem(tr("NCCL between GPUs"), QStringLiteral("nccl"));
+    m_program = new QLineEdit(m_form);
+    m_program->setObjectName(QStringLiteral("record.program"));
+    m_program->setPlaceholderText(QStringLiteral("torchrun --nproc_per_node 8 train.py"));
+    m_programSteps = new QLineEdit(m_form);
+    m_programSteps->setPlaceholderText(tr("all; or a few, such as 10-13"));
+    m_folder = new QLineEdit(m_form);
+    m_folder->setPlaceholderText(tr("where Fourwalls was started"));
     m_data = new QLineEdit(m_form);
     m_data->setPlaceholderText(tr("the text that comes with Fourwalls"));
     m_output = new QLineEdit(m_form);
@@ -142,6 +160,12 @@ void RecordDialog::buildForm()
     m_steps->setAccessibleName(tr("Steps"));
     m_batch->setAccessibleName(tr("Batch"));
     m_learningRate->setAccessibleName(tr("Learning rate"));
+    m_what->setAccessibleName(tr("What to record"));
+    m_device->setAccessibleName(tr("Device"));
+    m_transport->setAccessibleName(tr("Transport"));
+    m_program->setAccessibleName(tr("Command"));
+    m_programSteps->setAccessibleName(tr("Steps to record"));
+    m_folder->setAccessibleName(tr("Folder"));
     arrangeForm();
     connectForm();
 }
@@ -164,6 +188,7 @@ void RecordDialog::arrangeForm()
         row->addWidget(first, 1);
         auto* text = new QLabel(label);
         text->setBuddy(second);
+        text->setContentsMargins(0, 0, 4, 0);
         row->setSpacing(8);
         row->addSpacing(views::kGap);
         row->addWidget(text);
@@ -180,6 +205,18 @@ void RecordDialog::arrangeForm()
         text->setBuddy(buddy);
         form->addRow(text, field);
     };
+    m_rows = form;
+    addRow(tr("&What"), m_what, m_what);
+    addRow(tr("&Command"), m_program, m_program);
+    addRow(tr("Steps to &record"), m_programSteps, m_programSteps);
+    addRow(tr("&Folder"),
+           withBrowse(m_folder, tr("Folder"),
+                      [this] {
+                          const QString folder = QFileDialog::getExistingDirectory(
+                              this, tr("The folder that the program runs in"), m_folder->text());
+                          if (!folder.isEmpty()) m_folder->setText(folder);
+                      }),
+           m_folder);
     addRow(tr("&Model"), m_model, m_model);
     addRow(tr("&Steps"), pair(m_steps, tr("&Batch"), m_batch), m_steps);
     addRow(tr("Se&quence length"), m_sequence, m_sequence);
@@ -187,6 +224,7 @@ void RecordDialog::arrangeForm()
     addRow(tr("&Precision"), m_precision, m_precision);
     addRow(tr("Pla&n"), m_plan, m_plan);
     addRow(tr("Cloc&k"), m_clock, m_clock);
+    addRow(tr("De&vice"), pair(m_device, tr("&Transport"), m_transport), m_device);
     addRow(tr("&Data"),
            withBrowse(m_data, tr("Data"),
                       [this] {
@@ -216,11 +254,12 @@ void RecordDialog::connectForm()
         const bool images = model.startsWith(QLatin1String("resnet"));
         m_sequence->setEnabled(!images);
     });
-    for (QLineEdit* edit : {m_learningRate, m_plan, m_data, m_output})
+    connect(m_what, &QComboBox::currentIndexChanged, this, &RecordDialog::showRows);
+    for (QLineEdit* edit : {m_learningRate, m_plan, m_data, m_output, m_program, m_programSteps, m_folder})
         connect(edit, &QLineEdit::textChanged, this, &RecordDialog::updateCommand);
     for (QSpinBox* box : {m_steps, m_batch, m_sequence})
         connect(box, &QSpinBox::valueChanged, this, &RecordDialog::updateCommand);
-    for (QComboBox* box : {m_model, m_optimizer, m_precision, m_clock})
+    for (QComboBox* box : {m_model, m_optimizer, m_precision, m_clock, m_device, m_transport})
         connect(box, &QComboBox::currentTextChanged, this, &RecordDialog::updateCommand);
 }
 
@@ -247,9 +286,16 @@ RecordRequest RecordDialog::request() const
     r.precision = m_precision->currentData().toString();
     r.plan = m_plan->text().trimmed();
     r.clock = m_clock->currentData().toString();
+    r.device = m_device->currentData().toString();
+    r.transport = m_transport->currentData().toString();
     r.cluster = m_cluster;
     r.data = m_data->text().trimmed();
     r.output = m_output->text().trimmed();
+    if (!isCommand()) return r;
+    // Something is typed there, or nothing can start.
+    r.command = m_program->text().trimmed().isEmpty() ? QStringLiteral(" ") : m_program->text().trimmed();
+    r.commandSteps = m_programSteps->text().trimmed();
+    r.commandFolder = m_folder->text().trimmed();
     return r;
 }
 
@@ -266,10 +312,35 @@ void RecordDialog::setRequest(const RecordRequest& request)
     m_precision->setCurrentIndex(std::max(0, m_precision->findData(request.precision)));
     m_plan->setText(request.plan);
     m_clock->setCurrentIndex(std::max(0, m_clock->findData(request.clock)));
+    m_device->setCurrentIndex(std::max(0, m_device->findData(request.device)));
+    m_transport->setCurrentIndex(std::max(0, m_transport->findData(request.transport)));
+    m_program->setText(request.command);
+    m_programSteps->setText(request.commandSteps);
+    m_folder->setText(request.commandFolder);
+    m_what->setCurrentIndex(request.command.isEmpty() ? 0 : 1);
     m_cluster = request.cluster;
     m_data->setText(request.data);
     m_output->setText(request.output.isEmpty() ? proposedOutput(request.model) : request.output);
+    showRows();
+}
+
+bool RecordDialog::isCommand() const
+{
+    return m_what->currentIndex() == 1;
+}
+
+void RecordDialog::showRows()
+{
+    // Row 0 says what is recorded, the next three are of a program, the last one is of both.
+    constexpr int kOfProgram = 3;
+    for (int row = 1; row + 1 < m_rows->rowCount(); ++row)
+        m_rows->setRowVisible(row, (row <= kOfProgram) == isCommand());
+    if (!m_outputTouched)
+        m_output->setText(proposedOutput(isCommand() ? QStringLiteral("job") : m_model->currentText()));
     updateCommand();
+    m_form->updateGeometry();
+    layout()->activate();
+    resize(width(), sizeHint().height());
 }
 
 bool RecordDialog::isAsRequested() const
@@ -284,8 +355,13 @@ bool RecordDialog::isAsRequested() const
 void RecordDialog::updateCommand()
 {
     const RecordRequest r = request();
-    m_command->setText(shellCommand(QStringLiteral("fourwalls-cli"), r.arguments()));
-    m_start->setEnabled(!m_job.isRunning() && !r.model.isEmpty() && !r.output.isEmpty() && r.learningRate > 0);
+    QString line = shellCommand(QStringLiteral("fourwalls-cli"), r.arguments());
+    if (!r.commandFolder.isEmpty())
+        line.prepend(shellCommand(QStringLiteral("cd"), {r.commandFolder}) + QStringLiteral(" && "));
+    const QString problem = r.problem();
+    m_command->setText(problem.isEmpty() ? line : problem);
+    m_start->setEnabled(!m_job.isRunning() && problem.isEmpty());
+    m_copy->setEnabled(problem.isEmpty());
 }
 
 void RecordDialog::setRunning(bool running)
@@ -294,7 +370,7 @@ void RecordDialog::setRunning(bool running)
     m_start->setEnabled(!running);
     m_cancel->setText(running ? tr("Cancel") : tr("Close"));
     if (running) {
-        m_plot->show();
+        m_plot->setVisible(!isCommand()); // only the engine says its loss
         m_progress->show();
         m_message->show();
     }
@@ -314,11 +390,11 @@ void RecordDialog::start()
     if (m_job.isRunning()) return;
     m_stepsDone = 0;
     m_plot->clear(m_steps->value());
-    m_progress->setRange(0, m_steps->value());
+    m_progress->setRange(0, isCommand() ? 0 : m_steps->value());
     m_progress->setValue(0);
     setInk(m_message, views::currentTheme().secondaryText);
     m_message->setText(tr("Starting…"));
-    m_job.start(request().arguments());
+    m_job.start(request().arguments(), request().commandFolder);
     setRunning(true);
 }
 
@@ -337,7 +413,8 @@ void RecordDialog::onFailed(const Error& error)
 {
     setRunning(false);
     updateCommand();
-    if (error.code == ErrorCode::Cancelled && m_stepsDone > 0) {
+    const bool wasRecorded = isCommand() ? QFileInfo::exists(m_output->text()) : m_stepsDone > 0;
+    if (error.code == ErrorCode::Cancelled && wasRecorded) {
         emit recorded(m_output->text());
         accept();
         return;

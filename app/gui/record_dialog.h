@@ -10,6 +10,7 @@
 
 class QComboBox;
 class QDoubleSpinBox;
+class QFormLayout;
 class QLabel;
 class QLineEdit;
 class QProgressBar;
@@ -55,7 +56,13 @@ private:
     void onFailed(const Error& error);
     void setRunning(bool running);
 
+    /// Shows what belongs to the engine, or to a program of the user's.
+    void showRows();
+    bool isCommand() const;
+
     ChildJob m_job;
+    QComboBox* m_what; ///< the engine, or a program
+    QFormLayout* m_rows = nullptr;
     QComboBox* m_model;
     QSpinBox* m_steps;
     QSpinBox* m_batch;
@@ -65,6 +72,11 @@ private:
     QComboBox* m_precision;
     QLineEdit* m_plan;
     QComboBox* m_clock;
+    QComboBox* m_device;
+    QComboBox* m_transport;
+    QLineEdit* m_program;
+    QLineEdit* m_programSteps;
+    QLineEdit* m_folder;
     QString m_cluster;
     QLineEdit* m_data;
     QLineEdit* m_output;

@@ -2,6 +2,8 @@
 // What to record, as the command line that does it; and what its progress lines say.
 #pragma once
 
+#include "model/base/result.h"
+
 #include <QString>
 #include <QStringList>
 
@@ -20,13 +22,26 @@ struct RecordRequest {
     QString precision = QStringLiteral("f32");
     QString plan; ///< how the step is cut over ranks, as on the command line; empty: one rank
     QString clock = QStringLiteral("wall");
+    QString device = QStringLiteral("cpu");
+    QString transport = QStringLiteral("local");
     QString cluster; ///< whose links the device clock models: a preset or a file; empty: this machine
     QString data;    ///< text file; empty: the text that ships with us
     QString output;  ///< .fourwalls file
 
+    /// A program of the user's own, as typed into a shell: it is recorded in place of the engine. Empty: the engine.
+    QString command;
+    QString commandSteps;  ///< of the program that are recorded, "10-13"; empty: all
+    QString commandFolder; ///< where it runs; empty: here
+
     /// "record -o … --json": everything after the program's name.
     QStringList arguments() const;
+    /// What is missing or cannot be read; empty: nothing.
+    QString problem() const;
 };
+
+/// The words of a command as a shell splits them: quotes and backslashes count, variables and pipes do not. Variables set
+/// before the program ("A=1 python x.py") are set with env. Errors: InvalidArgument for a quote that is not closed.
+Result<QStringList> wordsOfCommand(const QString& command);
 
 /// The program and its arguments as one line to paste into a shell.
 QString shellCommand(const QString& program, const QStringList& arguments);

@@ -21,7 +21,6 @@
 #include <QLayout>
 #include <QTimer>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -40,77 +39,14 @@ int fail(const Error& error)
 /// How long a picture may take before rendering gives up: a script must not hang.
 constexpr std::chrono::minutes kPatience(2);
 
-Status applyRank(const CommandLine& line, TraceDocument& document)
+Status applyPlace(const CommandLine& line, TraceDocument& document)
 {
-    if (!line.rank) return {};
-    const std::vector<RankInfo>& ranks = document.session()->info().header.ranks;
-    const RankId rank{*line.rank};
-    if (std::none_of(ranks.begin(), ranks.end(), [&](const RankInfo& each) { return each.rank == rank; })) {
-        return Error{ErrorCode::NotFound, "the trace has no rank " + std::to_string(*line.rank), "--rank",
-                     ranks.empty() ? "leave --rank out"
-                                   : "ranks " + std::to_string(ranks.front().rank.value) + " to " +
-                                         std::to_string(ranks.back().rank.value)};
-    }
-    document.selection()->setRank(rank);
-    return {};
-}
-
-/// Selects the step and, unless a range is asked for as well, shows its time.
-Status applyStep(const CommandLine& line, TraceDocument& document)
-{
-    if (!line.step) return {};
     Status status;
     bool answered = false;
-    const RankId rank = document.selection()->rank();
-    document.session()->ask<std::vector<StepView>>(
-        &document, "render.steps", [rank](TraceQuery& query, std::stop_token) { return query.steps(rank); },
-        [&](const views::Answer<std::vector<StepView>>& answer) {
-            answered = true;
-            if (!answer.ok()) {
-                status = answer.error;
-                return;
-            }
-            const StepIndex wanted{*line.step};
-            const auto found = std::find_if(answer->begin(), answer->end(),
-                                            [&](const StepView& view) { return view.record.step == wanted; });
-            if (found == answer->end()) {
-                status = Error{ErrorCode::NotFound, "the trace has no step " + std::to_string(*line.step), "--step",
-                               answer->empty() ? "leave --step out"
-                                               : "steps " + std::to_string(answer->front().record.step.value) + " to " +
-                                                     std::to_string(answer->back().record.step.value)};
-                return;
-            }
-            document.selection()->setStep(wanted);
-            document.selection()->setRange(found->record.range);
-        });
-    waitFor([&] { return answered; });
-    return status;
-}
-
-/// Selects the first slice of that name that is shown.
-Status applyFind(const CommandLine& line, TraceDocument& document)
-{
-    if (line.find.isEmpty()) return {};
-    SearchQuery query;
-    query.text = line.find.toStdString();
-    query.range = document.selection()->range();
-    query.limit = 1;
-    Status status;
-    bool answered = false;
-    document.session()->ask<SearchResult>(
-        &document, "render.find",
-        [query](TraceQuery& trace, std::stop_token stop) { return trace.search(query, stop); },
-        [&](const views::Answer<SearchResult>& answer) {
-            answered = true;
-            if (!answer.ok()) {
-                status = answer.error;
-            } else if (answer->slices.empty()) {
-                status = Error{ErrorCode::NotFound, "no slice of that name is shown", "--find", "another --range"};
-            } else {
-                const SliceView& slice = answer->slices.front();
-                document.selection()->setSlice(views::SelectedSlice{slice, answer->ops.at(slice.op)});
-            }
-        });
+    goToPlace(document, line, [&](const Status& gone) {
+        status = gone;
+        answered = true;
+    });
     waitFor([&] { return answered; });
     return status;
 }
@@ -147,17 +83,7 @@ Status showTrace(const CommandLine& line, MainWindow& window)
     TraceDocument* document = window.openFile(trace);
     waitFor([&] { return document->isOpen() || document->hasFailed(); });
     if (document->hasFailed()) return *document->error();
-    FOURWALLS_TRY(applyRank(line, *document));
-    FOURWALLS_TRY(applyStep(line, *document));
-    if (line.range) {
-        const TimeRange whole = document->session()->info().range;
-        if (!line.range->overlaps({whole.begin, whole.end + Duration{1}}))
-            return Error{ErrorCode::NotFound, "lies outside of the trace", "--range",
-                         std::to_string(whole.begin.ns) + "ns:" + std::to_string(whole.end.ns) + "ns"};
-        document->selection()->setRange(*line.range);
-    }
-    if (line.area) document->selection()->setMeasured(line.area);
-    FOURWALLS_TRY(applyFind(line, *document));
+    FOURWALLS_TRY(applyPlace(line, *document));
     FOURWALLS_TRY(applyWhatIf(line, window, *document));
     // The sliders are beside a view: the memory, where a plan shows most.
     QString shown = line.view;

@@ -3786,6 +3786,66 @@ a message between two, or more members than can be drawn.</source>
         <source>rank %1</source>
         <translation>rank %1</translation>
     </message>
+    <message>
+        <source>Report as a page…</source>
+        <translation>生成报告页面…</translation>
+    </message>
+    <message>
+        <source>Export the trace…</source>
+        <translation>导出轨迹…</translation>
+    </message>
+    <message>
+        <source>Save what is seen as a trace…</source>
+        <translation>将所见部分存为轨迹…</translation>
+    </message>
+    <message>
+        <source>Merge files of one run…</source>
+        <translation>合并同一次运行的文件…</translation>
+    </message>
+    <message>
+        <source>Learn rates from this trace…</source>
+        <translation>从此轨迹学习速率…</translation>
+    </message>
+    <message>
+        <source>Copy the command that opens this view</source>
+        <translation>复制打开此视图的命令</translation>
+    </message>
+    <message>
+        <source>Report as a page</source>
+        <translation>生成报告页面</translation>
+    </message>
+    <message>
+        <source>Export the trace</source>
+        <translation>导出轨迹</translation>
+    </message>
+    <message>
+        <source>Nothing of the trace is in view.</source>
+        <translation>视图中没有轨迹的任何部分。</translation>
+    </message>
+    <message>
+        <source>Save what is seen as a trace</source>
+        <translation>将所见部分存为轨迹</translation>
+    </message>
+    <message>
+        <source>Learn rates from this trace</source>
+        <translation>从此轨迹学习速率</translation>
+    </message>
+    <message>
+        <source>Files of the ranks of one run</source>
+        <translation>同一次运行中各 rank 的文件</translation>
+    </message>
+    <message>
+        <source>Merge into one trace</source>
+        <translation>合并为一条轨迹</translation>
+    </message>
+    <message>
+        <source>On the clipboard: %1</source>
+        <translation>已复制到剪贴板：%1</translation>
+    </message>
+    <message>
+        <source>Share and export</source>
+        <translation>共享与导出</translation>
+    </message>
 </context>
 <context>
     <name>MatrixPlot</name>
@@ -6734,6 +6794,125 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <source>Cloc&amp;k</source>
         <translation>时钟(&amp;K)</translation>
     </message>
+    <message>
+        <source>a training by the engine in Fourwalls</source>
+        <translation>Fourwalls 自带引擎的训练</translation>
+    </message>
+    <message>
+        <source>a program of my own (CUDA)</source>
+        <translation>我自己的程序（CUDA）</translation>
+    </message>
+    <message>
+        <source>processor</source>
+        <translation>处理器</translation>
+    </message>
+    <message>
+        <source>threads of one process</source>
+        <translation>同一进程的线程</translation>
+    </message>
+    <message>
+        <source>Gloo, a process each</source>
+        <translation>Gloo，各为一个进程</translation>
+    </message>
+    <message>
+        <source>NCCL between GPUs</source>
+        <translation>GPU 之间用 NCCL</translation>
+    </message>
+    <message>
+        <source>all; or a few, such as 10-13</source>
+        <translation>全部；或其中几步，例如 10-13</translation>
+    </message>
+    <message>
+        <source>where Fourwalls was started</source>
+        <translation>启动 Fourwalls 的文件夹</translation>
+    </message>
+    <message>
+        <source>What to record</source>
+        <translation>录制什么</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation>设备</translation>
+    </message>
+    <message>
+        <source>Transport</source>
+        <translation>传输方式</translation>
+    </message>
+    <message>
+        <source>Command</source>
+        <translation>命令</translation>
+    </message>
+    <message>
+        <source>Steps to record</source>
+        <translation>要录制的步</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>文件夹</translation>
+    </message>
+    <message>
+        <source>&amp;What</source>
+        <translation>录制(&amp;W)</translation>
+    </message>
+    <message>
+        <source>&amp;Command</source>
+        <translation>命令(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Steps to &amp;record</source>
+        <translation>要录制的步(&amp;R)</translation>
+    </message>
+    <message>
+        <source>&amp;Folder</source>
+        <translation>文件夹(&amp;F)</translation>
+    </message>
+    <message>
+        <source>The folder that the program runs in</source>
+        <translation>程序运行所在的文件夹</translation>
+    </message>
+    <message>
+        <source>De&amp;vice</source>
+        <translation>设备(&amp;V)</translation>
+    </message>
+    <message>
+        <source>&amp;Transport</source>
+        <translation>传输(&amp;T)</translation>
+    </message>
+</context>
+<context>
+    <name>RecordWords</name>
+    <message>
+        <source>Name a file to save to.</source>
+        <translation>请给出要保存的文件名。</translation>
+    </message>
+    <message>
+        <source>Name a model.</source>
+        <translation>请给出模型。</translation>
+    </message>
+    <message>
+        <source>The learning rate must be above 0.</source>
+        <translation>学习率必须大于 0。</translation>
+    </message>
+    <message>
+        <source>NCCL is for GPUs: choose CUDA, or another transport.</source>
+        <translation>NCCL 只用于 GPU：请选择 CUDA，或换一种传输方式。</translation>
+    </message>
+    <message>
+        <source>Steps to record are written as 10-13.</source>
+        <translation>要录制的步写成 10-13 这样。</translation>
+    </message>
+    <message>
+        <source>A quote in the command is not closed.</source>
+        <translation>命令中有未闭合的引号。</translation>
+    </message>
+    <message>
+        <source>Type the command that starts your program.</source>
+        <translation>请输入启动程序的命令。</translation>
+    </message>
+    <message>
+        <source>Pipes and redirections need a shell: sh -c &apos;…&apos;.</source>
+        <translation>管道和重定向需要 shell：sh -c &apos;…&apos;。</translation>
+    </message>
 </context>
 <context>
     <name>RecordingAdvice</name>
@@ -7447,6 +7626,45 @@ step %3, %4 samples/s</source>
     <message>
         <source>%1 sent in %3; sending everything to everybody would be %2</source>
         <translation>%3中发送了 %1；全部发给所有人则为 %2</translation>
+    </message>
+</context>
+<context>
+    <name>ShareWords</name>
+    <message>
+        <source>Trace events, for Perfetto</source>
+        <translation>跟踪事件，供 Perfetto 使用</translation>
+    </message>
+    <message>
+        <source>One database of plain tables</source>
+        <translation>一个普通表格的数据库</translation>
+    </message>
+    <message>
+        <source>A folder of CSV tables</source>
+        <translation>CSV 表格文件夹</translation>
+    </message>
+    <message>
+        <source>A folder of Chakra execution traces</source>
+        <translation>Chakra 执行轨迹文件夹</translation>
+    </message>
+    <message>
+        <source>What ran, as a specification</source>
+        <translation>所运行内容的规格</translation>
+    </message>
+    <message>
+        <source>Trace</source>
+        <translation>轨迹</translation>
+    </message>
+    <message>
+        <source>Trace without names of hosts and files</source>
+        <translation>不含主机名和文件名的轨迹</translation>
+    </message>
+    <message>
+        <source>Page</source>
+        <translation>页面</translation>
+    </message>
+    <message>
+        <source>Cluster file</source>
+        <translation>集群文件</translation>
     </message>
 </context>
 <context>
@@ -8642,6 +8860,14 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>What of the chosen step could take longer without harm is pale, the critical path underlined (X)</source>
         <translation>所选步中可以更长而无害的部分变淡，关键路径加下划线 (X)</translation>
+    </message>
+    <message>
+        <source>Bookmark this slice…</source>
+        <translation>为此切片加书签…</translation>
+    </message>
+    <message>
+        <source>Copy the command that opens this view</source>
+        <translation>复制打开此视图的命令</translation>
     </message>
 </context>
 <context>

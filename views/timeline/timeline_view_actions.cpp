@@ -424,6 +424,10 @@ void TimelineView::addSliceActions(QMenu& menu)
                 setArea(TimeRange{slice.start, slice.end() + Duration{slice.duration.ns > 0 ? 0 : 1}},
                         m_canvas->shownTracks());
             });
+    connect(menu.addAction(tr("Bookmark this slice…")), &QAction::triggered, this,
+            [this] { emit selection()->commandRequested(QStringLiteral("notes.add")); });
+    connect(menu.addAction(tr("Copy the command that opens this view")), &QAction::triggered, this,
+            [this] { emit selection()->commandRequested(QStringLiteral("view.copy_command")); });
     menu.addSeparator();
 }
 

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What can be saved of a trace for others, each as the command line that does it.
+#pragma once
+
+#include "model/base/time.h"
+
+#include <QString>
+#include <QStringList>
+
+#include <vector>
+
+namespace fourwalls::gui {
+
+/// One kind of file that a trace can be saved as.
+struct ShareChoice {
+    QString words;         ///< for a person, without the pattern of its files
+    QString suffix;        ///< "json"; empty: a folder
+    QStringList arguments; ///< of fourwalls-cli, without -o
+
+    /// As a file dialog takes it: "Trace events (*.json)".
+    QString filter() const;
+    /// The file's name with the suffix, if it has none of its own.
+    QString named(const QString& path) const;
+};
+
+/// For other programs.
+std::vector<ShareChoice> exportChoices(const QString& trace);
+/// A smaller trace: what lies in the range, with and without the names of hosts and files.
+std::vector<ShareChoice> trimChoices(const QString& trace, TimeRange range);
+/// A page about it.
+std::vector<ShareChoice> reportChoices(const QString& trace);
+/// One trace of several files.
+std::vector<ShareChoice> mergeChoices(const QStringList& files);
+/// A cluster file with the rates that the trace shows.
+std::vector<ShareChoice> calibrateChoices(const QString& trace);
+
+} // namespace fourwalls::gui
