@@ -13,6 +13,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <optional>
 
 namespace fourwalls::cli {
@@ -23,7 +25,7 @@ using nlohmann::json;
 
 /// By OperatorMatch.
 constexpr const char* kMatches[] = {"shape", "name", "alone"};
-constexpr std::size_t kMostOperators = 12; ///< lines of the text; the JSON has all
+constexpr std::size_t kMostOperators = 12; ///< lines of the text, as of makers of memory; the JSON has all
 
 json milliseconds(const std::optional<Duration>& duration)
 {
@@ -41,6 +43,7 @@ public:
     {
         return "  fourwalls-cli compare before.fourwalls after.fourwalls\n"
                "  fourwalls-cli compare main.fourwalls branch.fourwalls --fail-over 5\n"
+               "  fourwalls-cli compare run.fourwalls run.fourwalls --memory-at 100 end\n"
                "  fourwalls-cli compare branch-*.fourwalls --against main-*.fourwalls --fail-over 0.5 --markdown\n"
                "With --against, what is judged are the runs that stand first. --fail-over then looks at the end of "
                "the\n"
@@ -53,6 +56,10 @@ public:
                 Argument("--against", &m_against, "the runs that FILE... are compared with").several(),
                 {"--fail-over", &m_failOver,
                  "exit with 1 when step time, throughput or peak memory is worse by more than this many percent"},
+                Argument("--memory-at", &m_moments,
+                         "moments at which buffers are compared by who asked for them, of A and of B: peak, end or "
+                         "milliseconds (default: peak)")
+                    .several(),
                 {"--confidence", &m_confidence, "of the intervals of --against [%]"},
                 {"--markdown", &m_markdown, "with --against: print Markdown, for a pull request"}};
     }
@@ -80,12 +87,26 @@ private:
     {
         m_a = m_files[0];
         m_b = m_files[1];
+        std::array<compare::MemoryMoment, 2> moments;
+        if (m_moments.size() > moments.size())
+            return console.wrongUsage(
+                {ErrorCode::InvalidArgument, "takes two moments at the most", "--memory-at", "--memory-at peak end"});
+        for (std::size_t i = 0; i < moments.size() && !m_moments.empty(); ++i) {
+            const auto moment = compare::MemoryMoment::parse(m_moments[std::min(i, m_moments.size() - 1)]);
+            if (!moment) return console.wrongUsage(moment.error());
+            moments[i] = *moment;
+        }
         const auto a = openInput(m_a);
         if (!a) return console.fail(a.error());
         const auto b = openInput(m_b);
         if (!b) return console.fail(b.error());
-        const auto comparison = compare::compareTraces(**a, **b);
-        if (!comparison) return console.fail(comparison.error());
+        const auto comparison = compare::compareTraces(**a, **b, {}, moments[0], moments[1]);
+        if (!comparison)
+            return comparison.error().code == ErrorCode::InvalidArgument ? console.wrongUsage(comparison.error())
+                                                                         : console.fail(comparison.error());
+        if (!m_moments.empty() && !comparison->memory)
+            return console.fail({ErrorCode::NotFound, "no buffers were recorded in one of them", "--memory-at",
+                                 "fourwalls-cli info says what the trace has"});
         const auto before = diagnose::diagnose(**a), after = diagnose::diagnose(**b);
         if (!before) return console.fail(before.error());
         if (!after) return console.fail(after.error());
@@ -198,8 +219,30 @@ private:
                                         {"phase", fourwalls::name(layer.phase)},
                                         {"a_ms", milliseconds(layer.a)},
                                         {"b_ms", milliseconds(layer.b)}});
+        object["memory"] = comparison.memory ? memoryJson(*comparison.memory) : json(nullptr);
         object["findings"] = findingsJson(findings);
         return object;
+    }
+
+    static json memoryJson(const compare::MemoryDifference& memory)
+    {
+        const auto side = [](const compare::HeldMemory& held) {
+            return json{{"rank", held.rank.value},
+                        {"at_ns", held.at.ns},
+                        {"bytes", held.bytes},
+                        {"buffers", held.count},
+                        {"not_looked_at_bytes", held.notLookedAt}};
+        };
+        json makers = json::array();
+        for (const compare::ComparedMaker& maker : memory.makers)
+            makers.push_back({{"name", maker.name},
+                              {"category", fourwalls::name(maker.category)},
+                              {"a_bytes", maker.aBytes},
+                              {"b_bytes", maker.bBytes},
+                              {"a_buffers", maker.aCount},
+                              {"b_buffers", maker.bCount},
+                              {"difference_bytes", maker.difference()}});
+        return {{"a", side(memory.a)}, {"b", side(memory.b)}, {"makers", std::move(makers)}};
     }
 
     static std::string textOf(const compare::TraceComparison& comparison, const diagnose::FindingChanges& findings)
@@ -227,12 +270,37 @@ private:
                           formatTime(*layer.a), formatTime(*layer.b), fmt::format("{:+.1f} %", percent));
         }
         text += operatorsText(comparison);
+        if (comparison.memory) text += memoryText(*comparison.memory);
         if (!layers.empty()) text += "\ncompute time per rank and step\n" + layers;
         const std::vector<std::string> lines = findingLines(findings);
         if (!lines.empty()) text += "\nfindings of B, against A\n";
         for (const std::string& line : lines) text += "  " + line + '\n';
         text.pop_back(); // the console ends the last line
         return text;
+    }
+
+    /// Those whose memory changed most.
+    static std::string memoryText(const compare::MemoryDifference& memory)
+    {
+        std::string text;
+        std::size_t lines = 0;
+        for (const compare::ComparedMaker& maker : memory.makers) {
+            if (lines == kMostOperators || maker.difference() == 0) break;
+            ++lines;
+            const auto bytes = [](std::int64_t size) { return formatBytes(static_cast<double>(size)); };
+            text += fmt::format("{:>28}{:>14}{:>14}  {}{}\n", bytes(maker.aBytes), bytes(maker.bBytes),
+                                (maker.difference() > 0 ? "+" : "-") + bytes(std::abs(maker.difference())),
+                                maker.name.empty() ? std::string("(maker not known)") : maker.name,
+                                maker.category == MemoryCategory::Other
+                                    ? std::string()
+                                    : fmt::format(" ({})", fourwalls::name(maker.category)));
+        }
+        if (text.empty()) return {};
+        return fmt::format("\nmemory by who asked for it (A: {} in {} buffers of rank {}; B: {} in {} of rank {})\n",
+                           formatBytes(static_cast<double>(memory.a.bytes)), formatCount(memory.a.count),
+                           memory.a.rank.value, formatBytes(static_cast<double>(memory.b.bytes)),
+                           formatCount(memory.b.count), memory.b.rank.value) +
+               text;
     }
 
     /// Those that changed most.
@@ -260,7 +328,7 @@ private:
         return text;
     }
 
-    std::vector<std::string> m_files, m_against;
+    std::vector<std::string> m_files, m_against, m_moments;
     std::string m_a, m_b;
     std::optional<double> m_failOver;
     double m_confidence = 99;

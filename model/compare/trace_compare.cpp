@@ -88,7 +88,8 @@ const ComparedFigure* TraceComparison::worst() const
     return worst;
 }
 
-Result<TraceComparison> compareTraces(TraceQuery& a, TraceQuery& b, std::stop_token stop)
+Result<TraceComparison> compareTraces(TraceQuery& a, TraceQuery& b, std::stop_token stop, const MemoryMoment& atA,
+                                      const MemoryMoment& atB)
 {
     const Error cancelled{ErrorCode::Cancelled, "a newer question came", "comparison", {}};
     TraceComparison comparison;
@@ -108,6 +109,7 @@ Result<TraceComparison> compareTraces(TraceQuery& a, TraceQuery& b, std::stop_to
     }
 
     FOURWALLS_TRY_ASSIGN(comparison.operators, compareOperators(a, b, stop));
+    FOURWALLS_TRY_ASSIGN(comparison.memory, compareMemory(a, b, atA, atB, stop));
     FOURWALLS_TRY_ASSIGN(const auto layersOfA, layerTimes(a));
     if (stop.stop_requested()) return cancelled;
     FOURWALLS_TRY_ASSIGN(const auto layersOfB, layerTimes(b));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/base/result.h"
+#include "model/compare/memory_diff.h"
 #include "model/compare/operator_diff.h"
 #include "model/trace/figures.h"
 #include "model/trace/metrics.h"
@@ -48,12 +49,15 @@ struct TraceComparison {
     std::vector<ComparedStep> steps;
     std::vector<ComparedLayer> layers; ///< by phase, then layer
     std::vector<ComparedOperator> operators;
+    std::optional<MemoryDifference> memory; ///< absent: a trace recorded no buffers
 
     /// The judged figure that got worse by the most; null if none has a percentage.
     const ComparedFigure* worst() const;
 };
 
-/// Reads and compares. Errors: those of the queries; Cancelled.
-Result<TraceComparison> compareTraces(TraceQuery& a, TraceQuery& b, std::stop_token stop = {});
+/// Reads and compares; memory at these moments. Errors: those of the queries; InvalidArgument for a moment outside a trace;
+/// Cancelled.
+Result<TraceComparison> compareTraces(TraceQuery& a, TraceQuery& b, std::stop_token stop = {},
+                                      const MemoryMoment& atA = {}, const MemoryMoment& atB = {});
 
 } // namespace fourwalls::compare

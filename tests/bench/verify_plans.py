@@ -26,7 +26,7 @@ JOBS = [
     ("gpt-tiny", 4, 16, 128, ["tp=4", "dp=4 microbatches=2", "pp=4 microbatches=8"]),
     ("gpt-tiny", 8, 16, 64, ["tp=4 pp=2 microbatches=2", "dp=8", "pp=8 microbatches=8"]),
     ("llama-tiny", 2, 8, 64, ["tp=2", "pp=2 microbatches=4"]),
-    ("llama-tiny", 4, 8, 128, ["tp=4", "dp=4", "dp=2 pp=2 microbatches=2"]),
+    ("llama-tiny", 4, 8, 128, ["tp=2", "dp=4", "dp=2 pp=2 microbatches=2"]),
     ("llama-tiny", 4, 32, 64, ["tp=2 microbatches=4", "dp=4 microbatches=2", "pp=4 microbatches=8"]),
     ("bert-tiny", 2, 16, 64, ["", "dp=2 microbatches=4"]),
     ("bert-tiny", 4, 16, 64, ["tp=4", "dp=4", "pp=2 microbatches=4"]),

@@ -102,6 +102,7 @@ void CompareView::traceChanged()
         connect(selection(), &Selection::byteUnitChanged, this, [this] {
             m_figures->setByteUnit(selection()->byteUnit());
             m_memory->setByteUnit(selection()->byteUnit());
+            m_makers->setByteUnit(selection()->byteUnit());
             showComparison();
         });
     }
@@ -314,12 +315,18 @@ void CompareView::showComparison()
     m_figures->setComparison(m_comparison);
     m_layers->setComparison(m_comparison);
     m_operators->setComparison(m_comparison);
+    m_makers->setComparison(m_comparison);
     // Imports know kernels and rarely layers; a table with a row or two says nothing.
     const auto withLayer = [](const compare::ComparedLayer& layer) { return layer.layer.has_value(); };
     const bool layers =
         m_comparison && std::any_of(m_comparison->layers.begin(), m_comparison->layers.end(), withLayer);
-    showOperators(m_tables->currentIndex() == 1 || (m_comparison && !layers));
+    const bool operators = m_comparison && !m_comparison->operators.empty();
+    Table table = static_cast<Table>(m_tables->currentIndex());
+    // A table without rows is nobody's wish: of snapshots there is memory alone.
+    if (m_comparison && table == Table::Layers && !layers) table = operators ? Table::Operators : Table::Makers;
+    showTable(table);
     m_operatorFit->fit();
+    m_makerFit->fit();
     m_figureFit->fit();
     m_layerFit->fit();
     const ByteUnit unit = selection() ? selection()->byteUnit() : ByteUnit::GB;
@@ -353,7 +360,8 @@ QString CompareView::tableAsCsv() const
 {
     if (!m_comparison) return {};
     const QLatin1Char between('\n');
-    return csvOf(*m_sortedFigures) + between + csvOf(*m_sortedLayers) + between + csvOf(*m_sortedOperators);
+    return csvOf(*m_sortedFigures) + between + csvOf(*m_sortedLayers) + between + csvOf(*m_sortedOperators) + between +
+           csvOf(*m_sortedMakers);
 }
 
 void CompareView::nameColours()

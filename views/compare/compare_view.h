@@ -4,6 +4,7 @@
 #pragma once
 
 #include "views/base/view.h"
+#include "views/compare/compare_makers.h"
 #include "views/compare/compare_operators.h"
 #include "views/session/step_spans.h"
 
@@ -47,8 +48,10 @@ public:
     const SharedComparison& comparison() const { return m_comparison; }
     CompareLayerModel& layers() { return *m_layers; }
     CompareOperatorModel& operators() { return *m_operators; }
-    /// Which table stands beside the figures: layers, or kernels and operators.
-    void showOperators(bool operators);
+    CompareMakerModel& makers() { return *m_makers; }
+    /// The tables beside the figures: layers; kernels and operators; who holds memory at the peak.
+    enum class Table { Layers, Operators, Makers };
+    void showTable(Table table);
     CompareFigureModel& figures() { return *m_figures; }
     TimelineCanvas& canvas(std::size_t which) { return *m_sides[which].canvas; }
 
@@ -119,11 +122,12 @@ private:
     CompareFigureModel* m_figures;
     CompareLayerModel* m_layers;
     CompareOperatorModel* m_operators;
+    CompareMakerModel* m_makers;
     QComboBox* m_tables;
     QStackedWidget* m_tablePages;
-    QSortFilterProxyModel *m_sortedFigures, *m_sortedLayers, *m_sortedOperators;
-    QTableView *m_figureTable, *m_layerTable, *m_operatorTable;
-    ColumnFit *m_figureFit, *m_layerFit, *m_operatorFit;
+    QSortFilterProxyModel *m_sortedFigures, *m_sortedLayers, *m_sortedOperators, *m_sortedMakers;
+    QTableView *m_figureTable, *m_layerTable, *m_operatorTable, *m_makerTable;
+    ColumnFit *m_figureFit, *m_layerFit, *m_operatorFit, *m_makerFit;
     QPushButton* m_other;
     QAction *m_chooseAction, *m_fitAction;
 };

@@ -42,11 +42,13 @@ QTableView* tableOf(QAbstractItemModel* model, QWidget* parent)
 
 } // namespace
 
-void CompareView::showOperators(bool operators)
+void CompareView::showTable(Table table)
 {
-    m_tables->setCurrentIndex(operators ? 1 : 0);
-    m_tablePages->setCurrentIndex(operators ? 1 : 0);
-    m_layerCard->finding().setText(operators ? m_operators->sentence() : m_layers->sentence());
+    m_tables->setCurrentIndex(static_cast<int>(table));
+    m_tablePages->setCurrentIndex(static_cast<int>(table));
+    m_layerCard->finding().setText(table == Table::Layers      ? m_layers->sentence()
+                                   : table == Table::Operators ? m_operators->sentence()
+                                                               : m_makers->sentence());
 }
 
 void CompareView::build()
@@ -150,14 +152,20 @@ QLayout* CompareView::buildTables()
     m_operatorFit =
         new ColumnFit(m_operatorTable,
                       {{kNames, true}, {kShapes, false, 3}, {0, false, 2}, {0, false, 2}, {}, {}, {0, false, 1}, {}});
+    m_makers = new CompareMakerModel(this);
+    m_sortedMakers = sortedBy(m_makers, this);
+    m_makerTable = tableOf(m_sortedMakers, m_layerCard);
+    m_makerFit = new ColumnFit(m_makerTable,
+                               {{kNames, true}, {0, false, 2}, {0, false, 3}, {0, false, 3}, {0, false, 1}, {}, {}});
     m_tables = new QComboBox(m_layerCard);
     m_tables->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     m_layerCard->addControl(m_tables);
     m_tablePages = new QStackedWidget(m_layerCard);
     m_tablePages->addWidget(m_layerTable);
     m_tablePages->addWidget(m_operatorTable);
+    m_tablePages->addWidget(m_makerTable);
     m_layerCard->addContent(m_tablePages, 1);
-    connect(m_tables, &QComboBox::activated, this, [this](int index) { showOperators(index == 1); });
+    connect(m_tables, &QComboBox::activated, this, [this](int index) { showTable(static_cast<Table>(index)); });
     row->addWidget(m_memoryCard, 5);
     row->addWidget(m_figureCard, 9);
     row->addWidget(m_layerCard, 9);
@@ -190,13 +198,17 @@ void CompareView::retranslate()
     m_figureCard->title().setText(tr("Figures"));
     const int table = std::max(0, m_tables->currentIndex());
     m_tables->clear();
-    m_tables->addItems({tr("Layers"), tr("Kernels")});
+    m_tables->addItems({tr("Layers"), tr("Kernels"), tr("Memory")});
     m_tables->setCurrentIndex(table);
     m_tables->setAccessibleName(tr("What is compared in the table"));
     m_layerCard->title().setText(tr("What changed"));
     m_operatorTable->setAccessibleName(tr("Kernels and operators of both traces"));
     m_operatorTable->setToolTip(tr("Per rank and step, matched by name and shape; what changed most comes first"));
     m_operators->retranslate();
+    m_makerTable->setAccessibleName(tr("Buffers of both traces by who asked for them"));
+    m_makerTable->setToolTip(
+        tr("What is alive at the peak of each trace's fullest rank; what changed most comes first"));
+    m_makers->retranslate();
     m_figureTable->setAccessibleName(tr("Figures of both traces"));
     m_layerTable->setAccessibleName(tr("Compute time of the layers of both traces"));
     m_layerTable->setToolTip(tr("Compute time per rank and step; what changed most comes first"));

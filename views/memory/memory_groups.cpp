@@ -76,7 +76,7 @@ std::vector<MemoryGroup> groupAlive(const AllocationList& alive, MemoryGrouping 
             group.category = item.category;
             if (op && (by == MemoryGrouping::Layer || by == MemoryGrouping::Buffer)) group.layer = op->layer;
             if (op && (by == MemoryGrouping::Operator || by == MemoryGrouping::Buffer)) {
-                group.op = nameOfMaker(*op);
+                group.op = nameOfMaker(op->name);
             }
             if (op && (by == MemoryGrouping::Phase || by == MemoryGrouping::Buffer)) group.phase = op->phase;
             groups.push_back(group);
@@ -121,11 +121,11 @@ QString labelOf(const MemoryGroup& group, MemoryGrouping by)
     return {};
 }
 
-QString nameOfMaker(const OpInfo& op)
+QString nameOfMaker(const std::string& name)
 {
-    if (op.name == kBeforeHistory) return MemoryGroups::tr("from before the history");
-    if (op.name == kNoStack) return MemoryGroups::tr("no stack recorded");
-    return QString::fromStdString(op.name);
+    if (name == kBeforeHistory) return MemoryGroups::tr("from before the history");
+    if (name == kNoStack) return MemoryGroups::tr("no stack recorded");
+    return QString::fromStdString(name);
 }
 
 QString atenOf(const OpInfo& op)
@@ -153,7 +153,7 @@ QString originOf(const AllocationView& item, const OpDictionary& ops)
     if (!op) return MemoryGroups::tr("unknown operator");
     QStringList parts;
     if (op->layer) parts << MemoryGroups::tr("layer %1").arg(op->layer->value);
-    if (!op->name.empty()) parts << nameOfMaker(*op);
+    if (!op->name.empty()) parts << nameOfMaker(op->name);
     if (const QString aten = atenOf(*op); !aten.isEmpty() && !parts.contains(aten)) parts << aten;
     if (op->phase != Phase::None) parts << words(op->phase);
     return parts.isEmpty() ? MemoryGroups::tr("unknown operator") : parts.join(QStringLiteral(" · "));

@@ -37,7 +37,7 @@ std::vector<MemoryGroup> groupAlive(const AllocationList& alive, MemoryGrouping 
 QString labelOf(const MemoryGroup& group, MemoryGrouping by);
 
 /// The operator's name, or in the user's language that nobody knows it.
-QString nameOfMaker(const OpInfo& op);
+QString nameOfMaker(const std::string& name);
 /// "aten::mul", which a snapshot's stack begins with; empty: not said.
 QString atenOf(const OpInfo& op);
 /// The colour of a buffer's block: its category's; of a buffer of no category one by its maker's name, so that what one

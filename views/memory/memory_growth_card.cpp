@@ -85,7 +85,7 @@ void MemoryGrowthCard::fillTable()
             all += static_cast<double>(std::max<std::int64_t>(0, each.grown()));
         for (const MakerGrowth& each : m_growth->makers) {
             const double share = all > 0 ? std::max(0.0, static_cast<double>(each.grown())) / all : 0;
-            const QString name = each.op ? nameOfMaker(*each.op) : QString();
+            const QString name = each.op ? nameOfMaker(each.op->name) : QString();
             const auto bytes = [this](double value) { return formatBytes(value, m_unit); };
             const QString change = each.trend.slope == 0 ? QString(kDash) : bytes(each.trend.slope);
             rows.push_back({{.text = name.isEmpty() ? tr("not known") : name,

@@ -37,7 +37,7 @@ void MemoryStackPanel::retranslate()
 
 void MemoryStackPanel::setBuffer(const AllocationView& item, const OpInfo* op, ByteUnit unit)
 {
-    const QString name = op ? nameOfMaker(*op) : QString();
+    const QString name = op ? nameOfMaker(op->name) : QString();
     finding().setText(
         tr("%1 · %2").arg(formatBytes(static_cast<double>(item.bytes), unit), name.isEmpty() ? QString(kDash) : name));
     m_frames->setPlainText(op ? QString::fromStdString(op->detail) : QString());

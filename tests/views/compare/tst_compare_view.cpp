@@ -128,14 +128,16 @@ private slots:
         QVERIFY(shown(probe));
         QTRY_VERIFY(other->pending() == 0);
         QVERIFY(shown(probe));
-        for (const bool operators : {false, true}) {
-            probe.view->showOperators(operators);
+        using Table = CompareView::Table;
+        for (const Table shownTable : {Table::Layers, Table::Operators, Table::Makers}) {
+            probe.view->showTable(shownTable);
             QVERIFY(shown(probe));
             auto tables = probe.view->findChildren<QTableView*>();
             tables.removeIf([](const QTableView* table) { return !table->isVisible(); });
             QCOMPARE(tables.size(), 2);
             for (const QTableView* table : tables)
-                wordsAreWhole(*table, operators && table->accessibleName().startsWith(QStringLiteral("Kernels")));
+                wordsAreWhole(*table, shownTable != Table::Layers &&
+                                          !table->accessibleName().startsWith(QStringLiteral("Figures")));
         }
     }
 
