@@ -1070,6 +1070,45 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
 </context>
 <context>
+    <name>CompareMakerModel</name>
+    <message>
+        <source>most: %1: %2 → %3</source>
+        <translation>变化最大：%1：%2 → %3</translation>
+    </message>
+    <message>
+        <source>not known</source>
+        <translation>未知</translation>
+    </message>
+    <message>
+        <source>asked for by</source>
+        <translation>申请者</translation>
+    </message>
+    <message>
+        <source>kind</source>
+        <translation>种类</translation>
+    </message>
+    <message>
+        <source>buffers A</source>
+        <translation>缓冲 A</translation>
+    </message>
+    <message>
+        <source>buffers B</source>
+        <translation>缓冲 B</translation>
+    </message>
+    <message>
+        <source>A</source>
+        <translation>A</translation>
+    </message>
+    <message>
+        <source>B</source>
+        <translation>B</translation>
+    </message>
+    <message>
+        <source>B − A</source>
+        <translation>B − A</translation>
+    </message>
+</context>
+<context>
     <name>CompareMemoryPlot</name>
     <message>
         <source>A</source>
@@ -1254,6 +1293,14 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>Per rank and step, matched by name and shape; what changed most comes first</source>
         <translation>每个 rank 每步，按名称与形状匹配；变化最大的在最前</translation>
+    </message>
+    <message>
+        <source>Buffers of both traces by who asked for them</source>
+        <translation>两条轨迹的缓冲，按申请者</translation>
+    </message>
+    <message>
+        <source>What is alive at the peak of each trace&apos;s fullest rank; what changed most comes first</source>
+        <translation>每条轨迹最满的 rank 在峰值时存活的缓冲；变化最大的在前</translation>
     </message>
 </context>
 <context>

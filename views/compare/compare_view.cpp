@@ -2,6 +2,7 @@
 // See compare_view.h. Its widgets are put together in compare_view_build.cpp.
 #include "views/compare/compare_view.h"
 
+#include "model/trace/memory_facts.h"
 #include "views/compare/compare_memory_plot.h"
 #include "views/memory/memory_columns.h"
 #include "views/plot/plot_card.h"
@@ -122,6 +123,7 @@ bool CompareView::showsFinalData() const
 {
     if (!session() || (!m_partner && session()->isOpen()) || m_failed) return true;
     if (!session()->isOpen() || !m_aligned || !m_comparison) return false;
+    if (!m_hasTimelines) return true;
     return m_sides[0].canvas->showsEverything() && m_sides[1].canvas->showsEverything();
 }
 
@@ -213,15 +215,20 @@ void CompareView::align()
 {
     const TimeRange a = firstStep(0), b = firstStep(1);
     m_offset = b.begin - a.begin;
+    m_hasTimelines = !isMemoryOnly(session()->info()) || !isMemoryOnly(m_partner->info());
     const TimeRange whole = hull(session()->info().range, moved(m_partner->info().range, -m_offset));
     for (std::size_t i = 0; i < m_sides.size(); ++i) {
         Side& side = m_sides[i];
         const TraceInfo& info = sessionOf(i)->info();
         side.whole = i == 0 ? whole : moved(whole, m_offset);
         side.predicted = info.header.source == TraceSource::Predicted;
+        side.source->setSession(sessionOf(i), side.whole); // first: the canvas asks it for what is in view
         side.canvas->setTrace(info, sessionOf(i)->tracks(), side.whole);
-        side.source->setSession(sessionOf(i), side.whole);
         side.canvas->setSteps(side.steps);
+        // Of snapshots the tables have the room.
+        side.canvas->setVisible(m_hasTimelines);
+        side.card->setSizePolicy(QSizePolicy::Preferred,
+                                 m_hasTimelines ? QSizePolicy::Preferred : QSizePolicy::Maximum);
         side.canvas->setZero(firstStep(i).begin);
     }
     nameSides();
@@ -391,7 +398,7 @@ void CompareView::paintEvent(QPaintEvent*)
     QPainter painter(this);
     painter.fillRect(rect(), currentTheme().window);
     painter.end();
-    if (m_pages->currentWidget() == m_empty)
+    if (m_pages->currentWidget() == m_empty || (!m_hasTimelines && m_comparison))
         reportFrame(selection() ? selection()->range() : TimeRange{}, FrameQuality::Full);
 }
 

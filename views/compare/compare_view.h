@@ -104,8 +104,9 @@ private:
     QPointer<TraceSession> m_partner;
     QString m_partnerName;
     std::array<Side, 2> m_sides;
-    Selection m_axis;  ///< times of A; wide enough for both
-    Duration m_offset; ///< of B's clock against A's, so that the first steps begin together
+    Selection m_axis;           ///< times of A; wide enough for both
+    Duration m_offset;          ///< of B's clock against A's, so that the first steps begin together
+    bool m_hasTimelines = true; ///< else both are memory snapshots
     bool m_aligned = false, m_failed = false, m_inRange = false;
     QString m_problem;
     std::array<std::int64_t, 2> m_peaks{};

@@ -3,6 +3,7 @@
 #include "tests/support/test_program.h"
 #include "tests/views/memory/view_probe.h"
 #include "views/compare/compare_view.h"
+#include "views/plot/plot_table.h"
 #include "views/timeline/timeline_canvas.h"
 
 #include <QAbstractItemModelTester>
@@ -41,6 +42,35 @@ class CompareViewTest : public QObject {
     static bool shown(ViewProbe<CompareView>& probe)
     {
         return QTest::qWaitFor([&] { return probe.view->session() != nullptr; }) && probe.ready();
+    }
+
+    /// As an allocator's snapshot is imported: one buffer; with or without a range that the program named.
+    static Result<std::unique_ptr<TraceQuery>> snapshot(const char* maker, std::int64_t bytes, bool hasRange)
+    {
+        TraceHeader header;
+        header.source = TraceSource::Imported;
+        header.producer = "PyTorch memory snapshot";
+        header.ranks.push_back({RankId{0}, "device", "host", 0, 0, 1});
+        InMemoryTrace trace(header);
+        OpInfo op;
+        op.name = maker;
+        op.kind = SliceKind::Operator;
+        const OpId id = trace.defineOp(op);
+        {
+            const auto producer = trace.openProducer();
+            AllocationRecord record;
+            record.id = AllocationId{1};
+            record.bytes = bytes;
+            record.op = id;
+            producer->allocated(RankId{0}, record);
+            producer->freed(RankId{0}, record.id, Instant{bytes});
+            if (hasRange) {
+                const TrackId track = trace.defineTrack({RankId{0}, TrackKind::Operators, "annotations", 0});
+                producer->slice({track, id, Instant{10}, Duration{100'000}, {}, {}});
+            }
+        }
+        FOURWALLS_TRY(trace.finish({}));
+        return std::unique_ptr<TraceQuery>(std::make_unique<InMemoryTraceQuery>(trace.data()));
     }
 
     /// namesMayBeCut: what stretches holds names of any length.
@@ -139,6 +169,37 @@ private slots:
                 wordsAreWhole(*table, shownTable != Table::Layers &&
                                           !table->accessibleName().startsWith(QStringLiteral("Figures")));
         }
+    }
+
+    /// Traces without steps, one of them without any row: both are shown, and what differs is who holds memory.
+    void snapshotsAreComparedByTheirBuffers()
+    {
+        ShownView<CompareView> probe([](const QString&) { return snapshot("model.py:1 forward", 1 << 20, true); },
+                                     {1200, 760});
+        const auto other = std::make_unique<TraceSession>(
+            [](const QString&) { return snapshot("model.py:2 forward", 3 << 20, false); }, QStringLiteral("b"));
+        QVERIFY(QTest::qWaitFor([&] { return other->isOpen(); }));
+        probe.view->setPartner(other.get(), QStringLiteral("later"));
+        QVERIFY(QTest::qWaitFor([&] { return probe.view->session() != nullptr; }) && probe.ready());
+        const CompareMakerModel& makers = probe.view->makers();
+        QCOMPARE(makers.rowCount(), 2);
+        const auto exact = [&makers](int row, int column) { return makers.index(row, column).data(kExactRole); };
+        QCOMPARE(exact(0, CompareMakerModel::Name).toString(), QStringLiteral("model.py:2 forward"));
+        QCOMPARE(exact(0, CompareMakerModel::A).toLongLong(), qint64(0));
+        QCOMPARE(exact(0, CompareMakerModel::Difference).toLongLong(), qint64(3 << 20));
+        QCOMPARE(exact(1, CompareMakerModel::Difference).toLongLong(), qint64(-(1 << 20)));
+        QVERIFY(makers.sentence().contains(QStringLiteral("model.py:2")));
+        QVERIFY(probe.view->tableAsCsv().contains(QStringLiteral("model.py:1 forward")));
+        // Beside timelines there is no room for many rows; of snapshots there are no timelines.
+        QVERIFY(probe.view->canvas(0).isHidden());
+        QAbstractItemModelTester tester(&probe.view->makers(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+        // A profile beside a snapshot has one.
+        const auto profile = opened(shaped(Duration{1'000'000}));
+        QVERIFY(profile);
+        probe.view->setPartner(profile.get(), QStringLiteral("profile"));
+        QVERIFY(probe.ready());
+        QVERIFY(!probe.view->canvas(1).isHidden());
+        probe.view->setPartner(nullptr, {});
     }
 
     void aTraceAgainstItselfHasNotChanged()
