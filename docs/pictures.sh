@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Renders the pictures of README and manual again, in English and Chinese, from the traces that the demos carry and
-# from one that it records, half a minute on a quiet machine:
+# from some that it records, five minutes on a quiet machine:
 #     docs/pictures.sh [FOLDER WITH THE PROGRAM]
 # Chinese needs a font that has it (fonts-wqy-microhei); with ImageMagick installed the files get a palette, a third as large.
 set -eu
@@ -39,6 +39,13 @@ PYTHON
 "$bin/fourwalls-cli" record -o "$work/spoiled.fourwalls" --model gpt-tiny --steps 14 --clock device --blind \
     --plan "dp=2 pp=2 microbatches=4" --disturb slow_rank:1:1.6 --disturb memory_growth:2:2 > /dev/null
 
+# The learning rate at three widths, without and with the maximal update parametrisation: some minutes.
+for how in "" "--mup 64"; do
+    # shellcheck disable=SC2086
+    "$bin/fourwalls-cli" sweep -o "$work/sweep${how:+_mup}" $how --model gpt-tiny --steps 60 --seq 64 \
+        --grid "lr=5e-4,1e-3,2e-3,4e-3,8e-3,1.6e-2 width=64,128,256" > /dev/null
+done
+
 # draw PICTURE VIEW [OPTIONS] FILE…
 draw() {
     picture=$1 view=$2
@@ -54,6 +61,8 @@ for language in en zh_CN; do
     draw "$to/overview.png" overview gpt-3d.fourwalls
     draw "$to/findings.png" findings spoiled.fourwalls
     draw "$to/hang.png" hang "$root/tests/data/hangs/gpu_error_1st"
+    draw "$to/runs.png" runs sweep
+    draw "$to/runs_mup.png" runs sweep_mup
     draw "$to/timeline.png" timeline --step 3 gpt-3d.fourwalls
     draw "$to/memory.png" memory resnet50.fourwalls
     draw "$to/communication.png" communication gpt-3d.fourwalls

@@ -51,6 +51,7 @@ QString viewTitle(const QString& id)
         {QStringLiteral("compare"), QT_TRANSLATE_NOOP("ViewTitle", "Compare")},
         {QStringLiteral("steps"), QT_TRANSLATE_NOOP("ViewTitle", "Steps")},
         {QStringLiteral("tables"), QT_TRANSLATE_NOOP("ViewTitle", "Tables")},
+        {QStringLiteral("runs"), QT_TRANSLATE_NOOP("ViewTitle", "Runs")},
         {QStringLiteral("hang"), QT_TRANSLATE_NOOP("ViewTitle", "Hang")},
         {QStringLiteral("demos"), QT_TRANSLATE_NOOP("ViewTitle", "Demos")},
         {QStringLiteral("claims"), QT_TRANSLATE_NOOP("ViewTitle", "Claims")},

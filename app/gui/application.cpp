@@ -36,7 +36,8 @@ QStringList viewIds()
 {
     QStringList ids{QStringLiteral("welcome")};
     for (const views::ViewEntry& entry : views::viewRegistry()) ids.append(entry.id);
-    ids << QStringLiteral("whatif") << QStringLiteral("hang") << QStringLiteral("demos") << QStringLiteral("claims");
+    ids << QStringLiteral("whatif") << QStringLiteral("runs") << QStringLiteral("hang") << QStringLiteral("demos")
+        << QStringLiteral("claims");
     return ids;
 }
 

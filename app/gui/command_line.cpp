@@ -108,7 +108,7 @@ Status checkTogether(const CommandLine& line, const QStringList& given)
 bool needsTrace(const QString& view)
 {
     return view != QLatin1String("welcome") && view != QLatin1String("demos") && view != QLatin1String("claims") &&
-           view != QLatin1String("hang");
+           view != QLatin1String("hang") && view != QLatin1String("runs");
 }
 
 QStringList areaPages()

@@ -4,6 +4,7 @@
 
 #include "app/gui/child_job.h"
 #include "app/gui/hang_reading.h"
+#include "app/gui/runs_reading.h"
 #include "model/store/schema.h"
 #include "views/session/gui_call.h"
 
@@ -140,6 +141,7 @@ OpenPlan planOpening(const QStringList& files, bool besideSource, const QString&
         (isOwnTrace(file) ? plan.traces : plan.foreign).append(file);
     }
     // Stacks lie beside the dumps and are told from other texts only there.
+    if (plan.foreign.size() == 1 && isRunFolder(plan.foreign.constFirst())) plan.runs = plan.foreign.takeFirst();
     if (std::any_of(plan.foreign.begin(), plan.foreign.end(), isDump)) plan.dumps = std::exchange(plan.foreign, {});
     plan.hasFolder = std::any_of(plan.foreign.begin(), plan.foreign.end(),
                                  [](const QString& file) { return QFileInfo(file).isDir(); });

@@ -17,6 +17,7 @@ struct OpenPlan {
     QStringList traces;     ///< to be opened as they are
     QStringList foreign;    ///< to become one trace: the files of one run
     QStringList dumps;      ///< of a hung job, with what lies beside them
+    QString runs;           ///< a folder of trainings
     QString target;         ///< that trace; empty without foreign files
     bool hasFolder = false; ///< among the foreign ones: what it holds is shown before the import
     bool imported = false;  ///< it was made before and none of the files has changed since

@@ -81,6 +81,7 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
     middle->addWidget(m_rail);
     buildDemos(centre);
     buildHang();
+    buildRuns();
     auto* shown = new QVBoxLayout;
     shown->setSpacing(0);
     shown->addWidget(buildDocks(centre), 1);
@@ -96,6 +97,7 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
 
     m_rail->addEntry(kWelcome, kWelcome, {});
     for (const views::ViewEntry& entry : views::viewRegistry()) m_rail->addEntry(entry.id, entry.id, {});
+    m_rail->addEntry(QStringLiteral("runs"), QStringLiteral("runs"), {});
     m_rail->addEntry(QStringLiteral("hang"), QStringLiteral("hang"), {});
     m_rail->addEntry(QStringLiteral("demos"), QStringLiteral("demos"), {});
 

@@ -25,6 +25,7 @@ class ClaimsPage;
 class DemoPanel;
 class DemosPage;
 class HangPage;
+class RunsPage;
 class HeaderBar;
 class Rail;
 class StatusStrip;
@@ -66,7 +67,9 @@ public:
     void restoreSession();
     /// Shows who hung the job that dumps are of.
     void openDumps(const QStringList& dumps);
-    /// "welcome", "hang", "demos", "claims" or the id of a view.
+    /// Shows the trainings of a folder beside each other.
+    void openRuns(const QString& folder);
+    /// "welcome", "runs", "hang", "demos", "claims" or the id of a view.
     void showView(const QString& id);
     QString currentViewId() const { return m_viewId; }
     TraceDocument* currentDocument() const;
@@ -76,6 +79,7 @@ public:
     DemoPlayer* demoPlayer() const { return m_player; }
     views::ClaimsPage* claimsPage() const { return m_claims; }
     views::HangPage* hangPage() const { return m_hang; }
+    views::RunsPage* runsPage() const { return m_runs; }
     /// The What-if dock: hidden until it is asked for, then remembered.
     void showWhatIf(bool shown);
     bool showsWhatIf() const;
@@ -130,6 +134,7 @@ private:
     void offerMachines(const MachineFile& machines);
     void buildDemos(QWidget* centre);
     void buildHang();
+    void buildRuns();
     void chooseDemo();
     /// Supplies a comparison with its second trace.
     void prepareCompare(views::View* view);
@@ -141,7 +146,7 @@ private:
     void goToNote(const TraceNote& note);
     void showHelp();
     void printView();
-    /// Pages that need no trace: welcome, hang, demos, claims. Null for views of a trace.
+    /// Pages that need no trace: welcome, runs, hang, demos, claims. Null for views of a trace.
     QWidget* pageOf(const QString& id) const;
     void makeSample(const QString& id);
     void exportView();
@@ -183,6 +188,9 @@ private:
     views::DemosPage* m_demos = nullptr;
     views::ClaimsPage* m_claims = nullptr;
     views::HangPage* m_hang = nullptr;
+    views::RunsPage* m_runs = nullptr;
+    QPointer<ChildJob> m_runsJob; ///< that reads the folder of runs which was opened last
+    QString m_runFolder;
     QPointer<ChildJob> m_hangJob; ///< that analyses the dumps which were opened last
     views::DemoPanel* m_demoPanel = nullptr;
     DemoPlayer* m_player = nullptr;

@@ -68,8 +68,8 @@ void MainWindow::buildActions()
         addWindowAction(QStringLiteral("view.") + entry.id, keys, [this, id = entry.id] { showView(id); });
     }
     add("view.demos", QKeySequence(Qt::CTRL | Qt::Key_D), [this] { showView(QStringLiteral("demos")); });
-    add("view.hang", {}, [this] { showView(QStringLiteral("hang")); });
-    add("view.claims", {}, [this] { showView(QStringLiteral("claims")); });
+    for (const char* page : {"view.runs", "view.hang", "view.claims"})
+        add(page, {}, [this, page] { showView(QLatin1String(page).mid(5)); });
     add("demo.next", QKeySequence(Qt::ALT | Qt::Key_Right), [this] { m_player->next(); });
     add("demo.back", QKeySequence(Qt::ALT | Qt::Key_Left), [this] { m_player->back(); });
     add("demo.answer", QKeySequence(Qt::ALT | Qt::Key_Down), [this] { m_demoPanel->revealAnswer(); });
@@ -207,7 +207,7 @@ void MainWindow::buildMenu()
     (m_recent = m_menu->addMenu(tr("Recent files")))->setObjectName(QStringLiteral("recent"));
     put(m_menu, {"file.audit", "file.steps", "file.add_snapshot", "file.close", "-", "whatif.show"});
     QMenu* view = m_menu->addMenu(tr("View"));
-    put(view, {"view.welcome"});
+    put(view, {"view.welcome", "view.runs"});
     for (const views::ViewEntry& entry : views::viewRegistry())
         view->addAction(m_actions.at(QStringLiteral("view.") + entry.id));
     put(view, {"view.hang", "view.demos", "view.claims", "-", "window.binary_units", "window.full_screen"});
@@ -323,6 +323,7 @@ void MainWindow::openPlanned(const OpenPlan& plan)
 {
     for (const QString& file : plan.traces) openFile(file);
     openDumps(plan.dumps);
+    openRuns(plan.runs);
     if (plan.foreign.isEmpty()) return;
     if (plan.imported) return openImported(plan);
     if (!plan.hasFolder) return importPlanned(plan);

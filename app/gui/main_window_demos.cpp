@@ -8,6 +8,7 @@
 #include "views/demos/demo_panel.h"
 #include "views/demos/demos_page.h"
 #include "views/hang/hang_page.h"
+#include "views/runs/runs_page.h"
 
 #include <QFileDialog>
 #include <QStackedWidget>
@@ -64,6 +65,7 @@ QWidget* MainWindow::pageOf(const QString& id) const
     if (id == QLatin1String("demos")) return m_demos;
     if (id == QLatin1String("claims")) return m_claims;
     if (id == QLatin1String("hang")) return m_hang;
+    if (id == QLatin1String("runs")) return m_runs;
     return nullptr;
 }
 

@@ -11,6 +11,7 @@
 #include "views/base/view.h"
 #include "views/demos/claims_page.h"
 #include "views/hang/hang_page.h"
+#include "views/runs/runs_page.h"
 #include "views/timeline/area_panel.h"
 #include "views/timeline/timeline_view.h"
 #include "views/whatif/what_if.h"
@@ -133,6 +134,8 @@ int runRender(const CommandLine& line, const views::TraceOpener& opener)
         window.showView(line.view);
         if (line.view == QLatin1String("hang")) window.openDumps(line.files);
         if (line.view == QLatin1String("hang")) waitFor([&] { return window.hangPage()->isReady(); });
+        if (line.view == QLatin1String("runs") && !line.files.isEmpty()) window.openRuns(line.files.constFirst());
+        if (line.view == QLatin1String("runs")) waitFor([&] { return window.runsPage()->isReady(); });
         if (line.view == QLatin1String("claims")) waitFor([&] { return window.claimsPage()->isReady(); });
     }
     window.updateOwnFigures();

@@ -148,6 +148,37 @@
     </message>
 </context>
 <context>
+    <name>RunsPage</name>
+    <message numerus="yes">
+        <source>%n run(s)</source>
+        <translation>
+            <numerusform>%n run</numerusform>
+            <numerusform>%n runs</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n diverged</source>
+        <translation>
+            <numerusform>%n diverged</numerusform>
+            <numerusform>%n diverged</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n file(s) left out</source>
+        <translation>
+            <numerusform>%n file left out</numerusform>
+            <numerusform>%n files left out</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n spike(s)</source>
+        <translation>
+            <numerusform>%n spike</numerusform>
+            <numerusform>%n spikes</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>StatusStrip</name>
     <message numerus="yes">
         <source>%n rank(s)</source>

@@ -3893,6 +3893,10 @@ a message between two, or more members than can be drawn.</source>
         <source>Share and export</source>
         <translation>共享与导出</translation>
     </message>
+    <message>
+        <source>Open a folder of runs</source>
+        <translation>打开训练运行的文件夹</translation>
+    </message>
 </context>
 <context>
     <name>MatrixPlot</name>
@@ -7460,6 +7464,239 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     </message>
 </context>
 <context>
+    <name>RunPlots</name>
+    <message>
+        <source>step %1</source>
+        <translation>第 %1 步</translation>
+    </message>
+    <message>
+        <source>width %1</source>
+        <translation>宽度 %1</translation>
+    </message>
+</context>
+<context>
+    <name>RunTable</name>
+    <message>
+        <source>Double click: tags, separated by commas</source>
+        <translation>双击：标签，以逗号分隔</translation>
+    </message>
+    <message>
+        <source>run</source>
+        <translation>运行</translation>
+    </message>
+    <message>
+        <source>model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>learning rate</source>
+        <translation>学习率</translation>
+    </message>
+    <message>
+        <source>batch</source>
+        <translation>批次</translation>
+    </message>
+    <message>
+        <source>steps</source>
+        <translation>步数</translation>
+    </message>
+    <message>
+        <source>final loss</source>
+        <translation>最终损失</translation>
+    </message>
+    <message>
+        <source>time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>plan</source>
+        <translation>计划</translation>
+    </message>
+    <message>
+        <source>tags</source>
+        <translation>标签</translation>
+    </message>
+</context>
+<context>
+    <name>RunsPage</name>
+    <message>
+        <source>learning rate %1: loss %2</source>
+        <translation>学习率 %1：损失 %2</translation>
+    </message>
+    <message>
+        <source>step %1: loss %2 after %3</source>
+        <translation>第 %1 步：损失 %2，此前为 %3</translation>
+    </message>
+    <message>
+        <source>step %1: the loss is no number</source>
+        <translation>第 %1 步：损失不是数</translation>
+    </message>
+    <message>
+        <source>gradient norm %1 times the usual</source>
+        <translation>梯度范数为平常的 %1 倍</translation>
+    </message>
+    <message>
+        <source>The trace has no event there.</source>
+        <translation>轨迹在那里没有事件。</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n run(s)</source>
+        <translation>
+            <numerusform>%n 次运行</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>best loss %1</source>
+        <translation>最佳损失 %1</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n diverged</source>
+        <translation>
+            <numerusform>%n 次发散</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n file(s) left out</source>
+        <translation>
+            <numerusform>略过 %n 个文件</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>best: %1, at the edge of what was tried</source>
+        <translation>最佳：%1，在所试范围的边缘</translation>
+    </message>
+    <message>
+        <source>best: %1</source>
+        <translation>最佳：%1</translation>
+    </message>
+    <message>
+        <source>the best rate is %1 at all widths</source>
+        <translation>所有宽度上的最佳学习率都是 %1</translation>
+    </message>
+    <message>
+        <source>the best rate stays within one step of the grid: %1 to %2</source>
+        <translation>最佳学习率的变化不超过网格的一格：%1 到 %2</translation>
+    </message>
+    <message>
+        <source>the best rate goes from %1 at width %2 to %3 at width %4</source>
+        <translation>最佳学习率从宽度 %2 的 %1 变为宽度 %4 的 %3</translation>
+    </message>
+    <message>
+        <source>This folder could not be read</source>
+        <translation>无法读取此文件夹</translation>
+    </message>
+    <message>
+        <source>Reading %1…</source>
+        <translation>正在读取 %1…</translation>
+    </message>
+    <message>
+        <source>%1 holds no trainings</source>
+        <translation>%1 中没有训练</translation>
+    </message>
+    <message>
+        <source>Many trainings beside each other</source>
+        <translation>许多次训练并排</translation>
+    </message>
+    <message>
+        <source>Open a folder with recordings, with what fourwalls-cli sweep made, or with the logs of other frameworks (TensorBoard event files, text): their losses, gradient norms and learning rates are drawn together, and spikes are marked with what happened.</source>
+        <translation>打开一个文件夹，其中有录制、fourwalls-cli sweep 的结果，或其他框架的日志（TensorBoard 事件文件、文本）：它们的损失、梯度范数和学习率画在一起，尖峰处标明发生了什么。</translation>
+    </message>
+    <message>
+        <source>loss</source>
+        <translation>损失</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n spike(s)</source>
+        <translation>
+            <numerusform>%n 个尖峰</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>None of the runs says it.</source>
+        <translation>没有一次运行提供它。</translation>
+    </message>
+    <message>
+        <source>width %1</source>
+        <translation>宽度 %1</translation>
+    </message>
+    <message>
+        <source>learning rate</source>
+        <translation>学习率</translation>
+    </message>
+    <message>
+        <source>final loss</source>
+        <translation>最终损失</translation>
+    </message>
+    <message>
+        <source>Open a folder of runs…</source>
+        <translation>打开训练运行的文件夹…</translation>
+    </message>
+    <message>
+        <source>Runs</source>
+        <translation>训练运行</translation>
+    </message>
+    <message>
+        <source>Loss</source>
+        <translation>损失</translation>
+    </message>
+    <message>
+        <source>Loss by learning rate</source>
+        <translation>损失与学习率</translation>
+    </message>
+    <message>
+        <source>Find: words of name, model, plan or tags</source>
+        <translation>查找：名称、模型、计划或标签中的词</translation>
+    </message>
+    <message>
+        <source>Find runs</source>
+        <translation>查找运行</translation>
+    </message>
+    <message>
+        <source>Catalogue of runs</source>
+        <translation>运行目录</translation>
+    </message>
+    <message>
+        <source>Smoothing: how much of what came before</source>
+        <translation>平滑：保留多少之前的值</translation>
+    </message>
+    <message>
+        <source>Smoothing</source>
+        <translation>平滑</translation>
+    </message>
+    <message>
+        <source>Axis of the curves</source>
+        <translation>曲线的坐标轴</translation>
+    </message>
+    <message>
+        <source>Figure of the second plot</source>
+        <translation>第二个图的指标</translation>
+    </message>
+    <message>
+        <source>steps</source>
+        <translation>步数</translation>
+    </message>
+    <message>
+        <source>tokens</source>
+        <translation>token 数</translation>
+    </message>
+    <message>
+        <source>hours</source>
+        <translation>小时</translation>
+    </message>
+    <message>
+        <source>gradient norm</source>
+        <translation>梯度范数</translation>
+    </message>
+    <message>
+        <source>tokens per second</source>
+        <translation>每秒 token 数</translation>
+    </message>
+    <message>
+        <source>loss scale</source>
+        <translation>损失缩放</translation>
+    </message>
+</context>
+<context>
     <name>Samples</name>
     <message>
         <source>A small GPT learns to write</source>
@@ -9653,6 +9890,10 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>Hang</source>
         <translation>挂起</translation>
+    </message>
+    <message>
+        <source>Runs</source>
+        <translation>训练运行</translation>
     </message>
 </context>
 <context>

@@ -13,6 +13,7 @@
 #include "views/whatif/what_if_panel.h"
 #include "views/words/plan_words.h"
 
+#include "views/session/trace_session.h"
 #include <QAction>
 #include <QComboBox>
 #include <QHBoxLayout>
