@@ -40,7 +40,7 @@ Status importProfiles(const std::vector<std::string>& files, const std::string& 
 } // namespace
 
 Result<TraceInfo> mergeFiles(const std::vector<std::string>& files, const std::string& path, std::stop_token stop,
-                             Progress& progress)
+                             Progress& progress, importers::MergeKind kind)
 {
     std::vector<std::string> traces, profiles;
     for (const std::string& file : files) (store::looksLikeTrace(file) ? traces : profiles).push_back(file);
@@ -66,7 +66,7 @@ Result<TraceInfo> mergeFiles(const std::vector<std::string>& files, const std::s
             FOURWALLS_TRY(importProfiles(profiles, imported->temporaryPath(), stop, tell(0, kImported), {}));
             FOURWALLS_TRY(add(imported->temporaryPath(), profiles.front()));
         }
-        FOURWALLS_TRY_ASSIGN(const auto merge, importers::TraceMerge::create(std::move(inputs), stop));
+        FOURWALLS_TRY_ASSIGN(const auto merge, importers::TraceMerge::create(std::move(inputs), stop, kind));
         store::WriterOptions options;
         options.finishProgress = tell(kCopied, 1);
         options.finishStop = stop;

@@ -33,7 +33,8 @@ namespace fourwalls::cli {
 
 namespace {
 
-constexpr const char* kVariables[] = {"RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "MASTER_ADDR=", "MASTER_PORT="};
+constexpr const char* kVariables[] = {
+    "RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "MASTER_ADDR=", "MASTER_PORT=", kJobVariable};
 
 std::vector<std::string> ownArguments()
 {
@@ -185,6 +186,7 @@ private:
     void noteEnd(Child& child, const siginfo_t& info)
     {
         const bool exited = info.si_code == CLD_EXITED, failed = !exited || info.si_status != 0;
+        m_ended.isKilled = m_ended.isKilled || !exited;
         if (child.rank == 0) {
             m_firstEndedAt = Clock::now();
             m_ended.firstKilled = !exited;
@@ -205,7 +207,8 @@ private:
 
 } // namespace
 
-Result<RanksEnded> launchRanks(int world, std::chrono::milliseconds timeout, const std::stop_token& stop)
+Result<RanksEnded> launchRanks(int world, std::chrono::milliseconds timeout, const std::stop_token& stop,
+                               const std::string& job)
 {
     const std::vector<std::string> arguments = ownArguments();
     const int port = freePort();
@@ -220,6 +223,7 @@ Result<RanksEnded> launchRanks(int world, std::chrono::milliseconds timeout, con
         const std::string values[] = {std::to_string(rank), std::to_string(world), std::to_string(rank), "127.0.0.1",
                                       std::to_string(port)};
         for (std::size_t i = 0; i < std::size(values); ++i) environment.push_back(kVariables[i] + values[i]);
+        if (!job.empty()) environment.push_back(kJobVariable + job);
         started = startRank(children, rank, arguments, environment);
     }
     RunningRanks ranks(children, timeout);

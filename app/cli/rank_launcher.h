@@ -13,6 +13,7 @@ namespace fourwalls::cli {
 struct RanksEnded {
     int exitCode = kExitCouldNot; ///< of rank 0, or "could not" if it was killed
     bool firstKilled = false;     ///< rank 0 could not clean up
+    bool isKilled = false;        ///< some rank was ended by a signal
     std::string complaint;        ///< what another rank said, where rank 0 could not
 };
 
@@ -20,7 +21,11 @@ struct RanksEnded {
 /// for all of them. Rank 0 speaks for all: what it prints appears here. stop: asks the ranks to end. timeout: of the
 /// ranks; one that is still there much longer after rank 0 has ended, or that was stopped (frozen) and is still there
 /// after another has failed, is killed.
-/// Errors: Io if processes cannot be started.
-Result<RanksEnded> launchRanks(int world, std::chrono::milliseconds timeout, const std::stop_token& stop);
+/// job: what kJobVariable is set to; empty: nothing. Errors: Io if processes cannot be started.
+Result<RanksEnded> launchRanks(int world, std::chrono::milliseconds timeout, const std::stop_token& stop,
+                               const std::string& job = {});
+
+/// Tells a rank of which job it is an attempt: see job_launcher.h.
+inline constexpr char kJobVariable[] = "FOURWALLS_JOB=";
 
 } // namespace fourwalls::cli

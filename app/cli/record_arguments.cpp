@@ -77,21 +77,24 @@ Result<engine::Disturbance> readSlowRank(const std::string& text, const Parallel
     return engine::Disturbance{.kind = engine::DisturbanceKind::SlowRank, .place = rank, .amount = factor, .from = 0};
 }
 
-/// "hang:RANK:STEP" or "hang:RANK:STEP.OPERATION".
-Result<engine::HangPoint> readFault(const std::string& text, const ParallelPlan& plan)
+/// "3,7-9": numbers from 0.
+Result<std::vector<std::int64_t>> readNumbers(const char* option, const std::string& text)
 {
-    engine::HangPoint point;
-    std::string_view kind, rest, rank, at, step, operation;
-    const bool isRead =
-        cut(text, ':', kind, rest) && kind == "hang" && cut(rest, ':', rank, at) && readNumber(rank, point.rank.value);
-    const bool isPlaced = isRead && (cut(at, '.', step, operation)
-                                         ? readNumber(step, point.step) && readNumber(operation, point.operation)
-                                         : readNumber(at, point.step));
-    if (!isPlaced || point.step < 0 || point.operation < 0)
-        return wrongArgument("--fault", "cannot be '" + text + "'",
-                             "hang:RANK:STEP or hang:RANK:STEP.OPERATION, for example hang:1:3");
-    FOURWALLS_TRY(checkRank("--fault", point.rank.value, plan));
-    return point;
+    constexpr std::int64_t kMost = 100'000;
+    std::vector<std::int64_t> numbers;
+    for (std::string_view left = text; !left.empty();) {
+        std::string_view one = left, rest, first, last;
+        if (cut(left, ',', one, rest) && rest.empty()) one = {};
+        left = rest;
+        std::int64_t from = -1, to = -1;
+        const bool isRead = cut(one, '-', first, last) ? readNumber(first, from) && readNumber(last, to)
+                                                       : readNumber(one, from) && readNumber(one, to);
+        if (!isRead || from < 0 || to < from || to - from >= kMost)
+            return wrongArgument(option, "cannot be '" + text + "'", "numbers of steps, for example 3,7-9");
+        for (; from <= to; ++from) numbers.push_back(from);
+    }
+    std::sort(numbers.begin(), numbers.end());
+    return numbers;
 }
 
 /// "A-B:KEY=VALUE,…".
@@ -157,10 +160,18 @@ Arguments RecordArguments::all()
             .oneOf({"local", "gloo", "nccl"}),
         {"--rank-timeout", &rankTimeout,
          "seconds after which a rank of --transport gloo that shows no sign of life counts as lost (default: 30); an "
-         "operation that takes half as long again hangs (default: 600), and dumps for `hang` are left in OUT.dumps"},
+         "operation that takes half as long again hangs (default: 600), and processes leave dumps for `hang` in "
+         "OUT.dumps"},
         {"--fault", &faults,
-         "hang:RANK:STEP or hang:RANK:STEP.OPERATION: the program of a rank stands still before an operation of a step "
-         "(with --transport gloo)"},
+         "KIND:RANK:STEP, happens once and really (may be repeated): kill, hang (hang:RANK:STEP.OPERATION: before that "
+         "operation), slow, flip (a bit of a weight), oom (memory runs out), spike (that step's batch makes the loss "
+         "jump)"},
+        {"--mtbf", &mtbfSteps, "mean steps between two kills of a rank, at chance as --seed decides"},
+        {"--restarts", &restarts,
+         "after a failure the job goes on from its last whole checkpoint, at most so often: a rank that ended or "
+         "hangs, "
+         "memory that ran out, a loss that jumps or is no number, spoilt weights"},
+        {"--skip-data", &skippedData, "numbers of the batches that are left out, for example 3,7-9"},
         {"--cluster", &cluster, "preset or JSON file of the machines"},
         Argument("--precision", &precision, "of products and activations (tf32 on a GPU only)")
             .oneOf({"f32", "tf32", "bf16"}),
@@ -272,8 +283,8 @@ Result<RunSpec> RecordArguments::resolveRun() const
     if (transport == "gloo" && !engine::hasGloo())
         return Error{ErrorCode::Unsupported, "this build has no Gloo", "--transport gloo",
                      "--transport local, or a build with Debian's libgloo-dev installed"};
-    if (rankTimeout && transport != "gloo")
-        return wrongArgument("--rank-timeout", "is for ranks that are processes", "--transport gloo");
+    if (rankTimeout && transport == "nccl")
+        return wrongArgument("--rank-timeout", "is for ranks between processors", "--transport local or gloo");
     if (rankTimeout && !(*rankTimeout >= 0.1 && *rankTimeout <= 86400))
         return wrongArgument("--rank-timeout", "must be between 0.1 and 86400 seconds", "--rank-timeout 30");
     if (evaluateEvery && *evaluateEvery < 1)
@@ -342,10 +353,21 @@ Result<engine::RunOptions> RecordArguments::runOptions(const RunSpec& spec) cons
         options.linkFaults.push_back(fault);
     }
     for (const std::string& text : faults) {
-        FOURWALLS_TRY_ASSIGN(const engine::HangPoint point, readFault(text, spec.plan));
-        options.hang.point = point;
-        if (transport != "gloo") return wrongArgument("--fault", "needs ranks that are processes", "--transport gloo");
+        FOURWALLS_TRY_ASSIGN(const engine::Fault fault, engine::parseFault(text));
+        FOURWALLS_TRY(checkRank("--fault", fault.rank.value, spec.plan));
+        options.faults.push_back(fault);
     }
+    if (mtbfSteps) {
+        if (!(*mtbfSteps >= 1 && std::isfinite(*mtbfSteps)))
+            return wrongArgument("--mtbf", "must be at least 1 step", "--mtbf 50");
+        const auto kills = engine::randomKills(spec.training.steps, *mtbfSteps, spec.plan.worldSize(), seed);
+        options.faults.insert(options.faults.end(), kills.begin(), kills.end());
+    }
+    constexpr std::int64_t kMostRestarts = 10'000;
+    if (restarts < 0 || restarts > kMostRestarts)
+        return wrongArgument("--restarts", "must be from 0 to " + std::to_string(kMostRestarts), "--restarts 3");
+    options.restarts = static_cast<int>(restarts);
+    FOURWALLS_TRY_ASSIGN(options.skippedData, readNumbers("--skip-data", skippedData));
     if (rankTimeout) options.hang.timeout = std::chrono::milliseconds(std::llround(*rankTimeout * 1500));
     return options;
 }

@@ -30,6 +30,9 @@ struct RecordArguments {
     std::string cluster = "this-machine";
     std::optional<double> rankTimeout; ///< [s], of the transport gloo; absent: kRankTimeout
     std::uint64_t seed = 1;
+    std::int64_t restarts = 0;
+    std::optional<double> mtbfSteps;
+    std::string skippedData; ///< "A-B,C"
     std::optional<std::int64_t> evaluateEvery, evaluateBatches, checkpointEvery;
     std::string data, saveWeights, loadWeights, kernelTimes, checkpointFolder, resumeFolder;
     std::vector<std::string> slowRanks, disturbances, linkFaults, faults;

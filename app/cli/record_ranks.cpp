@@ -35,13 +35,6 @@ void removeBegun(const std::string& path)
     for (const fs::path& each : left) fs::remove(each, ignored);
 }
 
-void removeTrace(const std::string& path)
-{
-    std::error_code ignored;
-    for (const char* companion : {"", "-wal", "-shm", "-journal"}) fs::remove(path + companion, ignored);
-    removeBegun(path);
-}
-
 /// Where the ranks of a run that hangs leave what they did last: "run.dumps" for "run.fourwalls".
 std::string dumpFolder(const std::string& output)
 {
@@ -57,17 +50,6 @@ void removeDumps(const std::string& output, int world)
     fs::remove(folder, ignored);
 }
 
-/// Makes one trace of the files and removes them.
-Status join(const std::vector<std::string>& files, const std::string& output)
-{
-    Progress progress("merging the ranks' files");
-    FOURWALLS_TRY_ASSIGN(auto pending, PendingOutput::create(output, OutputKind::Trace));
-    FOURWALLS_TRY(mergeFiles(files, pending.temporaryPath(), {}, progress));
-    FOURWALLS_TRY(pending.commit());
-    for (const std::string& file : files) removeTrace(file);
-    return {};
-}
-
 bool hasStep(const std::string& file)
 {
     const auto trace = store::openTrace(file);
@@ -76,14 +58,15 @@ bool hasStep(const std::string& file)
 
 /// What was recorded until a rank was lost becomes one trace all the same; but an older one of that name is not given up
 /// for a recording without a step.
-void salvage(Console& console, const std::vector<std::string>& files, const std::string& output)
+void salvage(Console& console, const std::vector<std::string>& files, const std::string& output, bool isAttempt)
 {
     if (files.empty()) return;
     if (fs::exists(output) && std::none_of(files.begin(), files.end(), hasStep)) {
         for (const std::string& file : files) removeTrace(file);
         return console.message("no step was recorded; " + output + " is still the older trace");
     }
-    const Status joined = join(files, output);
+    const Status joined = joinTraces(files, output);
+    if (joined.ok() && isAttempt) return;
     console.message(joined.ok() ? "what was recorded until then is in " + output
                                 : "the ranks' files are left as they are: " + joined.error().message());
 }
@@ -105,11 +88,11 @@ Result<RunSpec> agreeOnSpec(engine::MeetingPoint& meeting, const RunSpec& own)
     return first;
 }
 
-/// Instant 0 of the run on this machine's clocks.
-Result<engine::ClockOrigin> agreeOnOrigin(engine::MeetingPoint& meeting)
+/// Instant 0 of the run on this machine's clocks. given: by whoever began the job, if not by rank 0 now.
+Result<engine::ClockOrigin> agreeOnOrigin(engine::MeetingPoint& meeting, const engine::ClockOrigin& given)
 {
     if (meeting.self().rank == 0) {
-        const auto origin = engine::ClockOrigin::now();
+        const auto origin = given.monotonicNs != 0 ? given : engine::ClockOrigin::now();
         meeting.set("origin", std::to_string(origin.monotonicNs) + " " + std::to_string(origin.unixNs));
         return origin;
     }
@@ -143,7 +126,7 @@ private:
     Status run()
     {
         auto spec = agreeOnSpec(meeting(), m_run.spec);
-        auto origin = agreeOnOrigin(meeting());
+        auto origin = agreeOnOrigin(meeting(), m_run.options.origin);
         for (const Error* error : {spec ? nullptr : &spec.error(), origin ? nullptr : &origin.error()})
             if (error) {
                 meeting().fail(*error);
@@ -209,7 +192,7 @@ private:
             if (!fs::exists(file))
                 return Error{ErrorCode::Io, file + " is on another machine", "the ranks' files",
                              "bring them together and fourwalls-cli merge FILES -o " + m_run.output};
-        return join(files, m_run.output);
+        return joinTraces(files, m_run.output);
     }
 
     /// What the ranks recorded until then becomes one trace all the same, if rank 0 is there to make it.
@@ -226,7 +209,7 @@ private:
             else
                 removeBegun(file);
         }
-        salvage(m_console, files, m_run.output);
+        salvage(m_console, files, m_run.output, m_run.isAttempt);
         const std::string dumps = dumpFolder(m_run.output);
         if (fs::exists(dumps)) m_console.message("who hung it: fourwalls-cli hang " + dumps);
         return trained;
@@ -243,6 +226,23 @@ private:
 
 } // namespace
 
+void removeTrace(const std::string& path)
+{
+    std::error_code ignored;
+    for (const char* companion : {"", "-wal", "-shm", "-journal"}) fs::remove(path + companion, ignored);
+    removeBegun(path);
+}
+
+Status joinTraces(const std::vector<std::string>& files, const std::string& output, importers::MergeKind kind)
+{
+    Progress progress(kind == importers::MergeKind::Ranks ? "merging the ranks' files" : "merging the attempts");
+    FOURWALLS_TRY_ASSIGN(auto pending, PendingOutput::create(output, OutputKind::Trace));
+    FOURWALLS_TRY(mergeFiles(files, pending.temporaryPath(), {}, progress, kind));
+    FOURWALLS_TRY(pending.commit());
+    for (const std::string& file : files) removeTrace(file);
+    return {};
+}
+
 std::string rankFile(const std::string& output, int rank)
 {
     fs::path path(output);
@@ -250,14 +250,18 @@ std::string rankFile(const std::string& output, int rank)
     return path.replace_extension(".rank" + std::to_string(rank) + extension).string();
 }
 
-int launchRecording(Console& console, const std::string& output, int world, std::chrono::milliseconds timeout,
-                    const std::stop_token& stop)
+RanksEnded launchRecording(Console& console, const std::string& output, int world, std::chrono::milliseconds timeout,
+                           const std::stop_token& stop, const std::string& job)
 {
     if (!output.empty()) // of an earlier run: none of this one's
         for (int rank = 0; rank < world; ++rank) removeTrace(rankFile(output, rank));
-    const auto ended = launchRanks(world, timeout, stop);
-    if (!ended) return console.fail(ended.error());
-    if (!ended->firstKilled) return ended->exitCode;
+    auto ended = launchRanks(world, timeout, stop, job);
+    if (!ended) {
+        RanksEnded none;
+        none.exitCode = console.fail(ended.error());
+        return none;
+    }
+    if (!ended->firstKilled) return *ended;
     // Rank 0 did not live to make the trace.
     std::vector<std::string> files;
     for (int rank = 0; rank < world && !output.empty(); ++rank) {
@@ -268,8 +272,9 @@ int launchRecording(Console& console, const std::string& output, int world, std:
             removeBegun(file);
     }
     console.message(ended->complaint.empty() ? "fourwalls-cli record: rank 0 was killed" : ended->complaint);
-    salvage(console, files, output);
-    return kExitCouldNot;
+    salvage(console, files, output, !job.empty());
+    ended->exitCode = kExitCouldNot;
+    return *ended;
 }
 
 int recordRank(Console& console, const engine::LaunchedRank& self, RankRecording run)

@@ -11,10 +11,10 @@
 
 namespace fourwalls::cli {
 
-/// {"measured", "warmup", "cut", "odd", "by"}; by: null where the recorder knows its own steps.
-nlohmann::json stepStatesJson(const std::vector<JobStep>& steps, const std::string& by);
+/// {"measured", "warmup", "cut", "odd", "lost", "by"}; by: null where the recorder knows its own steps. lost: see TraceInfo.
+nlohmann::json stepStatesJson(const std::vector<JobStep>& steps, const std::string& by, int lost = 0);
 
 /// "2 of 4 steps measured (1 warm-up, 1 cut), by ProfilerStep".
-std::string stepStatesText(const std::vector<JobStep>& steps, const std::string& by);
+std::string stepStatesText(const std::vector<JobStep>& steps, const std::string& by, int lost = 0);
 
 } // namespace fourwalls::cli

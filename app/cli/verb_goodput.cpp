@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `goodput`: what failures and checkpoints take from a long training, on top of a predicted step.
+#include "app/cli/job_time_report.h"
 #include "app/cli/predict_arguments.h"
 #include "app/cli/verbs.h"
 #include "model/base/format.h"
@@ -35,7 +36,8 @@ public:
     const char* name() const override { return "goodput"; }
     const char* summary() const override
     {
-        return "availability, best checkpoint interval, wasted time, time to train";
+        return "availability, best checkpoint interval, wasted time, time to train; of a recorded job, where its time "
+               "went";
     }
     const char* examples() const override
     {
@@ -43,12 +45,14 @@ public:
                "microbatches=16 sp=1 recompute=full\" --batch 2048 --tokens 15.6e12\n"
                "  fourwalls-cli goodput --model gpt3-175b --cluster dgx-a100 --plan \"tp=8 pp=8 dp=16 "
                "microbatches=96\" "
-               "--batch 1536 --mtbf-hours 20000 --checkpoint-seconds 60 --restart-seconds 600";
+               "--batch 1536 --mtbf-hours 20000 --checkpoint-seconds 60 --restart-seconds 600\n"
+               "  fourwalls-cli goodput job.fourwalls";
     }
     Arguments arguments() override
     {
         return m_arguments.with(
-            {{"--plan", &m_plan, "how the step is cut over ranks: space-separated key=value"},
+            {{"FILE", &m_file, "a recorded job: where its time went, beside what the model says of it"},
+             {"--plan", &m_plan, "how the step is cut over ranks: space-separated key=value"},
              {"--mtbf-hours", &m_input.deviceMtbfHours,
               "mean time between failures of one device; the job's is that divided by the devices"},
              {"--job-mtbf-hours", &m_jobMtbfHours, "of the whole job, instead of --mtbf-hours"},
@@ -62,6 +66,13 @@ public:
 
     int run(Console& console) override
     {
+        if (!m_file.empty()) {
+            for (const std::string& option : m_arguments.given)
+                if (option != "FILE")
+                    return console.wrongUsage({ErrorCode::InvalidArgument, "is of a prediction", option,
+                                               "a recorded job says it itself; one of both"});
+            return tellRecordedGoodput(console, m_file);
+        }
         const auto inputs = m_arguments.load(m_plan);
         if (!inputs) return refuse(console, inputs.error());
         auto model = cost::CostModel::create(inputs->spec, inputs->framework, inputs->calibration);
@@ -155,7 +166,7 @@ private:
     }
 
     PredictArguments m_arguments;
-    std::string m_plan;
+    std::string m_file, m_plan;
     cost::GoodputInput m_input;
     std::optional<double> m_checkpointSeconds, m_jobMtbfHours, m_intervalSeconds;
     double m_tokens = 300e9;

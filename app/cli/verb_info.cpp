@@ -93,7 +93,7 @@ json infoJson(const std::string& file, const TraceInfo& info, std::size_t tracks
                 {"duration_ms", info.range.length().milliseconds()},
                 {"range_ns", {info.range.begin.ns, info.range.end.ns}},
                 {"steps", info.stepCount}};
-    object["step_states"] = stepStatesJson(steps, info.closing.stepsBy);
+    object["step_states"] = stepStatesJson(steps, info.closing.stepsBy, info.lostSteps);
     object["spec"] = header.spec ? json::parse(toJson(*header.spec), nullptr, false) : json(nullptr);
     object["spec_hash"] = header.spec ? json(specHash(*header.spec)) : json(nullptr);
     object["ranks"] = json::array();
@@ -170,7 +170,7 @@ std::string infoText(const std::string& file, const TraceInfo& info, std::size_t
                            : ""));
     for (const std::string& clock : clocksText(info)) line("clock of", clock);
     line("duration", formatTime(info.range.length()));
-    line("steps", stepStatesText(steps, info.closing.stepsBy));
+    line("steps", stepStatesText(steps, info.closing.stepsBy, info.lostSteps));
     if (header.spec) {
         const RunSpec& spec = *header.spec;
         const std::string plan = formatPlan(spec.plan);

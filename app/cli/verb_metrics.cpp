@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `metrics`: the figures of a trace.
+#include "app/cli/job_time_report.h"
 #include "app/cli/metrics_report.h"
 #include "app/cli/open_input.h"
 #include "app/cli/step_states_report.h"
@@ -31,9 +32,18 @@ public:
         const auto steps = (*trace)->jobSteps();
         if (!steps) return console.fail(steps.error());
         const std::string& by = (*trace)->info().closing.stepsBy;
-        if (!console.json()) return console.answerText(stepStatesText(*steps, by) + "\n" + metricsText(*metrics));
+        const int lost = (*trace)->info().lostSteps;
+        const auto time = jobTime(**trace);
+        if (!time) return console.fail(time.error());
+        if (!console.json()) {
+            std::string text = stepStatesText(*steps, by, lost) + "\n" + metricsText(*metrics);
+            if (*time && ((*time)->failures > 0 || (*time)->checkpoints > 0)) text += "\n" + jobTimeText(**time);
+            while (text.ends_with('\n')) text.pop_back();
+            return console.answerText(text);
+        }
         json object = metricsJson(*metrics);
-        object["step_states"] = stepStatesJson(*steps, by);
+        object["job_time"] = *time ? jobTimeJson(**time) : json(nullptr);
+        object["step_states"] = stepStatesJson(*steps, by, lost);
         return console.answerJson(object);
     }
 

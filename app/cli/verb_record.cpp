@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `record`: trains with the embedded engine and writes the trace, or with --no-trace only times the steps; with a
 // command after -- it records that program instead (record_command.h).
+#include "app/cli/job_launcher.h"
 #include "app/cli/noise_report.h"
 #include "app/cli/output_file.h"
 #include "app/cli/record_arguments.h"
@@ -141,19 +142,26 @@ private:
         const std::string output = m_arguments.noTrace ? "" : m_arguments.output;
         const auto world = static_cast<int>(engine::describeRun(spec, {}, options.clock).ranks.size());
         const std::chrono::milliseconds timeout(std::llround(m_arguments.rankTimeout.value_or(kRankTimeout) * 1000));
-        if (!*self) return launchRecording(console, output, world, timeout, options.stop);
+        if (!*self && options.restarts > 0) return launchJob(console, output, world, timeout, options);
+        if (!*self) return launchRecording(console, output, world, timeout, options.stop).exitCode;
         if ((*self)->world != world)
             return console.wrongUsage({ErrorCode::InvalidArgument,
                                        fmt::format("has {} ranks, and WORLD_SIZE is {}", world, (*self)->world),
                                        "--plan", "as many processes as ranks"});
+        constexpr std::string_view kVariable(kJobVariable, sizeof kJobVariable - 2); // without its '='
+        const JobOfRank job = jobOfRank(std::getenv(std::string(kVariable).c_str()));
         RankRecording run;
-        run.output = output;
+        run.isAttempt = job.notes != nullptr;
+        run.output = run.isAttempt ? attemptFile(output, job.attempt) : output;
         run.timeout = timeout;
         run.spec = spec;
         run.options = options;
+        run.options.attempt = job.attempt;
+        run.options.notes = job.notes.get();
+        run.options.origin = job.origin;
         run.callbacks = callbacks(console);
-        run.tell = [this, &console, &spec](const engine::RunReport& report, const std::string& file) {
-            return tell(console, spec, report, file);
+        run.tell = [this, &console, &spec, &output](const engine::RunReport& report, const std::string&) {
+            return tell(console, spec, report, output);
         };
         return recordRank(console, **self, std::move(run));
     }
@@ -209,6 +217,7 @@ private:
             json object{{"file", file.empty() ? json(nullptr) : json(file)},
                         {"stopped", report.stopped},
                         {"steps", report.steps.size()},
+                        {"restarts", report.restarts},
                         {"parameters", report.parameters},
                         {"peak_bytes", report.peakBytes}};
             object["step_time_ms"] = median ? json(median->milliseconds()) : json(nullptr);
@@ -225,6 +234,9 @@ private:
             return console.answerJson(std::move(object));
         }
         std::string text;
+        if (report.restarts > 0)
+            text += fmt::format("{} {}, and the job went on\n", report.restarts,
+                                report.restarts == 1 ? "failure" : "failures");
         if (report.stopped) text += fmt::format("stopped after {} steps\n", report.steps.size());
         text += fmt::format("{} parameters, peak {}, median step {}", formatCount(report.parameters),
                             formatBytes(static_cast<double>(report.peakBytes)),

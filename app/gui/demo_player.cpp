@@ -169,7 +169,7 @@ void DemoPlayer::applyRange(TraceDocument* document)
             const views::DemoStep& asked = m_prepared->demo.steps[step];
             for (std::size_t i = 0; answer.ok() && i < answer->size(); ++i) {
                 const StepRecord& record = (*answer)[i].record;
-                if (record.step.value != *asked.step) continue;
+                if (record.step.value != *asked.step || record.state == StepState::Lost) continue;
                 document->selection()->setStep(record.step);
                 document->selection()->setRange(asked.range ? stretchOf(record.range, *asked.range) : record.range);
             }

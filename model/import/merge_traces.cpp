@@ -57,6 +57,8 @@ struct Part {
 
 class Merge final : public TraceMerge {
 public:
+    explicit Merge(MergeKind kind) : m_kind(kind) {}
+
     Status prepare(std::vector<MergeInput> inputs, const std::stop_token& stop)
     {
         for (MergeInput& input : inputs) {
@@ -76,6 +78,7 @@ public:
             if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", part.name, ""};
             FOURWALLS_TRY_ASSIGN(part.collectives, part.trace->collectives(std::nullopt, kEverything, kNoLimit));
         }
+        if (m_kind == MergeKind::Attempts) return settleAttempts();
         settleClocks();
         return checkTimes();
     }
@@ -101,6 +104,7 @@ public:
             }
             if (closing.stepsBy.empty()) closing.stepsBy = own.stepsBy;
             if (!closing.memoryBytesPerSecond) closing.memoryBytesPerSecond = own.memoryBytesPerSecond;
+            if (m_kind == MergeKind::Attempts && m_parts.size() > 1) continue; // nobody knows that of the failed ones
             for (TrafficRecord record : own.traffic) {
                 record.from = part.placement.rank(record.from);
                 record.to = part.placement.rank(record.to);
@@ -188,7 +192,7 @@ private:
             auto& taken = part.memoryOnly() ? buffers : kernels;
             for (const RankId rank : part.ranks) {
                 const auto [found, isNew] = taken.try_emplace(rank, &part);
-                if (!isNew)
+                if (!isNew && m_kind == MergeKind::Ranks)
                     return refused(part.name,
                                    "rank " + std::to_string(rank.value) + " is also in " + found->second->name,
                                    "give every rank of the run once");
@@ -243,6 +247,19 @@ private:
         }
         for (std::size_t i = 1; i < producers.size(); ++i) m_header.producer += " and " + producers[i];
         for (auto& [rank, info] : ranks) m_header.ranks.push_back(std::move(info));
+    }
+
+    /// All attempts have the clock of the first.
+    Status settleAttempts()
+    {
+        m_reference = &m_parts.front();
+        for (Part& part : m_parts) {
+            const std::int64_t shift = part.info().header.originUnixNs - m_header.originUnixNs;
+            if (shift != 0)
+                return refused(part.name, "does not begin its clock where " + m_parts.front().name + " does",
+                               "attempts at one job");
+        }
+        return {};
     }
 
     /// Every input is placed relative to one that is placed already, through the one with most operations in common.
@@ -329,7 +346,10 @@ private:
                                         view.category, std::nullopt, view.microbatch};
                 if (view.op) record.op = op(*view.op);
                 producer->allocated(view.rank, record);
-                if (view.end) producer->freed(view.rank, view.id, *view.end);
+                if (view.end)
+                    producer->freed(view.rank, view.id, *view.end);
+                else if (m_kind == MergeKind::Attempts && &part != &m_parts.back())
+                    producer->freed(view.rank, view.id, part.info().range.end);
                 return failure.ok();
             },
             stop));
@@ -341,7 +361,8 @@ private:
                 if (sample.counter.value < 0 || index >= part.info().counters.size()) return true;
                 const CounterInfo& info = part.info().counters[index];
                 // Every rank's file repeats what belongs to the whole job.
-                if (!info.rank && !first && m_jobCounters.contains(info.name)) return true;
+                if (!info.rank && !first && m_kind == MergeKind::Ranks && m_jobCounters.contains(info.name))
+                    return true;
                 auto found = counters.find(sample.counter);
                 if (found == counters.end()) found = counters.emplace(sample.counter, sink.defineCounter(info)).first;
                 producer->counter({found->second, sample.at, sample.value});
@@ -455,13 +476,14 @@ private:
     void audit(TraceSink& sink) const
     {
         using enum AuditSeverity;
-        sink.audit({"merged", Info, static_cast<std::int64_t>(m_parts.size()), "traces of one run"});
+        sink.audit({"merged", Info, static_cast<std::int64_t>(m_parts.size()),
+                    m_kind == MergeKind::Attempts ? "attempts at one job" : "traces of one run"});
         sink.audit({"collectives_matched", Info, m_matched, "operations found on several ranks"});
         for (const Part& part : m_parts) {
             if (part.renumbered)
                 sink.audit(
                     {"rank_assumed", Repaired, 1, "no rank in a file or its name, or one twice: numbered in order"});
-            const bool joined = part.memoryOnly() && part.sameWallClock;
+            const bool joined = (part.memoryOnly() && part.sameWallClock) || m_kind == MergeKind::Attempts;
             if (!part.clock && &part != m_reference && !joined)
                 sink.audit(
                     {"clock_not_aligned", Info, 1, "ranks without enough common collectives: the files' own clocks"});
@@ -470,6 +492,7 @@ private:
         }
     }
 
+    MergeKind m_kind;
     std::vector<Part> m_parts;
     const Part* m_reference = nullptr; ///< whose clock is the run's
     TraceHeader m_header;
@@ -480,9 +503,10 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<TraceMerge>> TraceMerge::create(std::vector<MergeInput> inputs, std::stop_token stop)
+Result<std::unique_ptr<TraceMerge>> TraceMerge::create(std::vector<MergeInput> inputs, std::stop_token stop,
+                                                       MergeKind kind)
 {
-    auto merge = std::make_unique<Merge>();
+    auto merge = std::make_unique<Merge>(kind);
     FOURWALLS_TRY(merge->prepare(std::move(inputs), stop));
     return std::unique_ptr<TraceMerge>(std::move(merge));
 }

@@ -21,6 +21,10 @@ struct MergeInput {
     TraceQuery* trace = nullptr; ///< must outlive the merge
 };
 
+/// Ranks: each is in one input, and their clocks are aligned. Attempts: each input is an attempt at the same job, one after
+/// the other on one clock, so that a rank is in several; what is alive when one ends, ends with it.
+enum class MergeKind { Ranks, Attempts };
+
 class TraceMerge {
 public:
     /// Settles ranks and clocks. Ranks: those that an input has data of keep their number. A number that two inputs
@@ -28,7 +32,8 @@ public:
     /// whose files did not say their rank (it gets the next free one). Clocks: see alignClocks.
     /// Errors: InvalidArgument if inputs are not of one run (another specification, source or kind of clock, one
     /// rank twice); those of the queries; Cancelled.
-    static Result<std::unique_ptr<TraceMerge>> create(std::vector<MergeInput> inputs, std::stop_token stop = {});
+    static Result<std::unique_ptr<TraceMerge>> create(std::vector<MergeInput> inputs, std::stop_token stop = {},
+                                                      MergeKind kind = MergeKind::Ranks);
 
     virtual ~TraceMerge() = default;
     virtual const TraceHeader& header() const = 0;

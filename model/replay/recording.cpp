@@ -68,7 +68,8 @@ Result<std::vector<RecordedStep>> chosenSteps(TraceQuery& trace, std::optional<S
     for (const RankInfo& rank : trace.info().header.ranks) {
         FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, trace.steps(rank.rank));
         for (const StepView& step : steps)
-            if (const auto found = place.find(step.record.step); found != place.end())
+            if (const auto found = place.find(step.record.step);
+                found != place.end() && step.record.state != StepState::Lost)
                 chosen[found->second].ranks[rank.rank] = step.record.range;
     }
     return chosen;

@@ -331,6 +331,7 @@ Result<Definitions> readDefinitions(sqlite::Database& database, std::int64_t& da
     all.windowEnd = integerOf(meta, "window_end", 0);
     if (textOf(meta, "state") == "finished") {
         all.jobStepRule = textOf(meta, "job_steps") == kJobStepsByEnds ? JobStepRule::Ends : JobStepRule::Hull;
+        all.marksLost = textOf(meta, "lost_steps") == kLostStepsTakenAgain;
         const std::int64_t classes = integerOf(meta, "rank_bin_classes", kClassesWithoutWaiting);
         if (classes == kClassesWithoutWaiting)
             all.activityClasses = kClassesWithoutWaiting;

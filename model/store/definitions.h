@@ -17,6 +17,8 @@ namespace fourwalls::store {
 
 /// Of the key "job_steps": see JobStepRule. Files without the key have hulls.
 inline constexpr std::string_view kJobStepsByEnds = "ends";
+/// Of the key "lost_steps": see markLost. In files without the key no step is lost.
+inline constexpr std::string_view kLostStepsTakenAgain = "taken again";
 
 /// The keys of `meta` with their values; text, integers and reals.
 using MetaValue = std::variant<std::int64_t, double, std::string>;

@@ -134,6 +134,8 @@ Result<std::shared_ptr<const FileData>> readFileData(sqlite::Database& database,
     info.counts = {count("slices"), count("allocations"), count("collectives"), count("counter_samples"),
                    count("flows"),  count("events"),      count("ops")};
     info.stepCount = static_cast<int>(std::min<std::int64_t>(count("step_count"), std::numeric_limits<int>::max()));
+    info.lostSteps = static_cast<int>(
+        std::clamp<std::int64_t>(integerOf(meta, "lost_step_count", 0), 0, std::numeric_limits<int>::max()));
     const std::int64_t begin = integerOf(meta, "range_begin", kAbsent), end = integerOf(meta, "range_end", kAbsent);
     if (validTime(begin) && validTime(end) && begin <= end)
         info.range = {Instant{begin}, Instant{end}};

@@ -26,9 +26,9 @@ struct FinishContext {
     const Definitions& definitions() const { return source.definitions(); }
 
     TraceCounts counts;
-    std::int64_t invalid = 0;     ///< records left out while finishing
-    std::int64_t overlapping = 0; ///< slices that went to a sub-lane
-    int stepCount = 0;
+    std::int64_t invalid = 0;         ///< records left out while finishing
+    std::int64_t overlapping = 0;     ///< slices that went to a sub-lane
+    int stepCount = 0, lostSteps = 0; ///< as in TraceInfo
     std::int64_t firstTime = kLargestTimeNs, lastTime = -kLargestTimeNs;
     std::map<RankId, std::vector<StepRecord>> steps; ///< by time
     std::map<std::int32_t, StepLookup> lookups;

@@ -96,6 +96,7 @@ void putAllMeta(FinishContext& context)
     meta["range_begin"] = context.covered() ? context.firstTime : std::int64_t{0};
     meta["range_end"] = context.covered() ? context.lastTime : std::int64_t{0};
     meta["step_count"] = std::int64_t{context.stepCount};
+    if (context.lostSteps > 0) meta["lost_step_count"] = std::int64_t{context.lostSteps};
     meta["slices"] = context.counts.slices;
     meta["allocations"] = context.counts.allocations;
     meta["collectives"] = context.counts.collectives;
@@ -109,6 +110,7 @@ void putAllMeta(FinishContext& context)
     meta["rank_bin_width"] = bins.width;
     meta["rank_bin_levels"] = std::int64_t{bins.levels};
     if (definitions.jobStepRule == JobStepRule::Ends) meta["job_steps"] = std::string(kJobStepsByEnds);
+    if (definitions.marksLost) meta["lost_steps"] = std::string(kLostStepsTakenAgain);
     if (definitions.activityClasses > kClassesWithoutWaiting)
         meta["rank_bin_classes"] = std::int64_t{definitions.activityClasses};
     putMeta(context.out, meta);
@@ -124,7 +126,8 @@ Status finishRecords(RecordSource& source, RowOutput& out, ChunkStore& chunks, c
             if (fraction >= 0) options.progress(fraction);
         };
     }
-    FinishContext context{source, out, chunks, forward, {}, 0, 0, 0, kLargestTimeNs, -kLargestTimeNs, {}, {}, {}, {}};
+    FinishContext context{source,          out, chunks, forward, {}, 0, 0, 0, 0, kLargestTimeNs,
+                          -kLargestTimeNs, {},  {},     {},      {}};
     FOURWALLS_TRY(finishSteps(context));
     FOURWALLS_TRY(finishCounters(context));
     FOURWALLS_TRY(finishTracks(context));

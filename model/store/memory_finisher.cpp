@@ -305,8 +305,9 @@ Status MemoryFinisher::finishRank(std::int32_t rank)
     putLives(rank, lives);
 
     const auto steps = m_context.steps.find(RankId(rank));
-    MemorySummarizer summarizer(RankId(rank), steps == m_context.steps.end() ? std::span<const StepRecord>()
-                                                                             : std::span(steps->second));
+    const std::vector<StepRecord> kept =
+        steps == m_context.steps.end() ? std::vector<StepRecord>() : keptSteps(steps->second);
+    MemorySummarizer summarizer(RankId(rank), kept);
     events.forEach([&](const MemoryEvent& event) { summarizer.add(event); });
     const auto reserved = m_context.reserved.find(rank);
     if (reserved != m_context.reserved.end()) {

@@ -146,7 +146,10 @@ Status finishSteps(FinishContext& context)
         std::stable_sort(rows.begin(), rows.end(), [](const StepRecord& a, const StepRecord& b) {
             return std::tie(a.range.begin, a.step) < std::tie(b.range.begin, b.step);
         });
-        context.stepCount = std::max(context.stepCount, static_cast<int>(rows.size()));
+        if (context.definitions().marksLost) markLost(rows);
+        const std::size_t kept = keptSteps(rows).size();
+        context.stepCount = std::max(context.stepCount, static_cast<int>(kept));
+        context.lostSteps = std::max(context.lostSteps, static_cast<int>(rows.size() - kept));
         for (std::size_t i = 0; i < rows.size(); ++i) {
             const StepRecord& row = rows[i];
             context.cover(row.range.begin.ns, row.range.end.ns);
@@ -163,7 +166,8 @@ Status finishSteps(FinishContext& context)
     const JobStepRule rule = byEnds ? JobStepRule::Ends : JobStepRule::Hull;
     const std::vector<JobStep> job = jobSteps(context.steps, rule);
     for (const auto& [rank, rows] : context.steps)
-        context.shared.emplace(rank.value, StepLookup(rule == JobStepRule::Ends ? sharedSteps(rows, job) : rows));
+        context.shared.emplace(rank.value,
+                               StepLookup(rule == JobStepRule::Ends ? sharedSteps(rows, job) : keptSteps(rows)));
     for (const JobStep& step : job)
         context.out.put(Table::JobStep,
                         {step.step.value, step.range.begin.ns, step.range.end.ns, static_cast<int>(step.state),

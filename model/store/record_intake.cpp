@@ -130,7 +130,7 @@ void RecordIntake::takeStep(const WordHead& head, WordQueue::Reader& in)
     if (head.flags & 1) row.loss = loss;
     if (head.flags & 2) row.learningRate = rate;
     if (head.flags & 4) row.gradientNorm = norm;
-    row.state = static_cast<StepState>((head.flags >> 3) & 3);
+    row.state = static_cast<StepState>((head.flags >> 3) & 7);
     row.samples = takeInteger(in);
     row.tokens = takeInteger(in);
     if (!validTime(row.range.begin.ns) || !validTime(row.range.end.ns))

@@ -127,6 +127,7 @@ struct Definitions {
     std::string specJson;                        ///< of header.spec, kept as it was; empty: none
     std::int64_t windowBegin = 0, windowEnd = 0; ///< the range of times met while recording
     JobStepRule jobStepRule = JobStepRule::Ends;
+    bool marksLost = true;                     ///< steps that were taken again, see markLost
     int activityClasses = kActivityClassCount; ///< shares per bin of rank_bin
 };
 

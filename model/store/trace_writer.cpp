@@ -109,6 +109,8 @@ struct TraceWriter::State final : ProducerHost {
     std::mutex wake;
     std::condition_variable wakeUp;
     bool pressed = false, ending = false;
+    std::condition_variable settledChanged;
+    std::int64_t asked = 0, settled = 0; ///< calls of settle
 
     std::atomic<std::int64_t> committed{0}, writerCpuNs{0};
     std::atomic<bool> failed{false};
@@ -125,16 +127,18 @@ void TraceWriter::State::run()
     auto nextSync = Clock::now() + options.syncInterval;
     while (true) {
         bool last = false;
+        std::int64_t asks = 0;
         {
             std::unique_lock lock(wake);
             wakeUp.wait_until(lock, nextCommit, [this] { return pressed || ending; });
             pressed = false;
             last = ending;
+            asks = asked;
         }
         try {
             drainAll();
             const auto now = Clock::now();
-            if (last || now >= nextCommit || batch.bytes() >= kLargestBatch) {
+            if (last || asks > settled || now >= nextCommit || batch.bytes() >= kLargestBatch) {
                 const bool durable = now >= nextSync; // ending a trace has its own
                 commit(durable);
                 nextCommit = now + options.batchInterval;
@@ -146,6 +150,11 @@ void TraceWriter::State::run()
             failed = true; // producers go on, and what they hand over is dropped
         }
         writerCpuNs.store(threadCpuNs(), std::memory_order_relaxed);
+        if (asks > settled) {
+            const std::lock_guard lock(wake);
+            settled = asks;
+            settledChanged.notify_all();
+        }
         if (last) return;
     }
 }
@@ -305,6 +314,16 @@ void TraceWriter::audit(const AuditRecord& record)
 SinkStatistics TraceWriter::statistics() const
 {
     return m_state->totals();
+}
+
+void TraceWriter::settle()
+{
+    std::unique_lock lock(m_state->wake);
+    if (m_state->ending) return;
+    const std::int64_t own = ++m_state->asked;
+    m_state->pressed = true;
+    m_state->wakeUp.notify_one();
+    m_state->settledChanged.wait(lock, [this, own] { return m_state->settled >= own; });
 }
 
 std::int64_t TraceWriter::recordsCommitted() const

@@ -46,6 +46,7 @@ public:
     std::unique_ptr<TraceProducer> openProducer() override;
     void audit(const AuditRecord& record) override;
     SinkStatistics statistics() const override;
+    void settle() override;
     Status finish(const TraceClosing& closing) override;
 
     /// Records that a kill of this process can no longer take away.

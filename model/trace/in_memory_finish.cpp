@@ -282,7 +282,12 @@ public:
             std::stable_sort(steps.begin(), steps.end(), [](const StepView& a, const StepView& b) {
                 return a.record.range.begin < b.record.range.begin;
             });
-            m_data.info.stepCount = std::max(m_data.info.stepCount, static_cast<int>(steps.size()));
+            std::vector<StepRecord> own = this->records(rank);
+            markLost(own);
+            for (std::size_t i = 0; i < own.size(); ++i) steps[i].record = own[i];
+            const std::size_t kept = keptSteps(own).size();
+            m_data.info.stepCount = std::max(m_data.info.stepCount, static_cast<int>(kept));
+            m_data.info.lostSteps = std::max(m_data.info.lostSteps, static_cast<int>(own.size() - kept));
         }
     }
 
@@ -347,9 +352,10 @@ private:
         m_data.jobSteps = jobSteps(steps, rule);
         std::map<RankId, RankStepSummarizer> ranks;
         for (const auto& [rank, own] : steps)
-            ranks.emplace(rank,
-                          RankStepSummarizer(rank, rule == JobStepRule::Ends ? sharedSteps(own, m_data.jobSteps) : own,
-                                             m_data.info.header, m_data.info.closing));
+            ranks.emplace(
+                rank,
+                RankStepSummarizer(rank, rule == JobStepRule::Ends ? sharedSteps(own, m_data.jobSteps) : keptSteps(own),
+                                   m_data.info.header, m_data.info.closing));
         OpSummarizer ops;
         for (const TrackView& track : m_data.tracks) {
             const auto found = ranks.find(track.info.rank);
@@ -379,7 +385,7 @@ private:
         for (const auto& [rank, list] : m_data.allocations) {
             const std::vector<MemoryEvent> events = memoryEvents(list);
             m_data.memory[rank] = memoryCurve(events);
-            MemorySummarizer summarizer(rank, records(rank));
+            MemorySummarizer summarizer(rank, keptSteps(records(rank)));
             for (const MemoryEvent& event : events) summarizer.add(event);
             for (std::size_t c = 0; c < m_data.counters.size(); ++c) {
                 const CounterInfo& info = m_data.info.counters[c];

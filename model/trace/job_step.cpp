@@ -39,6 +39,21 @@ void separate(std::vector<JobStep>& steps, const std::vector<Instant>& latest)
 
 } // namespace
 
+void markLost(std::vector<StepRecord>& ofRank)
+{
+    std::optional<StepIndex> lowest; // of those behind
+    for (auto step = ofRank.rbegin(); step != ofRank.rend(); ++step) {
+        if (lowest && !(step->step < *lowest)) step->state = StepState::Lost;
+        if (!lowest || step->step < *lowest) lowest = step->step;
+    }
+}
+
+std::vector<StepRecord> keptSteps(std::vector<StepRecord> ofRank)
+{
+    std::erase_if(ofRank, [](const StepRecord& step) { return step.state == StepState::Lost; });
+    return ofRank;
+}
+
 std::vector<JobStep> jobSteps(const std::map<RankId, std::vector<StepRecord>>& ranks, JobStepRule rule)
 {
     struct Counted {
@@ -52,6 +67,7 @@ std::vector<JobStep> jobSteps(const std::map<RankId, std::vector<StepRecord>>& r
     for (const auto& [rank, records] : ranks) {
         members += records.empty() ? 0 : 1;
         for (const StepRecord& record : records) {
+            if (record.state == StepState::Lost) continue;
             Counted& counted = byNumber[record.step];
             JobStep& step = counted.step;
             if (counted.records++ == 0) {
@@ -86,6 +102,7 @@ std::vector<JobStep> jobSteps(const std::map<RankId, std::vector<StepRecord>>& r
 
 std::vector<StepRecord> sharedSteps(std::vector<StepRecord> ofRank, const std::vector<JobStep>& job)
 {
+    ofRank = keptSteps(std::move(ofRank));
     for (StepRecord& record : ofRank) {
         const auto found = std::lower_bound(job.begin(), job.end(), record.step,
                                             [](const JobStep& step, StepIndex number) { return step.step < number; });

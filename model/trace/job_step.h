@@ -23,7 +23,13 @@ struct JobStep {
     friend bool operator==(const JobStep&, const JobStep&) = default;
 };
 
-/// The steps of the job, by number. ranks: each rank's steps by time; ranks without steps do not count.
+/// Marks the steps of a rank that it took again: those that a step of the same or a lower number follows, as after a restart
+/// from a checkpoint. ofRank: by time.
+void markLost(std::vector<StepRecord>& ofRank);
+/// Those that are not lost.
+std::vector<StepRecord> keptSteps(std::vector<StepRecord> ofRank);
+
+/// The steps of the job, by number. ranks: each rank's steps by time; ranks without steps do not count, nor do lost steps.
 /// A step of the job ends when its last rank ends it. It begins when the job's step before it ended, or later where no rank
 /// has begun it by then; the first one begins when the last of its ranks does: how far apart the ranks' profilers were
 /// started is no part of a step.
@@ -32,7 +38,7 @@ enum class JobStepRule { Ends, Hull };
 std::vector<JobStep> jobSteps(const std::map<RankId, std::vector<StepRecord>>& ranks,
                               JobStepRule rule = JobStepRule::Ends);
 
-/// One rank's steps with the range over which its time is shared out: the job's where every rank took the step. So the
+/// One rank's kept steps with the range over which its time is shared out: the job's where every rank took the step. So the
 /// ranks' shares are of the same time, and what a rank does before its own mark begins is not taken for idle.
 std::vector<StepRecord> sharedSteps(std::vector<StepRecord> ofRank, const std::vector<JobStep>& job);
 

@@ -36,7 +36,8 @@ struct TraceInfo {
     std::vector<AuditRecord> audit;
     std::vector<ProcessGroupInfo> groups; ///< by GroupId
     std::vector<CounterInfo> counters;    ///< by CounterId
-    int stepCount = 0;                    ///< per rank, largest
+    int stepCount = 0;                    ///< per rank, largest; without lost ones
+    int lostSteps = 0;                    ///< that a rank took again after a failure, largest; see markLost
 };
 
 /// A row of the timeline with the lanes it needs (nesting depth plus sub-lanes for overlaps).

@@ -50,6 +50,9 @@ public:
 
     virtual SinkStatistics statistics() const = 0;
 
+    /// Returns when what was handed over until now stays, even if this process is killed.
+    virtual void settle() {}
+
     /// Completes the trace. After it only destruction is allowed. Errors: what the writer met, first one.
     virtual Status finish(const TraceClosing& closing) = 0;
 };

@@ -104,6 +104,7 @@ std::string_view name(StepState state)
     case StepState::Warmup: return "warmup";
     case StepState::Cut: return "cut";
     case StepState::Odd: return "odd";
+    case StepState::Lost: return "lost";
     }
     return "";
 }

@@ -85,10 +85,10 @@ constexpr bool isStatic(MemoryCategory category)
 }
 
 /// Whether a step counts in the figures. Warmup: a first one. Cut: a part of it is not in the recording. Odd: its length is
-/// far from that of the others.
-enum class StepState : std::uint8_t { Measured = 0, Warmup = 1, Cut = 2, Odd = 3 };
-inline constexpr int kStepStateCount = 4;
-/// "measured", "warmup", "cut", "odd".
+/// far from that of the others. Lost: after a failure the job went back behind it, and took it again.
+enum class StepState : std::uint8_t { Measured = 0, Warmup = 1, Cut = 2, Odd = 3, Lost = 4 };
+inline constexpr int kStepStateCount = 5;
+/// "measured", "warmup", "cut", "odd", "lost".
 std::string_view name(StepState state);
 
 /// What one row of the timeline shows.

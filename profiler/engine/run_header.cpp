@@ -5,6 +5,7 @@
 #include "profiler/engine/gpu/gpu_description.h"
 #include "profiler/engine/run.h"
 #include "profiler/engine/run_limits.h"
+#include "profiler/engine/train/server_protocol.h"
 
 #include <string>
 

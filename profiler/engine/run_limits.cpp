@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // See run_limits.h, and checkRunnable in run.h.
 #include "profiler/engine/run_limits.h"
+#include "profiler/engine/train/server_protocol.h"
 
 #include "model/base/format.h"
 #include "profiler/engine/device/cpu_device.h"
@@ -107,6 +108,43 @@ constexpr int kMostThreads = 128;
 
 constexpr std::int64_t kMostEvaluationBatches = 1'000'000;
 
+Status checkFaults(const RunSpec& spec, const RunOptions& options)
+{
+    const int world = ranksOf(spec.plan);
+    const bool served = spec.plan.parameterServer != ParameterServer::None;
+    const auto invalid = [](const Fault& fault, std::string what, std::string hint) {
+        return Error{ErrorCode::InvalidArgument, std::move(what), textOf(fault), std::move(hint)};
+    };
+    for (const Fault& fault : options.faults) {
+        if (fault.rank.value < 0 || fault.rank.value >= world)
+            return invalid(fault, "there is no such rank", "0 to " + std::to_string(world - 1));
+        if (fault.step < 0 || fault.step >= spec.training.steps)
+            return invalid(fault, "there is no such step", "0 to " + std::to_string(spec.training.steps - 1));
+        if (fault.kind == FaultKind::Spike && fault.step + 1 == spec.training.steps)
+            return invalid(fault, "no step comes after it whose loss would show it", "an earlier step");
+        if (fault.kind == FaultKind::Hang && world < 2)
+            return invalid(fault, "one rank alone waits for nobody, and nobody would notice",
+                           "a plan of several ranks");
+        if (served && fault.kind != FaultKind::Hang && fault.kind != FaultKind::Slow)
+            return Error{ErrorCode::Unsupported, "of parameter servers only hang and slow are possible", textOf(fault),
+                         "ps=none"};
+        const bool isAway = spec.plan.offloadParameters || spec.plan.offloadOptimizer;
+        if (fault.kind == FaultKind::Flip && isAway)
+            return Error{ErrorCode::Unsupported, "the weights are away in the host's memory", textOf(fault),
+                         "offload=none"};
+    }
+    if (options.restarts < 0) return Error{ErrorCode::InvalidArgument, "cannot be negative", "restarts", "0 or more"};
+    if (options.restarts > 0 && served)
+        return Error{ErrorCode::Unsupported, "parameter servers take no checkpoints to go on from", "restarts",
+                     "ps=none"};
+    if (options.restarts > 0 && options.clock == ClockKind::Device)
+        return Error{ErrorCode::Unsupported, "failures and recovery take time of the wall clock only", "restarts",
+                     "--clock wall"};
+    for (const std::int64_t batch : options.skippedData)
+        if (batch < 0) return Error{ErrorCode::InvalidArgument, "cannot be negative", "skipped data", "0 or more"};
+    return {};
+}
+
 Status checkOptions(const RunSpec& spec, const RunOptions& options)
 {
     const int world = ranksOf(spec.plan);
@@ -145,6 +183,7 @@ Status checkOptions(const RunSpec& spec, const RunOptions& options)
     if (!options.resumeFolder.empty() && !options.loadWeightsDirectory.empty())
         return invalid("checkpoint", "weights to begin with and a checkpoint to go on from are two beginnings",
                        "one of both");
+    FOURWALLS_TRY(checkFaults(spec, options));
     if (options.nccl && !onGpu(spec))
         return unsupported("transport", "NCCL is for GPUs", "--device cuda, or --transport local");
     if (options.separateProcesses) {

@@ -103,6 +103,7 @@ Status addScope(OverviewFacts& facts, TraceQuery& trace, const std::vector<JobSt
         case StepState::Warmup: ++scope.warmup; break;
         case StepState::Cut: ++scope.cut; break;
         case StepState::Odd: ++scope.odd; break;
+        case StepState::Lost: break; // none of the job's
         }
     }
     scope.stepsBy = info.closing.stepsBy;
@@ -113,7 +114,7 @@ Status addScope(OverviewFacts& facts, TraceQuery& trace, const std::vector<JobSt
     for (const RankInfo& rank : info.header.ranks) {
         FOURWALLS_TRY_ASSIGN(const std::vector<StepView> own, trace.steps(rank.rank));
         for (const StepView& step : own) {
-            if (step.record.step != facts.step->step) continue;
+            if (step.record.step != facts.step->step || step.record.state == StepState::Lost) continue;
             const Duration length = step.record.range.length();
             if (!scope.ownLengths) scope.ownLengths = {length, length};
             scope.ownLengths->first = std::min(scope.ownLengths->first, length);

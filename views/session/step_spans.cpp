@@ -10,7 +10,9 @@ std::shared_ptr<const StepSpans> stepSpansOf(std::span<const StepView> steps)
 {
     auto spans = std::make_shared<StepSpans>();
     spans->reserve(steps.size());
-    for (const StepView& step : steps) spans->push_back({step.record.range, step.record.step, step.record.state});
+    for (const StepView& step : steps)
+        if (step.record.state != StepState::Lost)
+            spans->push_back({step.record.range, step.record.step, step.record.state});
     return spans;
 }
 

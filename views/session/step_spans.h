@@ -24,7 +24,7 @@ struct StepSpan {
 /// All steps of a rank by time. A long training has thousands: shared, never copied per answer.
 using StepSpans = std::vector<StepSpan>;
 
-/// Never null.
+/// Without lost steps, whose numbers later ones have. Never null.
 std::shared_ptr<const StepSpans> stepSpansOf(std::span<const StepView> steps);
 /// The step that runs at an instant, or the one with that number; null if there is none.
 const StepSpan* stepAt(std::span<const StepSpan> steps, Instant at);

@@ -95,6 +95,7 @@ Result<StepTable> askSteps(TraceQuery& trace, RankId rank)
     table.stepsBy = trace.info().closing.stepsBy;
     for (const StepView& view : steps) {
         const StepRecord& record = view.record;
+        if (record.state == StepState::Lost) continue; // its number is the later one's
         StepRow row;
         row.step = record.step;
         const auto job = jobs.find(record.step);

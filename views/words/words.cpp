@@ -178,6 +178,7 @@ QString words(StepState state)
     case StepState::Warmup: return Vocabulary::tr("warm-up");
     case StepState::Cut: return Vocabulary::tr("cut");
     case StepState::Odd: return Vocabulary::tr("odd");
+    case StepState::Lost: return Vocabulary::tr("lost");
     }
     return {};
 }

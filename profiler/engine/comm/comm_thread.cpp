@@ -6,9 +6,10 @@
 
 namespace fourwalls::engine {
 
-CommThread::CommThread(TraceSink* sink, RankId rank, const ClockOrigin& origin, bool virtualClock)
+CommThread::CommThread(TraceSink* sink, RankId rank, const ClockOrigin& origin, bool virtualClock, int attempt)
     : m_recorder(sink, rank, origin, Recorder::Role::CommunicationThread)
 {
+    m_recorder.numberFor(attempt);
     if (virtualClock) m_recorder.startVirtualClock();
 }
 

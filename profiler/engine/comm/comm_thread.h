@@ -17,8 +17,8 @@ namespace fourwalls::engine {
 
 class CommThread {
 public:
-    /// The thread begins with the first task. sink, rank, origin: for its recorder.
-    CommThread(TraceSink* sink, RankId rank, const ClockOrigin& origin, bool virtualClock);
+    /// The thread begins with the first task. sink, rank, origin, attempt: for its recorder.
+    CommThread(TraceSink* sink, RankId rank, const ClockOrigin& origin, bool virtualClock, int attempt = 0);
     /// Finishes what was started.
     ~CommThread();
     CommThread(const CommThread&) = delete;

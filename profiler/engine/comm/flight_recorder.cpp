@@ -58,10 +58,10 @@ void FlightRecorder::beginStep(std::int64_t step)
     m_inStep = 0;
 }
 
-void FlightRecorder::hangAt(const HangPoint& point)
+void FlightRecorder::hangAt(std::int64_t step, std::int64_t operation, std::function<void()> begins)
 {
     const std::lock_guard lock(m_mutex);
-    if (point.rank == m_rank) m_hang = point;
+    if (!m_hang || step < m_hang->step) m_hang = HangPoint{step, operation, std::move(begins)};
 }
 
 void FlightRecorder::release()
@@ -81,7 +81,10 @@ FlightRecorder::Record FlightRecorder::enter(int group, CollectiveOp operation, 
                                              std::int64_t bytes, int from, int to)
 {
     std::unique_lock lock(m_mutex);
-    if (isHangPoint()) m_released.wait(lock, [this] { return m_isReleased; });
+    if (isHangPoint()) {
+        if (m_hang->begins && !m_isReleased) m_hang->begins();
+        m_released.wait(lock, [this] { return m_isReleased; });
+    }
     ++m_inStep;
     if (m_isWritten) return kNoRecord;
     Group& of = m_groups[static_cast<std::size_t>(group)];

@@ -41,7 +41,8 @@ public:
     void begin(Record record);
     void complete(Record record);
 
-    void hangAt(const HangPoint& point);
+    /// Makes the program stand still, for good, before it enters that operation of that step. begins: called when it does.
+    void hangAt(std::int64_t step, std::int64_t operation, std::function<void()> begins);
     void release();
 
     /// The oldest operation that is entered and not complete, in words, if it is older than that.
@@ -79,6 +80,10 @@ private:
     std::deque<Entry> m_entries; ///< by id
     Record m_next = 0;
     std::int64_t m_step = -1, m_inStep = 0;
+    struct HangPoint {
+        std::int64_t step = 0, operation = 0;
+        std::function<void()> begins;
+    };
     std::optional<HangPoint> m_hang;
     bool m_isReleased = false, m_isWritten = false;
 };

@@ -29,7 +29,7 @@ struct CommContext {
     TrafficLedger traffic; ///< what this rank sent
     /// The thread's access to the rank's memory, where that is not the processor's; else null.
     std::unique_ptr<RankMemory> threadMemory = {};
-    FlightRecorder* flight = nullptr; ///< of ranks that are processes; else null
+    FlightRecorder* flight = nullptr; ///< of ranks that are processes or will hang; else null
 };
 
 struct GroupDescription {

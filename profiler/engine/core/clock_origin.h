@@ -2,6 +2,8 @@
 // Where the times of a recording begin.
 #pragma once
 
+#include "model/base/time.h"
+
 #include <cstdint>
 
 namespace fourwalls::engine {
@@ -12,6 +14,8 @@ struct ClockOrigin {
     std::int64_t unixNs = 0;      ///< CLOCK_REALTIME [ns since 1970]
 
     static ClockOrigin now();
+    /// The time of a recording that begins here.
+    Instant instantNow() const;
 };
 
 } // namespace fourwalls::engine

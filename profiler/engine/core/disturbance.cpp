@@ -14,10 +14,11 @@ namespace fourwalls::engine {
 
 namespace {
 
-constexpr std::array<std::pair<DisturbanceKind, std::string_view>, 8> kKinds{{
+constexpr std::array<std::pair<DisturbanceKind, std::string_view>, 9> kKinds{{
     {DisturbanceKind::SlowRank, "slow_rank"},
     {DisturbanceKind::SlowStage, "slow_stage"},
     {DisturbanceKind::Throttling, "throttling"},
+    {DisturbanceKind::SlowStep, "slow_step"},
     {DisturbanceKind::BadSteps, "bad_steps"},
     {DisturbanceKind::DataLoading, "data_loading"},
     {DisturbanceKind::HostPause, "host_pause"},
@@ -137,7 +138,8 @@ double RankDisturbance::slowness(std::int64_t step) const
         const bool later = each.kind == DisturbanceKind::Throttling && step >= each.from;
         const bool bad =
             each.kind == DisturbanceKind::BadSteps && step >= each.from && (step - each.from) % kBadStepsApart == 0;
-        if (always || later || bad) factor *= each.amount;
+        const bool once = each.kind == DisturbanceKind::SlowStep && step == each.from;
+        if (always || later || bad || once) factor *= each.amount;
     }
     return factor;
 }

@@ -21,6 +21,7 @@ enum class DisturbanceKind : std::uint8_t {
     SlowRank,          ///< every kernel of a rank takes `amount` times as long
     SlowStage,         ///< the same of all ranks of a pipeline stage
     Throttling,        ///< the same from step `from` on
+    SlowStep,          ///< the same in step `from` only
     BadSteps,          ///< the same in one step of ten, at the earliest in step `from`
     DataLoading,       ///< the loader takes `amount` ms longer for each micro-batch
     HostPause,         ///< in every other step, at chance, the program stands still for `amount` ms

@@ -92,6 +92,11 @@ ClockOrigin ClockOrigin::now()
     return {readNs(CLOCK_MONOTONIC), readNs(CLOCK_REALTIME)};
 }
 
+Instant ClockOrigin::instantNow() const
+{
+    return {readNs(CLOCK_MONOTONIC) - monotonicNs};
+}
+
 Recorder::Recorder(TraceSink* sink, RankId rank, const ClockOrigin& origin, Role role)
     : m_sink(sink)
     , m_role(role)
@@ -227,7 +232,13 @@ void Recorder::copy(const char* name, std::int64_t bytes, Instant start, Instant
 void Recorder::collective(const CollectiveRecord& record)
 {
     if (!on()) return;
-    m_producer->collective(record);
+    if (m_firstNumber == 0) {
+        m_producer->collective(record);
+    } else {
+        CollectiveRecord numbered = record;
+        numbered.sequence += m_firstNumber;
+        m_producer->collective(numbered);
+    }
     ++m_events;
 }
 
@@ -238,16 +249,17 @@ void Recorder::flow(const FlowRecord& record)
     ++m_events;
 }
 
-void Recorder::event(EventKind kind, std::string text)
+void Recorder::event(EventKind kind, std::string text, Instant at)
 {
     if (!on()) return;
-    m_producer->event({kind, m_rank, now(), std::move(text)});
+    m_producer->event({kind, m_rank, at, std::move(text)});
     ++m_events;
 }
 
 void Recorder::allocated(AllocationId id, std::int64_t bytes, const void* address, MemoryCategory category)
 {
     if (!on()) return;
+    id.value += m_firstNumber;
     if (m_device) {
         pend(Pending::What::Allocated).allocation = {
             id, {}, bytes, std::bit_cast<std::int64_t>(address), category, m_current, m_microbatch};
@@ -261,6 +273,7 @@ void Recorder::allocated(AllocationId id, std::int64_t bytes, const void* addres
 void Recorder::freed(AllocationId id)
 {
     if (!on()) return;
+    id.value += m_firstNumber;
     if (m_device) {
         pend(Pending::What::Freed).allocation.id = id;
         return;

@@ -56,6 +56,9 @@ public:
     Recorder(const Recorder&) = delete;
     Recorder& operator=(const Recorder&) = delete;
 
+    /// Which attempt at the job this is, from 0: buffers and collectives of later ones have numbers of their own.
+    void numberFor(int attempt) { m_firstNumber = std::int64_t{attempt} << kNumberBits; }
+
     bool on() const { return m_producer != nullptr; }
     RankId rank() const { return m_rank; }
 
@@ -76,8 +79,9 @@ public:
     void step(const StepRecord& record);
     /// An arrow from a layer's forward slice (a moment inside it) to its backward slice, which is open now.
     void forwardToBackward(Instant forward);
-    /// Something worth a mark on the timeline, now.
-    void event(EventKind kind, std::string text);
+    /// Something worth a mark on the timeline, now or then.
+    void event(EventKind kind, std::string text) { event(kind, std::move(text), now()); }
+    void event(EventKind kind, std::string text, Instant at);
     void allocated(AllocationId id, std::int64_t bytes, const void* address, MemoryCategory category);
     void freed(AllocationId id);
 
@@ -183,6 +187,7 @@ private:
         std::size_t operator()(const OpKey& key) const noexcept;
     };
     TrackId trackOf(SliceKind kind) const;
+    static constexpr int kNumberBits = 40;
 
     // What waits for the device's times.
     struct Pending {
@@ -220,7 +225,7 @@ private:
     std::function<void(const MarkTimes&)> m_alsoSettle;
     std::optional<TrackId> m_communication, m_copies;
     RankId m_rank;
-    std::int64_t m_originNs = 0;
+    std::int64_t m_originNs = 0, m_firstNumber = 0;
     TrackId m_steps, m_phases, m_operators, m_kernels;
     std::unordered_map<OpKey, OpId, KeyHash> m_ops;
     std::int64_t m_events = 0;

@@ -7,6 +7,7 @@
 #include "model/trace/trace_sink.h"
 #include "profiler/engine/core/clock_origin.h"
 #include "profiler/engine/core/disturbance.h"
+#include "profiler/engine/core/fault.h"
 #include "profiler/engine/core/gradient_noise.h"
 
 #include <array>
@@ -46,20 +47,13 @@ struct LinkFault {
     double loss = 0; ///< share of the bytes that must be sent again, below 1
 };
 
-/// Where a rank's program stands still for good, on purpose: before it enters an operation of a step.
-struct HangPoint {
-    RankId rank;
-    std::int64_t step = 0;      ///< from 0
-    std::int64_t operation = 0; ///< of the step, from 0; a step with fewer operations goes on in the next one
-};
-
-/// What is left to read when a run of processes hangs.
+/// When a run hangs, and what processes leave to read then.
 struct HangOptions {
     std::string folder;                         ///< for the dumps; empty: none are written
     std::chrono::milliseconds timeout{600'000}; ///< an operation that takes longer hangs, and the run ends
-    std::optional<HangPoint> point;
 };
 
+class JobNotes;     // core/job_notes.h
 class ProcessWorld; // comm/process_world.h
 
 struct RunOptions {
@@ -84,8 +78,13 @@ struct RunOptions {
     std::stop_token stop;                  ///< checked between steps; a stopped run reports what it did
     bool nccl = false;                     ///< on GPUs: one for each rank, and NCCL between them; else all share one
     bool separateProcesses = false;        ///< the ranks are processes, or will be
-    HangOptions hang;                      ///< of ranks that are processes
-    ProcessWorld* processes = nullptr;     ///< those: this one is one rank, and all call the same. Null for threads
+    HangOptions hang;
+    std::vector<Fault> faults;             ///< each once in a job, restarts included
+    std::vector<std::int64_t> skippedData; ///< numbers of the batches that are left out
+    int restarts = 0;          ///< after a failure the job goes on from its last good checkpoint, at most so often
+    int attempt = 0;           ///< at the job, from 0, where somebody else restarts it; needs notes then
+    JobNotes* notes = nullptr; ///< of the attempts before, for this and the next one; null: none
+    ProcessWorld* processes = nullptr; ///< those: this one is one rank, and all call the same. Null for threads
 };
 
 /// What one rank came to.
@@ -106,6 +105,7 @@ struct RunReport {
     std::int64_t firstStep = 0;      ///< that it took; not 0: it went on from a checkpoint
     std::vector<RankReport> ranks;
     bool stopped = false;                                                 ///< ended early by the stop token
+    int restarts = 0;                                                     ///< that there were
     TraceClosing closing;                                                 ///< hand this to TraceSink::finish
     std::array<std::int64_t, kMemoryCategoryCount> peakBytesByCategory{}; ///< of the rank with the largest total
     std::int64_t peakBytes = 0;                                           ///< largest total of any rank

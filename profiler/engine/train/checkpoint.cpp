@@ -144,9 +144,9 @@ std::optional<nlohmann::json> wholeManifest(const std::string& directory)
 }
 
 Status writeManifest(const std::string& directory, const RunSpec& spec, std::int64_t step,
-                     const std::vector<std::string>& files)
+                     const std::vector<std::int64_t>& skipped, const std::vector<std::string>& files)
 {
-    nlohmann::json manifest{{"format", 1}, {"step", step}, {"training", identityOf(spec)}};
+    nlohmann::json manifest{{"format", 1}, {"step", step}, {"training", identityOf(spec)}, {"skipped", skipped}};
     for (const std::string& file : files) {
         FOURWALLS_TRY_ASSIGN(const std::uint64_t sum, sumOf(directory + "/" + file));
         manifest["files"][file] = std::to_string(sum);
@@ -208,7 +208,7 @@ Status StateFiles::write(const std::string& folder, const RunSpec& spec) const
             FOURWALLS_TRY(saveWeights(part, network.chunks.front()->parameters(), name));
             names.push_back(name);
         }
-        FOURWALLS_TRY(writeManifest(part, spec, m_step, names));
+        FOURWALLS_TRY(writeManifest(part, spec, m_step, m_skipped, names));
         fs::remove_all(final, problem);
         fs::rename(part, final, problem);
         if (!problem) return {};
@@ -223,11 +223,12 @@ Status StateFiles::write(const std::string& folder, const RunSpec& spec) const
     return {};
 }
 
-Result<StateFiles> gatherState(RankContext& rank, const RunSpec& spec, std::int64_t step, const ParameterStore& store,
+Result<StateFiles> gatherState(RankContext& rank, const RunSpec& spec, std::int64_t step,
+                               std::vector<std::int64_t> skipped, const ParameterStore& store,
                                const std::vector<OptimizerState>& states,
                                const std::vector<std::unique_ptr<TrainingModel>>& chunks)
 {
-    StateFiles files(step);
+    StateFiles files(step, std::move(skipped));
     FOURWALLS_TRY_ASSIGN(Network weights, wholeNetwork(rank, spec));
     gatherPieces(rank, store.pieces(), weights.chunks.front()->parameters());
     gatherBuffers(rank, chunks, weights.chunks.front()->parameters());
@@ -286,12 +287,28 @@ Result<SavedState> newestState(const std::string& folder, const RunSpec& spec, s
                              "the checkpoint is of another training: its " + name + " is " +
                                  (found.contains(name) ? found[name].dump() : "not said") + ", not " + value.dump(),
                              directory, "the options that it was recorded with; the plan may be another one"};
-        return SavedState{directory, (*manifest)["step"].get<std::int64_t>()};
+        SavedState saved{directory, (*manifest)["step"].get<std::int64_t>(), {}};
+        if (const auto skipped = manifest->find("skipped"); skipped != manifest->end() && skipped->is_array())
+            for (const nlohmann::json& each : *skipped)
+                if (each.is_number_integer()) saved.skipped.push_back(each.get<std::int64_t>());
+        return saved;
     }
     return Error{ErrorCode::NotFound,
                  torn.empty() ? "there is no checkpoint"
                               : "no checkpoint is whole (" + std::to_string(torn.size()) + " torn)",
                  folder, "the folder that --checkpoint-every wrote"};
+}
+
+void dropStates(const std::string& folder, std::int64_t from)
+{
+    std::error_code ignored;
+    for (const auto& [step, directory] : checkpointsIn(folder))
+        if (step >= from) fs::remove_all(directory, ignored);
+}
+
+bool hasStates(const std::string& folder)
+{
+    return !checkpointsIn(folder).empty();
 }
 
 Status loadState(RankContext& rank, const SavedState& saved, ParameterStore& store,

@@ -33,14 +33,15 @@ using OptimizerState = std::pair<std::string, std::vector<ParameterPiece>>;
 /// A folder of one checkpoint that is whole: all its files are there with the sums that they were written with.
 struct SavedState {
     std::string directory;
-    std::int64_t step = 0; ///< steps that were taken before it: the number of the next one
+    std::int64_t step = 0;             ///< steps that were taken before it: the number of the next one
+    std::vector<std::int64_t> skipped; ///< batches that are left out, ascending
 };
 
 /// A checkpoint in rank 0's memory: weights, states and the number of the next step. The data's place and all randomness
 /// follow from the step and the seed. Its tensors go on the rank's thread.
 class StateFiles {
 public:
-    explicit StateFiles(std::int64_t step) : m_step(step) {}
+    StateFiles(std::int64_t step, std::vector<std::int64_t> skipped) : m_step(step), m_skipped(std::move(skipped)) {}
     void add(std::string name, Network network) { m_files.emplace_back(std::move(name), std::move(network)); }
     std::int64_t step() const { return m_step; }
 
@@ -50,12 +51,14 @@ public:
 
 private:
     std::int64_t m_step;
+    std::vector<std::int64_t> m_skipped;
     std::vector<std::pair<std::string, Network>> m_files;
 };
 
-/// Puts a checkpoint together from all ranks' pieces. Called by all ranks; on others than rank 0 it stays without tensors.
+/// Puts a checkpoint together from all ranks' pieces. skipped: see SavedState. Called by all ranks; on others than rank 0 it stays without tensors.
 /// Throws EngineError if another rank fails.
-Result<StateFiles> gatherState(RankContext& rank, const RunSpec& spec, std::int64_t step, const ParameterStore& store,
+Result<StateFiles> gatherState(RankContext& rank, const RunSpec& spec, std::int64_t step,
+                               std::vector<std::int64_t> skipped, const ParameterStore& store,
                                const std::vector<OptimizerState>& states,
                                const std::vector<std::unique_ptr<TrainingModel>>& chunks);
 
@@ -79,6 +82,11 @@ private:
 /// that were passed over. Errors: NotFound if there is none that is whole; Unsupported if it is of another training (model,
 /// optimizer, batch, sequence, seed or data), naming what differs. The plan may be another one.
 Result<SavedState> newestState(const std::string& folder, const RunSpec& spec, std::vector<std::string>& torn);
+
+/// Removes those of at least so many steps.
+void dropStates(const std::string& folder, std::int64_t from);
+/// Whether there is one, whole or not.
+bool hasStates(const std::string& folder);
 
 /// Reads weights and states. Called by all ranks. Errors: Io, Format.
 Status loadState(RankContext& rank, const SavedState& saved, ParameterStore& store,

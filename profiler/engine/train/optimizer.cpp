@@ -145,7 +145,7 @@ Instant ParameterOptimizer::takeBack(std::size_t i, const Work& work) const
 void ParameterOptimizer::run(RankContext& rank, std::span<const UpdateTensors> all, double clip,
                              std::int64_t step) const
 {
-    const double rate = learningRateAt(m_settings, step);
+    const double rate = learningRateAt(m_settings, step) * m_rateFactor;
     const AdamWStep adamw{rate, m_settings.beta1, m_settings.beta2, m_settings.epsilon, 0, clip, step + 1};
     const SgdStep sgd{rate, m_settings.momentum, 0, clip};
     const bool isAdamW = m_settings.optimizer == Optimizer::AdamW;

@@ -46,6 +46,9 @@ public:
     void update(RankContext& rank, double gradientNorm, std::int64_t step,
                 const std::function<void(std::size_t)>& updated = {});
 
+    /// From here on the learning rate is so many times what the schedule says.
+    void setRateFactor(double factor) { m_rateFactor = factor; }
+
     /// What it remembers of each piece, in the place of the piece's weight, by name: "exp_avg" and "exp_avg_sq" of AdamW,
     /// "momentum_buffer" of SGD, as PyTorch calls them.
     std::vector<std::pair<std::string, std::vector<ParameterPiece>>> states() const;
@@ -65,6 +68,7 @@ private:
     UpdateTensors inPlace(std::size_t piece) const;
 
     TrainingSettings m_settings;
+    double m_rateFactor = 1;
     UpdateOptions m_options;
     std::vector<ParameterPiece> m_pieces;
     std::vector<Tensor> m_first, m_second;

@@ -140,12 +140,38 @@ void failProcess(RankSlot& slot, ProcessWorld& processes, Failure& failure, cons
                                                                            " failed: " + cause.error.what);
 }
 
+/// The first word about it counts.
+void noteFailure(const WorldOptions& options, const Recorder& recorder, const Failure& failure)
+{
+    if (!options.notes) return;
+    const Failure::Cause cause = failure.cause();
+    options.notes->add({.what = JobNote::What::Detected, .rank = cause.rank, .at = recorder.wallNow()},
+                       cause.error.what);
+}
+
+/// A rank that is a thread has a flight recorder where it has to stand still.
+void prepareHangs(const WorldOptions& options, RankSlot& slot, Failure& failure)
+{
+    const RankId rank = slot.recorder->rank();
+    for (const Fault& fault : options.hangs) {
+        if (fault.rank != rank) continue;
+        if (!slot.flight) {
+            slot.flight = std::make_unique<FlightRecorder>(rank);
+            failure.addWaker([flight = slot.flight.get()] { flight->release(); });
+        }
+        slot.flight->hangAt(fault.step, fault.operation, [&options, fault] {
+            if (options.onHang) options.onHang(fault);
+        });
+    }
+}
+
 } // namespace
 
 RankSlot::RankSlot(const WorldOptions& options, RankId rank)
 {
     const ClockOrigin origin = options.sink ? options.origin : ClockOrigin::now();
     recorder = std::make_unique<Recorder>(options.sink, rank, origin);
+    recorder->numberFor(options.attempt);
     if (options.deviceClock) recorder->startVirtualClock();
     if (options.makeMemory) memory = options.makeMemory(rank);
     recorder->followDevice(memory.get());
@@ -172,10 +198,10 @@ Status runRanks(const WorldOptions& options, const std::function<Status(RankSlot
         for (const RankId rank : ranks) {
             auto slot = std::make_unique<RankSlot>(options, rank);
             if (world > 1) {
-                slot->commThread =
-                    std::make_unique<CommThread>(options.sink, rank, options.origin, options.deviceClock);
+                slot->commThread = std::make_unique<CommThread>(options.sink, rank, options.origin, options.deviceClock,
+                                                                options.attempt);
                 if (processes) slot->flight = std::make_unique<FlightRecorder>(rank);
-                if (processes && options.hang.point) slot->flight->hangAt(*options.hang.point);
+                prepareHangs(options, *slot, failure);
                 slot->comm.reset(new CommContext{*slot->recorder,
                                                  *slot->allocator,
                                                  *slot->commThread,
@@ -211,9 +237,14 @@ Status runRanks(const WorldOptions& options, const std::function<Status(RankSlot
             error = Error{ErrorCode::Internal, caught.what(), "training", ""};
         }
         if (!error) return;
-        if (processes) return failProcess(slot, *processes, failure, *error);
-        if (failure.report(slot.recorder->rank(), *error))
+        if (processes) {
+            failProcess(slot, *processes, failure, *error);
+            return noteFailure(options, *slot.recorder, failure);
+        }
+        if (failure.report(slot.recorder->rank(), *error)) {
+            noteFailure(options, *slot.recorder, failure);
             slot.recorder->event(EventKind::Fault, "failed: " + error->what);
+        }
         if (collectives) collectives->giveUp(slot.recorder->rank());
     };
     std::unique_ptr<HangWatch> hangWatch;

@@ -9,6 +9,8 @@
 #include "profiler/engine/comm/group_communicator.h"
 #include "profiler/engine/comm/parallel_groups.h"
 #include "profiler/engine/comm/process_world.h"
+#include "profiler/engine/core/fault.h"
+#include "profiler/engine/core/job_notes.h"
 #include "profiler/engine/nn/parameter.h"
 
 #include <chrono>
@@ -40,6 +42,10 @@ struct WorldOptions {
     std::function<void()> onFailure; ///< called once a rank has failed, from any thread; may be empty
     std::chrono::nanoseconds patience = std::chrono::minutes(10); ///< how long a rank waits for another one
     HangOptions hang;                                             ///< of processes
+    std::vector<Fault> hangs;                                     ///< those of all ranks
+    std::function<void(const Fault&)> onHang;                     ///< called when one begins; may be empty
+    JobNotes* notes = nullptr;                                    ///< told who has failed; may be null
+    int attempt = 0;                                              ///< see Recorder::numberFor
     ProcessWorld* processes = nullptr;              ///< null: all ranks are threads here; else only its rank is
     std::shared_ptr<DeviceCollectives> collectives; ///< of ranks with a device each; null: hops over the transport
 };

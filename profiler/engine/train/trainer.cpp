@@ -2,8 +2,10 @@
 // See trainer.h.
 #include "profiler/engine/train/trainer.h"
 
+#include "profiler/engine/core/host_access.h"
 #include "profiler/engine/nn/maximal_update.h"
 
+#include <bit>
 #include <cmath>
 #include <string>
 
@@ -61,6 +63,7 @@ Status Trainer::setUp()
 
 double Trainer::accumulateGradients(std::int64_t index)
 {
+    const std::int64_t number = batchOf(index, m_skipped);
     const ParallelPlan& plan = m_spec.plan;
     const std::int64_t batch = m_spec.training.batch, micro = batch / plan.dp / plan.microbatches;
     const std::int64_t own = indexIn(m_rank.groups ? m_rank.groups->data.get() : nullptr);
@@ -69,7 +72,7 @@ double Trainer::accumulateGradients(std::int64_t index)
                                 sizeOf(m_rank.groups ? m_rank.groups->gradient.get() : nullptr));
     // Micro-batch m of all ranks together is micro-batch m of one rank.
     const double sum =
-        m_executor->run(micro, share, [&](int m) { return loadBatch(index, (m * plan.dp + own) * micro, micro); });
+        m_executor->run(micro, share, [&](int m) { return loadBatch(number, (m * plan.dp + own) * micro, micro); });
     m_store->finishGradients();
     return share * sum;
 }
@@ -85,7 +88,7 @@ double Trainer::evaluate(std::int64_t batches)
     double loss = 0;
     for (std::int64_t i = 0; i < batches; ++i) {
         // Samples are numbered on: those after the last step's are new.
-        const std::int64_t index = m_spec.training.steps + i;
+        const std::int64_t index = m_spec.training.steps + static_cast<std::int64_t>(m_skipped.size()) + i;
         loss += share * m_executor->evaluate(micro, plan.microbatches,
                                              [&](int m) { return loadBatch(index, first + m * micro, micro); });
     }
@@ -157,7 +160,8 @@ Status Trainer::loadWeights(const std::string& directory)
 Result<StateFiles> Trainer::gatherState(std::int64_t step)
 {
     m_store->showHome(true);
-    auto files = engine::gatherState(m_rank, m_spec, step, *m_store, m_optimizer->states(), m_network.chunks);
+    auto files =
+        engine::gatherState(m_rank, m_spec, step, m_skipped, *m_store, m_optimizer->states(), m_network.chunks);
     m_store->showHome(false);
     return files;
 }
@@ -167,6 +171,48 @@ Status Trainer::loadState(const SavedState& saved)
     FOURWALLS_TRY(engine::loadState(m_rank, saved, *m_store, m_optimizer->states(), m_network.chunks));
     m_optimizer->weightsChanged(m_rank);
     return {};
+}
+
+void Trainer::setRateFactor(double factor)
+{
+    m_rateFactor = factor;
+    m_optimizer->setRateFactor(factor);
+}
+
+void Trainer::flipWeight(RankId who)
+{
+    // A weight of common size, in f32: the bit makes it larger by 2^128.
+    constexpr double kSmall = 1e-12, kLarge = 1;
+    constexpr std::uint32_t kBit = 1u << 30;
+    if (m_rank.recorder.rank() == who)
+        for (const ParameterPiece& piece : m_store->pieces()) {
+            const HostAccess weights(piece.weight, HostAccess::Mode::ReadWrite);
+            const std::int64_t count = piece.weight.elements();
+            std::int64_t at = count / 2;
+            const auto isCommon = [&] {
+                const double size = std::abs(weights.get(at));
+                return size > kSmall && size < kLarge;
+            };
+            while (at < count && !isCommon()) ++at;
+            if (at >= count) continue;
+            weights.set(at,
+                        std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(weights.get(at))) ^ kBit));
+            break;
+        }
+    m_store->weightsChanged();
+    m_optimizer->weightsChanged(m_rank);
+}
+
+std::optional<std::string> Trainer::weightProblem() const
+{
+    constexpr double kLargest = 1e15; // no network that learns comes near it
+    for (const ParameterPiece& piece : m_store->pieces()) {
+        const HostAccess weights(piece.weight, HostAccess::Mode::Read);
+        for (std::int64_t i = 0; i < piece.weight.elements(); ++i)
+            if (!(std::abs(weights.get(i)) <= kLargest))
+                return "a weight of " + piece.parameter->name + " is no sound number";
+    }
+    return std::nullopt;
 }
 
 std::int64_t Trainer::savedBytes() const
@@ -200,7 +246,7 @@ StepProgress Trainer::step(std::int64_t index)
     progress.step = index;
     progress.steps = m_spec.training.steps;
     progress.warmup = r.isWarmup(index, m_spec.training.steps);
-    progress.learningRate = learningRateAt(m_spec.training, index);
+    progress.learningRate = learningRateAt(m_spec.training, index) * m_rateFactor;
     const Instant start = r.now();
     {
         const Scope step(r, SliceKind::Step, "step");

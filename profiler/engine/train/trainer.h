@@ -4,6 +4,7 @@
 
 #include "model/base/result.h"
 #include "model/spec/run_spec.h"
+#include "profiler/engine/core/job_notes.h"
 #include "profiler/engine/core/run_options.h"
 #include "profiler/engine/train/checkpoint.h"
 #include "profiler/engine/train/network.h"
@@ -15,7 +16,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace fourwalls::engine {
 
@@ -23,6 +26,9 @@ class Trainer {
 public:
     /// Builds network, data and optimizer. `rank` outlives the trainer. Errors: those of makeNetwork.
     static Result<std::unique_ptr<Trainer>> create(RankContext& rank, const RunSpec& spec);
+
+    /// The numbers of the batches that are left out; step `i` takes the i-th of the others.
+    void skipData(std::vector<std::int64_t> batches) { m_skipped = std::move(batches); }
 
     /// One step: micro-batches forward and backward, reduction over ranks, clipping, update; recorded with its phases
     /// and counters.
@@ -57,7 +63,14 @@ public:
     Result<StateFiles> gatherState(std::int64_t step);
     Status loadState(const SavedState& saved);
 
-    /// Called in every step between the reduction of the gradients and the update (tests). May be empty.
+    /// Turns over the highest bit of the exponent of one of a rank's weights. Called by all ranks.
+    void flipWeight(RankId who);
+    /// What is wrong with this rank's weights, in words; absent: all are sound numbers.
+    std::optional<std::string> weightProblem() const;
+    /// From here on the learning rate is so many times as high.
+    void setRateFactor(double factor);
+
+    /// Called in every step between the reduction of the gradients and the update. May be empty.
     std::function<void(const Trainer&)> onGradients;
 
     /// The chunk nearest the input.
@@ -85,6 +98,9 @@ private:
     CounterId m_evaluation; // its loss
     CounterId m_noiseScale;
     GradientNoise m_noise; // so far
+    CounterId m_evaluation;              // its loss
+    std::vector<std::int64_t> m_skipped; // ascending
+    double m_rateFactor = 1;
     StepRecorder m_steps;
 };
 

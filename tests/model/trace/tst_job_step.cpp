@@ -66,6 +66,30 @@ private slots:
         QVERIFY(jobSteps({}).empty());
     }
 
+    void whatWasTakenAgainIsLost()
+    {
+        // Back from step 4 to step 2, and once more from 3 to 3.
+        std::vector<StepRecord> steps{record(1, 0, 9),   record(2, 10, 19), record(3, 20, 29), record(4, 30, 39),
+                                      record(2, 50, 59), record(3, 60, 69), record(3, 80, 89), record(4, 90, 99)};
+        markLost(steps);
+        std::vector<int> lost;
+        for (std::size_t i = 0; i < steps.size(); ++i)
+            if (steps[i].state == StepState::Lost) lost.push_back(static_cast<int>(i));
+        QCOMPARE(lost, (std::vector<int>{1, 2, 3, 5}));
+        QCOMPARE(keptSteps(steps).size(), std::size_t{4});
+        const std::vector<JobStep> job = jobSteps({{RankId(0), steps}, {RankId(1), steps}});
+        QCOMPARE(job.size(), std::size_t{4});
+        QVERIFY(job[1].complete);
+        QCOMPARE(job[1].range, (TimeRange{Instant{50}, Instant{59}}));
+        QCOMPARE(job[2].range.begin, Instant{80}); // not where the lost one began
+        const std::vector<StepRecord> shared = sharedSteps(steps, job);
+        QCOMPARE(shared.size(), std::size_t{4});
+        QCOMPARE(shared[2].range, job[2].range);
+        std::vector<StepRecord> rising{record(1, 0, 9), record(3, 10, 19)};
+        markLost(rising);
+        QCOMPARE(keptSteps(rising).size(), std::size_t{2});
+    }
+
     void aStepBeginsWhereTheOneBeforeEnded()
     {
         // Rank 1 is ahead: it begins its second step at 18, while rank 0 is in its first one until 20.

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// See job.h.
+#include "profiler/engine/job.h"
+
+#include "profiler/engine/train/checkpoint.h"
+
+#include <algorithm>
+
+namespace fourwalls::engine {
+
+Status checkCheckpointFolder(const RunOptions& options)
+{
+    if (!options.resumeFolder.empty() || !hasStates(options.checkpointFolder)) return {};
+    return Error{ErrorCode::InvalidArgument, "has checkpoints of another run, which a restart could take for its own",
+                 options.checkpointFolder, "remove them, name another --checkpoint-dir, or go on with --resume"};
+}
+
+bool mayRestart(const JobNotes& notes, const RunOptions& options, int attempt, bool isKilled)
+{
+    if (attempt >= options.restarts || options.stop.stop_requested()) return false;
+    if (isKilled) return true;
+    const std::vector<JobNote> all = notes.all();
+    return std::any_of(all.begin(), all.end(), [](const JobNote& note) { return note.what == JobNote::What::Begun; });
+}
+
+void prepareRestart(JobNotes& notes, const std::string& checkpointFolder, int failedAttempt)
+{
+    const std::vector<JobNote> all = notes.all(), last = notesOf(all, failedAttempt);
+    const auto isSpike = [](const JobNote& note) { return note.what == JobNote::What::Spiked; };
+    const auto spike = std::find_if(last.begin(), last.end(), isSpike);
+    if (spike == last.end()) return;
+    // The weights of a checkpoint of that number made the loss.
+    dropStates(checkpointFolder, spike->step);
+    const auto again = std::count_if(all.begin(), all.end(),
+                                     [&](const JobNote& note) { return isSpike(note) && note.step == spike->step; });
+    if (again < 2) return; // a bit that was turned over is not the data's fault
+    const std::vector<std::int64_t> skipped = startOf(all, failedAttempt).skipped;
+    for (const std::int64_t step : {spike->step - 1, spike->step})
+        if (step >= 0) notes.add({.what = JobNote::What::Skip, .step = batchOf(step, skipped)});
+}
+
+} // namespace fourwalls::engine

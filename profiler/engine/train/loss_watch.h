@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Notices a loss that a training should not be gone on with.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+
+namespace fourwalls::engine {
+
+/// A loss has jumped if it is above kJump times the mean of the last kRemembered, and by more than kLeast; or is no number.
+class LossWatch {
+public:
+    static constexpr std::size_t kRemembered = 16;
+    static constexpr double kJump = 1.5, kLeast = 1;
+
+    /// A loss that was gone on with.
+    void remember(double loss);
+    /// What is wrong with the next one, in words; absent: nothing, and it is remembered.
+    std::optional<std::string> look(std::int64_t step, double loss, double gradientNorm);
+
+private:
+    std::deque<double> m_last;
+};
+
+} // namespace fourwalls::engine
