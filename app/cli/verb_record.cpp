@@ -150,6 +150,9 @@ private:
                                        "--plan", "as many processes as ranks"});
         constexpr std::string_view kVariable(kJobVariable, sizeof kJobVariable - 2); // without its '='
         const JobOfRank job = jobOfRank(std::getenv(std::string(kVariable).c_str()));
+        if (options.restarts > 0 && !job.notes)
+            return console.wrongUsage({ErrorCode::InvalidArgument, "is for ranks that this program starts itself",
+                                       "--restarts", "the launcher's own restarts, with --resume"});
         RankRecording run;
         run.isAttempt = job.notes != nullptr;
         run.output = run.isAttempt ? attemptFile(output, job.attempt) : output;

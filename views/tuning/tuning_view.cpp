@@ -6,6 +6,7 @@
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
 #include "views/tuning/goodput_plot.h"
+#include "views/tuning/job_time_bars.h"
 #include "views/tuning/plan_lines.h"
 #include "views/tuning/plan_scatter.h"
 #include "views/tuning/plan_table.h"
@@ -67,6 +68,7 @@ void TuningView::traceChanged()
     follow(nullptr);
     m_searched.reset();
     m_measured.reset();
+    m_jobTime->setJob(std::nullopt);
     m_error.clear();
     m_painted = m_devicesTouched = false;
     m_content->hide();
@@ -80,6 +82,13 @@ void TuningView::traceChanged()
             [this](const Answer<TraceMetrics>& answer) {
                 m_measured = answer.value;
                 showMarks();
+            },
+            Urgency::Background);
+        session()->ask<std::optional<JobTime>>(
+            this, "job time", [](TraceQuery& trace, std::stop_token stop) { return jobTime(trace, stop); },
+            [this](const Answer<std::optional<JobTime>>& answer) {
+                m_jobTime->setJob(answer.ok() ? *answer.value : std::nullopt);
+                showGoodput();
             },
             Urgency::Background);
     };
@@ -309,7 +318,8 @@ void TuningView::showGoodput()
     input.checkpointSeconds = m_checkpoint->value();
     input.restartSeconds = m_restart->value();
     m_goodput->setInput(input);
-    m_goodputCard->finding().setText(m_goodput->sentence());
+    const QString recorded = m_jobTime->sentence();
+    m_goodputCard->finding().setText(recorded.isEmpty() ? m_goodput->sentence() : recorded);
 }
 
 void TuningView::choosePoint(std::uint32_t index)

@@ -25,6 +25,7 @@ namespace fourwalls::views {
 class ColumnFit;
 class ElidedText;
 class GoodputPlot;
+class JobTimeBars;
 class PlanLines;
 class PlanScatter;
 class PlanSearcher;
@@ -99,6 +100,7 @@ private:
     ColumnFit* m_columns = nullptr;
     ElidedText* m_why = nullptr; ///< what the best plans with another degree would cost
     GoodputPlot* m_goodput = nullptr;
+    JobTimeBars* m_jobTime = nullptr;
     QSpinBox* m_devices = nullptr;
     QComboBox* m_objective = nullptr;
     QPushButton *m_start = nullptr, *m_clear = nullptr;

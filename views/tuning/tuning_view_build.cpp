@@ -3,6 +3,7 @@
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
 #include "views/tuning/goodput_plot.h"
+#include "views/tuning/job_time_bars.h"
 #include "views/tuning/plan_lines.h"
 #include "views/tuning/plan_scatter.h"
 #include "views/tuning/plan_table.h"
@@ -189,6 +190,8 @@ void TuningView::buildGoodput(QWidget* parent)
     m_goodputCard->addContent(inputs);
     m_goodput = new GoodputPlot(m_goodputCard);
     m_goodputCard->addContent(m_goodput, 1);
+    m_jobTime = new JobTimeBars(m_goodputCard);
+    m_goodputCard->addContent(m_jobTime);
 }
 
 void TuningView::buildActions()

@@ -76,7 +76,7 @@ AttemptStart startOf(const std::vector<JobNote>& notes, int attempt)
             start.fired.push_back(note.step);
             if (now == attempt - 1) {
                 start.newly.push_back(note.step);
-                if (note.isEnd) happened = note.at;
+                if (note.isEnd && !happened) happened = note.at;
             }
             break;
         case JobNote::What::Detected:

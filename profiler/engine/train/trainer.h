@@ -97,8 +97,7 @@ private:
     std::unique_ptr<ParameterOptimizer> m_optimizer;
     CounterId m_evaluation; // its loss
     CounterId m_noiseScale;
-    GradientNoise m_noise; // so far
-    CounterId m_evaluation;              // its loss
+    GradientNoise m_noise;               // so far
     std::vector<std::int64_t> m_skipped; // ascending
     double m_rateFactor = 1;
     StepRecorder m_steps;

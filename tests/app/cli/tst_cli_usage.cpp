@@ -89,7 +89,7 @@ void CliUsageTest::wrongUsage_data()
     row("link fault", {"record", "-o", "x", "--link-fault", "0-1:loss=1"}, "--link-fault");
     row("evaluation never", {"record", "-o", "x", "--eval-every", "0"}, "--eval-every");
     row("evaluation steps alone", {"record", "-o", "x", "--eval-steps", "2"}, "--eval-every");
-    row("rank timeout of threads", {"record", "-o", "x", "--rank-timeout", "5"}, "--rank-timeout");
+    row("rank timeout", {"record", "-o", "x", "--rank-timeout", "0"}, "--rank-timeout");
     row("device clock", {"record", "-o", "x", "--clock", "device", "--steps", "2"}, "clock");
     row("trim nothing", {"trim", "x", "-o", "y"}, "--steps");
     row("trim twice", {"trim", "x", "--steps", "1", "--range", "0:1", "-o", "y"}, "--range");
