@@ -38,6 +38,21 @@ private:
     int m_descriptor;
 };
 
+/// What an attempt may leave: one trace, and those of ranks that came too late for it.
+std::vector<std::string> filesOf(const std::string& part, int world)
+{
+    if (part.empty()) return {};
+    std::vector<std::string> files{part};
+    for (int rank = 0; rank < world; ++rank) files.push_back(rankFile(part, rank));
+    return files;
+}
+
+void addParts(const std::string& part, int world, std::vector<std::string>& parts)
+{
+    for (const std::string& file : filesOf(part, world))
+        if (fs::exists(file)) parts.push_back(file);
+}
+
 /// Until the job is over, an older trace of its name stays.
 int joinAttempts(Console& console, const std::vector<std::string>& parts, const std::string& output, int exitCode)
 {
@@ -90,11 +105,11 @@ int launchJob(Console& console, const std::string& output, int world, std::chron
     for (int attempt = 0;; ++attempt) {
         notes.add({.what = engine::JobNote::What::Attempt, .step = attempt, .at = origin.instantNow()});
         const std::string part = attemptFile(output, attempt);
-        if (!part.empty()) removeTrace(part); // of an earlier job
+        for (const std::string& earlier : filesOf(part, world)) removeTrace(earlier);
         const std::string job = std::to_string(attempt) + ' ' + std::to_string(origin.monotonicNs) + ' ' +
                                 std::to_string(origin.unixNs) + ' ' + std::to_string(file.descriptor());
         const RanksEnded ended = launchRecording(console, part, world, timeout, options.stop, job);
-        if (!part.empty() && fs::exists(part)) parts.push_back(part);
+        addParts(part, world, parts);
         const bool isDone = ended.exitCode == kExitDone && !ended.firstKilled;
         if (isDone || !engine::mayRestart(notes, options, attempt, ended.isKilled))
             return joinAttempts(console, parts, output, ended.exitCode);

@@ -67,7 +67,7 @@ json jobTimeJson(const JobTime& time)
     json lost = json::object();
     for (int i = 0; i < kLostTimeCount; ++i) {
         const auto part = static_cast<LostTime>(i);
-        lost[std::string(name(part))] = time.of(part).seconds();
+        lost[std::string(fourwalls::name(part))] = time.of(part).seconds();
     }
     return {{"seconds", time.range.length().seconds()},
             {"training_seconds", time.training.seconds()},

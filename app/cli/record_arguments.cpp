@@ -162,16 +162,6 @@ Arguments RecordArguments::all()
          "seconds after which a rank of --transport gloo that shows no sign of life counts as lost (default: 30); an "
          "operation that takes half as long again hangs (default: 600), and processes leave dumps for `hang` in "
          "OUT.dumps"},
-        {"--fault", &faults,
-         "KIND:RANK:STEP, happens once and really (may be repeated): kill, hang (hang:RANK:STEP.OPERATION: before that "
-         "operation), slow, flip (a bit of a weight), oom (memory runs out), spike (that step's batch makes the loss "
-         "jump)"},
-        {"--mtbf", &mtbfSteps, "mean steps between two kills of a rank, at chance as --seed decides"},
-        {"--restarts", &restarts,
-         "after a failure the job goes on from its last whole checkpoint, at most so often: a rank that ended or "
-         "hangs, "
-         "memory that ran out, a loss that jumps or is no number, spoilt weights"},
-        {"--skip-data", &skippedData, "numbers of the batches that are left out, for example 3,7-9"},
         {"--cluster", &cluster, "preset or JSON file of the machines"},
         Argument("--precision", &precision, "of products and activations (tf32 on a GPU only)")
             .oneOf({"f32", "tf32", "bf16"}),
@@ -218,8 +208,25 @@ Arguments RecordArguments::all()
          "16384)"},
         Argument("COMMAND", &command, "after --: a program to record instead of the embedded engine").afterDashes(),
     };
+    for (Argument& each : ofFailures()) arguments.push_back(std::move(each));
     for (Argument& each : arguments) each.given = &given;
     return arguments;
+}
+
+Arguments RecordArguments::ofFailures()
+{
+    return {
+        {"--fault", &faults,
+         "KIND:RANK:STEP, happens once and really (may be repeated): kill, hang (hang:RANK:STEP.OPERATION: before that "
+         "operation), slow, flip (a bit of a weight), oom (memory runs out), spike (that step's batch makes the loss "
+         "jump)"},
+        {"--mtbf", &mtbfSteps, "mean steps between two kills of a rank, at chance as --seed decides"},
+        {"--restarts", &restarts,
+         "after a failure the job goes on from its last whole checkpoint, at most so often: a rank that ended or "
+         "hangs, "
+         "memory that ran out, a loss that jumps or is no number, spoilt weights"},
+        {"--skip-data", &skippedData, "numbers of the batches that are left out, for example 3,7-9"},
+    };
 }
 
 bool RecordArguments::isGiven(std::string_view name) const

@@ -44,6 +44,8 @@ struct RecordArguments {
     std::vector<std::string> given;   ///< names of those that the command line has
 
     Arguments all();
+    /// Of them: what happens to the run on purpose, and what it does about failures.
+    Arguments ofFailures();
     bool isGiven(std::string_view name) const;
 
     /// The options given that only the embedded engine understands, the first of them; empty if there are none.

@@ -312,6 +312,36 @@ private:
         }
     }
 
+    /// Whether what a rank has is gone with that part: its next attempt is in a later one.
+    bool endsWith(const Part& part, RankId rank) const
+    {
+        if (m_kind == MergeKind::Ranks) return false;
+        const auto later = m_parts.begin() + (&part - m_parts.data()) + 1;
+        return std::any_of(later, m_parts.end(), [rank](const Part& each) { return each.ranks.contains(rank); });
+    }
+
+    Status copyCounters(Part& part, bool first, PlacedSink& sink, TraceProducer& producer, const std::stop_token& stop)
+    {
+        std::map<CounterId, CounterId> counters;
+        FOURWALLS_TRY(part.trace->scanCounters(
+            [&](const CounterRecord& sample) {
+                const auto index = static_cast<std::size_t>(sample.counter.value);
+                if (sample.counter.value < 0 || index >= part.info().counters.size()) return true;
+                const CounterInfo& info = part.info().counters[index];
+                // Every rank's file repeats what belongs to the whole job.
+                if (!info.rank && !first && m_kind == MergeKind::Ranks && m_jobCounters.contains(info.name))
+                    return true;
+                auto found = counters.find(sample.counter);
+                if (found == counters.end()) found = counters.emplace(sample.counter, sink.defineCounter(info)).first;
+                producer.counter({found->second, sample.at, sample.value});
+                return true;
+            },
+            stop));
+        for (const CounterInfo& info : part.info().counters)
+            if (!info.rank) m_jobCounters.insert(info.name);
+        return {};
+    }
+
     Status copy(Part& part, bool first, TraceSink& target, const std::stop_token& stop)
     {
         PlacedSink sink(target, part.placement);
@@ -348,29 +378,13 @@ private:
                 producer->allocated(view.rank, record);
                 if (view.end)
                     producer->freed(view.rank, view.id, *view.end);
-                else if (m_kind == MergeKind::Attempts && &part != &m_parts.back())
+                else if (endsWith(part, view.rank))
                     producer->freed(view.rank, view.id, part.info().range.end);
                 return failure.ok();
             },
             stop));
         FOURWALLS_TRY(failure);
-        std::map<CounterId, CounterId> counters;
-        FOURWALLS_TRY(trace.scanCounters(
-            [&](const CounterRecord& sample) {
-                const auto index = static_cast<std::size_t>(sample.counter.value);
-                if (sample.counter.value < 0 || index >= part.info().counters.size()) return true;
-                const CounterInfo& info = part.info().counters[index];
-                // Every rank's file repeats what belongs to the whole job.
-                if (!info.rank && !first && m_kind == MergeKind::Ranks && m_jobCounters.contains(info.name))
-                    return true;
-                auto found = counters.find(sample.counter);
-                if (found == counters.end()) found = counters.emplace(sample.counter, sink.defineCounter(info)).first;
-                producer->counter({found->second, sample.at, sample.value});
-                return true;
-            },
-            stop));
-        for (const CounterInfo& info : part.info().counters)
-            if (!info.rank) m_jobCounters.insert(info.name);
+        FOURWALLS_TRY(copyCounters(part, first, sink, *producer, stop));
         FOURWALLS_TRY(trace.scanFlows(
             [&](const FlowRecord& flow) {
                 const auto from = track(flow.fromTrack), to = track(flow.toTrack);

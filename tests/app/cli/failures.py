@@ -61,7 +61,7 @@ class Jobs(unittest.TestCase):
             Jobs.undisturbed[key] = self.record(*arguments, plan=plan, steps=steps, trace=False)
         return Jobs.undisturbed[key]
 
-    def fail(self, *faults, plan="dp=2", transport="local", restarts=3, every=3, steps=STEPS, more=(), code=0):
+    def faulty(self, *faults, plan="dp=2", transport="local", restarts=3, every=3, steps=STEPS, more=(), code=0):
         """A job with faults; its answer and its weights."""
         shutil.rmtree(self.folder / "states", ignore_errors=True)
         given = [word for fault in faults for word in ("--fault", fault)]
@@ -87,7 +87,7 @@ class Jobs(unittest.TestCase):
 
     def one(self, *faults, failures=1, **how):
         with self.subTest(faults=faults, **how):
-            answer, weights = self.fail(*faults, **how)
+            answer, weights = self.faulty(*faults, **how)
             plain, undisturbed = self.reference(how.get("plan", "dp=2"))
             self.assertEqual(weights, undisturbed, "other weights than without the faults")
             self.assertEqual(answer["loss"], plain["loss"])
@@ -134,7 +134,7 @@ class Jobs(unittest.TestCase):
     def test_spikes(self):
         """The loss jumps, also when the batches are taken again; then they are left out."""
         for transport in TRANSPORTS:
-            answer, weights = self.fail("spike:0:4", transport=transport)
+            answer, weights = self.faulty("spike:0:4", transport=transport)
             self.assertEqual(answer["restarts"], 2)
             plain, undisturbed = self.reference("dp=2", "--skip-data", "4,5")
             self.assertEqual(answer["loss"], plain["loss"])
@@ -142,20 +142,20 @@ class Jobs(unittest.TestCase):
             self.check_trace(2)
 
     def test_at_chance(self):
-        faulty, _ = self.fail("slow:0:1", more=("--mtbf", 3), restarts=100)
+        faulty, _ = self.faulty("slow:0:1", more=("--mtbf", 3), restarts=100)
         plain, _ = self.reference()
         self.assertEqual(faulty["loss"], plain["loss"])
         self.assertGreater(faulty["restarts"], 0)
 
     def test_refusals(self):
         # No restarts left: an error, and the trace has what happened.
-        run, _ = self.fail("kill:1:3", restarts=0, code=1)
+        run, _ = self.faulty("kill:1:3", restarts=0, code=1)
         self.assertIn("was killed in step 3", run.stderr)
         self.assertTrue(self.trace.exists())
-        run, _ = self.fail("kill:1:3", "kill:1:4", restarts=1, code=1)
+        run, _ = self.faulty("kill:1:3", "kill:1:4", restarts=1, code=1)
         self.assertIn("was killed in step 4", run.stderr)
         # Checkpoints of another run are not taken for the job's own.
-        self.fail()
+        self.faulty()
         run, _ = self.record("--restarts", 1, "--checkpoint-every", 3, "--checkpoint-dir", self.folder / "states", code=1)
         self.assertIn("checkpoints of another run", run.stderr)
         # A mistake in the command is no failure.
@@ -180,7 +180,7 @@ class Jobs(unittest.TestCase):
             if kind == "hang":
                 more += ["--rank-timeout", 1]
             with self.subTest(number=number, fault=fault, plan=plan, transport=transport):
-                answer, weights = self.fail(fault, plan=plan, transport=transport, every=draw.randrange(1, 5), more=more)
+                answer, weights = self.faulty(fault, plan=plan, transport=transport, every=draw.randrange(1, 5), more=more)
                 skipped = ("--skip-data", f"{step},{step + 1}") if kind == "spike" and answer["restarts"] > 0 else ()
                 plain, undisturbed = self.reference(plan, *skipped)
                 self.assertEqual(weights, undisturbed)
