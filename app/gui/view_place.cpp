@@ -26,7 +26,7 @@ Result<PlaceFound> findPlace(TraceQuery& trace, const ViewPlace& place, RankId r
     if (place.step) {
         FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, trace.steps(rank));
         const auto step = std::find_if(steps.begin(), steps.end(), [&](const StepView& view) {
-            return view.record.step == StepIndex{*place.step};
+            return view.record.step == StepIndex{*place.step} && view.record.state != StepState::Lost;
         });
         if (step == steps.end())
             return Error{ErrorCode::NotFound, "the trace has no step " + std::to_string(*place.step), "--step",

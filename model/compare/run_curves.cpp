@@ -40,6 +40,7 @@ Result<std::vector<StepRecord>> stepsOfRun(TraceQuery& trace, const std::stop_to
         std::vector<StepRecord> steps;
         bool hasLoss = false;
         for (const StepView& view : views) {
+            if (view.record.state == StepState::Lost) continue; // taken again later
             steps.push_back(view.record);
             hasLoss = hasLoss || view.record.loss.has_value();
         }

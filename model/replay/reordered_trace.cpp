@@ -299,7 +299,8 @@ private:
             FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, m_trace.steps(rank));
             for (const StepView& step : steps)
                 for (const auto& [range, index] : chosen) {
-                    if (m_recording.steps[index].step != step.record.step) continue;
+                    if (m_recording.steps[index].step != step.record.step || step.record.state == StepState::Lost)
+                        continue;
                     StepRecord record = step.record;
                     const Duration shift = m_placement.shiftOf(index);
                     record.range = {record.range.begin + shift, record.range.end + shift + m_placement.change()};

@@ -163,7 +163,7 @@ private:
                     std::any_of(m_recording.steps.begin(), m_recording.steps.end(), [&](const RecordedStep& each) {
                         return each.step == step.record.step && each.ranks.count(rank.rank);
                     });
-                if (!chosen) continue;
+                if (!chosen || step.record.state == StepState::Lost) continue;
                 StepRecord record = step.record;
                 record.range = m_moved.range(rank.rank, record.range);
                 m_producer->step(rank.rank, record);
