@@ -39,7 +39,7 @@ private:
 };
 
 /// What an attempt may leave: one trace, and those of ranks that came too late for it.
-std::vector<std::string> filesOf(const std::string& part, int world)
+std::vector<std::string> tracesOfAttempt(const std::string& part, int world)
 {
     if (part.empty()) return {};
     std::vector<std::string> files{part};
@@ -49,7 +49,7 @@ std::vector<std::string> filesOf(const std::string& part, int world)
 
 void addParts(const std::string& part, int world, std::vector<std::string>& parts)
 {
-    for (const std::string& file : filesOf(part, world))
+    for (const std::string& file : tracesOfAttempt(part, world))
         if (fs::exists(file)) parts.push_back(file);
 }
 
@@ -105,7 +105,7 @@ int launchJob(Console& console, const std::string& output, int world, std::chron
     for (int attempt = 0;; ++attempt) {
         notes.add({.what = engine::JobNote::What::Attempt, .step = attempt, .at = origin.instantNow()});
         const std::string part = attemptFile(output, attempt);
-        for (const std::string& earlier : filesOf(part, world)) removeTrace(earlier);
+        for (const std::string& earlier : tracesOfAttempt(part, world)) removeTrace(earlier);
         const std::string job = std::to_string(attempt) + ' ' + std::to_string(origin.monotonicNs) + ' ' +
                                 std::to_string(origin.unixNs) + ' ' + std::to_string(file.descriptor());
         const RanksEnded ended = launchRecording(console, part, world, timeout, options.stop, job);
@@ -113,7 +113,7 @@ int launchJob(Console& console, const std::string& output, int world, std::chron
         const bool isDone = ended.exitCode == kExitDone && !ended.firstKilled;
         if (isDone || !engine::mayRestart(notes, options, attempt, ended.isKilled))
             return joinAttempts(console, parts, output, ended.exitCode);
-        engine::prepareRestart(notes, options.checkpointFolder, attempt);
+        engine::prepareRestart(notes, options, attempt);
     }
 }
 

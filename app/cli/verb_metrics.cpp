@@ -42,7 +42,7 @@ public:
             return console.answerText(text);
         }
         json object = metricsJson(*metrics);
-        object["job_time"] = *time ? jobTimeJson(**time) : json(nullptr);
+        if (*time) object["job_time"] = jobTimeJson(**time);
         object["step_states"] = stepStatesJson(*steps, by, lost);
         return console.answerJson(object);
     }

@@ -23,18 +23,25 @@ bool mayRestart(const JobNotes& notes, const RunOptions& options, int attempt, b
     return std::any_of(all.begin(), all.end(), [](const JobNote& note) { return note.what == JobNote::What::Begun; });
 }
 
-void prepareRestart(JobNotes& notes, const std::string& checkpointFolder, int failedAttempt)
+void prepareRestart(JobNotes& notes, const RunOptions& options, int failedAttempt)
 {
     const std::vector<JobNote> all = notes.all(), last = notesOf(all, failedAttempt);
     const auto isSpike = [](const JobNote& note) { return note.what == JobNote::What::Spiked; };
     const auto spike = std::find_if(last.begin(), last.end(), isSpike);
     if (spike == last.end()) return;
     // The weights of a checkpoint of that number made the loss.
-    dropStates(checkpointFolder, spike->step);
-    const auto again = std::count_if(all.begin(), all.end(),
-                                     [&](const JobNote& note) { return isSpike(note) && note.step == spike->step; });
-    if (again < 2) return; // a bit that was turned over is not the data's fault
-    const std::vector<std::int64_t> skipped = startOf(all, failedAttempt).skipped;
+    dropStates(options.checkpointFolder, spike->step);
+    const auto jumpedIn = [&](int attempt) {
+        const std::vector<JobNote> own = notesOf(all, attempt);
+        return std::any_of(own.begin(), own.end(),
+                           [&](const JobNote& note) { return isSpike(note) && note.step == spike->step; });
+    };
+    bool isAgain = false;
+    for (int attempt = 0; attempt < failedAttempt && !isAgain; ++attempt) isAgain = jumpedIn(attempt);
+    if (!isAgain) return; // a bit that was turned over is not the data's fault
+    std::vector<std::int64_t> skipped = startOf(all, failedAttempt).skipped;
+    skipped.insert(skipped.end(), options.skippedData.begin(), options.skippedData.end());
+    std::sort(skipped.begin(), skipped.end());
     for (const std::int64_t step : {spike->step - 1, spike->step})
         if (step >= 0) notes.add({.what = JobNote::What::Skip, .step = batchOf(step, skipped)});
 }

@@ -19,6 +19,6 @@ bool mayRestart(const JobNotes& notes, const RunOptions& options, int attempt, b
 
 /// Before the next attempt: after a loss that jumped, the checkpoints from there on go; where it jumps a second time, the
 /// batches that it may come from are left out from now on.
-void prepareRestart(JobNotes& notes, const std::string& checkpointFolder, int failedAttempt);
+void prepareRestart(JobNotes& notes, const RunOptions& options, int failedAttempt);
 
 } // namespace fourwalls::engine

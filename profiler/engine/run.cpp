@@ -23,7 +23,7 @@ Result<RunReport> runTraining(const RunSpec& spec, const RunOptions& given, cons
         auto report = RunAttempt(spec, options, callbacks, startOf(options.notes->all(), attempt), machine).go();
         if (report || !restartsItself || !mayRestart(*options.notes, options, attempt)) return report;
         if (callbacks.onMessage) callbacks.onMessage("failed: " + report.error().message());
-        prepareRestart(*options.notes, options.checkpointFolder, attempt);
+        prepareRestart(*options.notes, options, attempt);
     }
 }
 

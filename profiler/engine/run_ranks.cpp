@@ -93,7 +93,9 @@ StepProgress RunAttempt::takeStep(Trainer& trainer, FaultPoints& points, LossWat
         if (const auto problem = watch.look(step, progress.loss, progress.gradientNorm)) {
             if (first && std::isfinite(progress.loss) && std::isfinite(progress.gradientNorm))
                 recorder.event(EventKind::LossSpike, *problem);
-            if (notes) notes->add({.what = JobNote::What::Spiked, .step = step, .at = recorder.wallNow()});
+            // By every rank: once the first one gives up, the others may get no further.
+            if (m_options.notes)
+                m_options.notes->add({.what = JobNote::What::Spiked, .step = step, .at = recorder.wallNow()});
             throw EngineError(ErrorCode::Internal, *problem, "training", "a lower --lr");
         }
     if (notes)

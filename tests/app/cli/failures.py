@@ -98,7 +98,7 @@ class Jobs(unittest.TestCase):
         for transport in TRANSPORTS:
             self.one("kill:1:4", transport=transport)
             self.one("kill:0:0", transport=transport)
-        self.one("kill:1:4", "kill:0:4", "kill:1:7", failures=2, transport=TRANSPORTS[-1])
+        self.one("kill:1:4", "kill:0:5", "kill:1:7", failures=3, transport=TRANSPORTS[-1])
         self.one("kill:3:5", plan="tp=2 pp=2 microbatches=2", more=("--checkpoint-async",))
 
     def test_steps_that_were_lost(self):
