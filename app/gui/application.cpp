@@ -5,6 +5,7 @@
 #include "app/gui/appearance.h"
 #include "app/gui/bench_run.h"
 #include "app/gui/command_line.h"
+#include "app/gui/demo_library.h"
 #include "app/gui/main_window.h"
 #include "app/gui/render_run.h"
 #include "views/view_registry.h"
@@ -94,8 +95,13 @@ int runApplication(int argc, char** argv, const views::TraceOpener& opener)
     }
     const CommandLine& line = *parsed;
     if (line.mode == CommandLine::Mode::Help) {
-        std::printf("%s", usage(viewIds()).toUtf8().constData());
+        std::printf("%s", usage(viewIds(), builtInDemos()).toUtf8().constData());
         return 0;
+    }
+    if (!line.demo.isEmpty() && !builtInDemos().contains(line.demo) && !QFileInfo::exists(line.demo)) {
+        std::fprintf(stderr, "fourwalls: --demo: there is no demo or file \"%s\" (demos: %s)\n", qPrintable(line.demo),
+                     qPrintable(builtInDemos().join(QStringLiteral(", "))));
+        return 2;
     }
     if (line.mode == CommandLine::Mode::Version) {
         std::printf("fourwalls %s\n", FOURWALLS_VERSION);

@@ -301,7 +301,7 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments, const QString
     return line;
 }
 
-QString usage(const QStringList& views)
+QString usage(const QStringList& views, const QStringList& demos)
 {
     return QStringLiteral(
                "Usage: fourwalls [FILE…] [--view VIEW] [options of what to show]\n"
@@ -311,7 +311,8 @@ QString usage(const QStringList& views)
                "\n"
                "Opens traces of training steps. Without a file the last session is restored.\n"
                "\n"
-               "  --demo NAME|FILE     play a demo, as the page of demos lists them, or one from a .json file\n"
+               "  --demo NAME|FILE     play a demo, or one from a .json file; demos:\n"
+               "                       %3\n"
                "  --theme light|dark   colours\n"
                "  --lang en|zh_CN      language\n"
                "  --view VIEW          open the trace at this view, and at what --range, --step, --rank, --area, "
@@ -336,7 +337,8 @@ QString usage(const QStringList& views)
                "  --version, --help\n"
                "\n"
                "Exit codes: 0 done, 1 could not, 2 wrong usage.\n")
-        .arg(views.join(QStringLiteral(", ")), areaPages().join(QStringLiteral(", ")));
+        .arg(views.join(QStringLiteral(", ")), areaPages().join(QStringLiteral(", ")),
+             demos.join(QStringLiteral(", ")));
 }
 
 } // namespace fourwalls::gui

@@ -47,6 +47,6 @@ QStringList areaPages();
 Result<TimeRange> parseTimeRange(const QString& text);
 
 /// The text of --help.
-QString usage(const QStringList& views);
+QString usage(const QStringList& views, const QStringList& demos = {});
 
 } // namespace fourwalls::gui

@@ -52,6 +52,9 @@ JobDialog::JobDialog(const QString& title, const QStringList& arguments, QWidget
         m_progress->hide();
         m_message->setText(QString::fromStdString(error.message()));
         m_cancel->setText(tr("Close"));
+        // As high as the error's lines.
+        this->layout()->activate();
+        resize(width(), std::max(this->layout()->heightForWidth(width()), this->layout()->sizeHint().height()));
     });
     m_job.start(arguments);
 }

@@ -319,7 +319,7 @@ void MainWindow::updateOwnFigures()
     const TraceDocument* document = currentDocument();
     if (document && document->isOpen() && !pageOf(m_viewId)) {
         figures.openedMs = document->session()->openMilliseconds();
-        if (document->firstPaintMs()) figures.openedMs = document->firstPaintMs();
+        if (document->firstPaintMs() && !document->wasHiddenWhenOpened()) figures.openedMs = document->firstPaintMs();
         figures.frameMs = m_frameMs;
         figures.residentMegabytes = residentMegabytes();
     }

@@ -124,6 +124,7 @@ void TraceDocument::watch(views::View* view)
 
 void TraceDocument::onOpened()
 {
+    m_hiddenWhenOpened = !isVisible();
     m_selection->reset(m_session->info().range);
     if (!m_session->info().header.ranks.empty()) m_selection->setRank(m_session->info().header.ranks.front().rank);
     m_sinceRangeChange.invalidate(); // opening is not a frame

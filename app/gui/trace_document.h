@@ -59,6 +59,8 @@ public:
     views::View* showView(const QString& id);
     /// Null before the first showView.
     views::View* currentView() const { return m_current; }
+    /// Another trace was shown when it opened, so that its first paint came as late as somebody looked.
+    bool wasHiddenWhenOpened() const { return m_hiddenWhenOpened; }
     /// From the start of opening to the end of the first paint of final data [ms].
     std::optional<double> firstPaintMs() const { return m_firstPaintMs; }
 
@@ -92,6 +94,7 @@ private:
     std::vector<OutOfMemory> m_outOfMemory;
     std::optional<Error> m_error;
     std::optional<double> m_firstPaintMs;
+    bool m_hiddenWhenOpened = false;
 };
 
 } // namespace fourwalls::gui

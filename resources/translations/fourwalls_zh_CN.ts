@@ -1203,10 +1203,6 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <translation>B · %1</translation>
     </message>
     <message>
-        <source>this trace</source>
-        <translation>本轨迹</translation>
-    </message>
-    <message>
         <source>%1 from A to B</source>
         <translation>从 A 到 B：%1</translation>
     </message>
@@ -6624,10 +6620,6 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>停止</translation>
     </message>
     <message>
-        <source>Ask</source>
-        <translation>查询</translation>
-    </message>
-    <message>
         <source>Examples</source>
         <translation>示例</translation>
     </message>
@@ -6656,10 +6648,6 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>插入表名</translation>
     </message>
     <message>
-        <source>Asks the trace&apos;s file, which is only read (Ctrl+Return). Times are nanoseconds, sizes bytes.</source>
-        <translation>查询轨迹文件，只读（Ctrl+回车）。时间单位为纳秒，大小单位为字节。</translation>
-    </message>
-    <message>
         <source>SQL query</source>
         <translation>SQL 查询</translation>
     </message>
@@ -6682,6 +6670,14 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>Keeps this query among the examples, for every trace; its first line is its name</source>
         <translation>把此查询保存到示例中，对每条轨迹可用；第一行为其名称</translation>
+    </message>
+    <message>
+        <source>Run (Ctrl+Enter)</source>
+        <translation>运行 (Ctrl+Enter)</translation>
+    </message>
+    <message>
+        <source>Asks the trace&apos;s file, which is only read (Ctrl+Enter). Times are nanoseconds, sizes bytes.</source>
+        <translation>查询轨迹文件，只读不写（Ctrl+Enter）。时间为纳秒，大小为字节。</translation>
     </message>
 </context>
 <context>

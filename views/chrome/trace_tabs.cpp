@@ -76,7 +76,7 @@ protected:
         painter.setFont(fontOf(TextRole::Body));
         const QRect room(kInner, 0, right - kInner - kInner / 2, height());
         painter.drawText(room, Qt::AlignVCenter | Qt::AlignLeft,
-                         painter.fontMetrics().elidedText(text(), Qt::ElideMiddle, room.width()));
+                         painter.fontMetrics().elidedText(text(), Qt::ElideRight, room.width()));
     }
 
     void mouseMoveEvent(QMouseEvent* event) override
@@ -126,7 +126,9 @@ TraceTabs::TraceTabs(QWidget* parent) : QWidget(parent), m_layout(new QHBoxLayou
 
 int TraceTabs::addTab(const QString& name, const QString& path)
 {
-    auto* added = new TraceTab(m_nextKey++, name, this);
+    // Of every trace the name ends so; the tip has all of it.
+    const QString ending = QStringLiteral(".fourwalls");
+    auto* added = new TraceTab(m_nextKey++, name.endsWith(ending) ? name.chopped(ending.size()) : name, this);
     added->setToolTip(path);
     m_layout->addWidget(added);
     m_tabs.append(added);

@@ -247,7 +247,8 @@ void CompareView::nameSides()
     for (std::size_t i = 0; i < m_sides.size(); ++i) {
         const TraceHeader& header = sessionOf(i)->info().header;
         m_sides[i].card->title().setText(
-            (i == 0 ? tr("A · %1") : tr("B · %1")).arg(i == 0 ? tr("this trace") : m_partnerName));
+            (i == 0 ? tr("A · %1") : tr("B · %1"))
+                .arg(i == 0 ? session()->path().section(QLatin1Char('/'), -1) : m_partnerName));
         m_sides[i].card->finding().setText(words(header.source) + QStringLiteral(" · ") + words(header.clock));
     }
 }

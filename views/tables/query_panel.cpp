@@ -145,7 +145,7 @@ void QueryPanel::ask()
 void QueryPanel::setRunning(bool running)
 {
     m_running = running;
-    m_ask->setText(running ? tr("Stop") : tr("Ask"));
+    m_ask->setText(running ? tr("Stop") : tr("Run (Ctrl+Enter)"));
 }
 
 void QueryPanel::setSaved(const QStringList& queries)
@@ -204,7 +204,7 @@ void QueryPanel::retranslate()
     setRunning(m_running);
     nameSaveButton();
     m_ask->setToolTip(
-        tr("Asks the trace's file, which is only read (Ctrl+Return). Times are nanoseconds, sizes bytes."));
+        tr("Asks the trace's file, which is only read (Ctrl+Enter). Times are nanoseconds, sizes bytes."));
     m_edit->setAccessibleName(tr("SQL query"));
     m_edit->setToolTip(tr("One SELECT over the tables and views of the trace file; the manual lists their columns"));
     m_examples->setAccessibleName(tr("Examples"));

@@ -53,7 +53,7 @@ void addOp(Row& row, const OpDictionary& ops, std::optional<OpId> id)
 {
     const auto found = id ? ops.find(*id) : ops.end();
     const OpInfo* op = found == ops.end() ? nullptr : found->second.get();
-    row.push_back(op ? textCell(op->name) : QVariant());
+    row.push_back(op ? textCell(opName(*op).toStdString()) : QVariant());
     row.push_back(op ? phaseText(op->phase) : QVariant());
     row.push_back(op ? idOf(op->layer) : QVariant());
 }
@@ -177,8 +177,8 @@ Status readOperators(TraceQuery& trace, const TableQuestion& question, TraceTabl
         FOURWALLS_TRY_ASSIGN(const std::shared_ptr<const OpInfo> op, trace.op(summary.op));
         const double seconds = summary.total.seconds();
         const bool rated = op->flops > 0 && seconds > 0;
-        table.rows.push_back({textCell(op->name), phaseText(op->phase), idOf(op->layer), words(op->kind),
-                              figure(summary.count), figure(summary.total.ns),
+        table.rows.push_back({textCell(opName(*op).toStdString()), phaseText(op->phase), idOf(op->layer),
+                              words(op->kind), figure(summary.count), figure(summary.total.ns),
                               figure(summary.count > 0 ? summary.total.ns / summary.count : 0),
                               figure(summary.longest.ns),
                               rated ? QVariant(op->flops * static_cast<double>(summary.count) / seconds) : QVariant(),

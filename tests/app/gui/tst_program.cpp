@@ -74,6 +74,14 @@ private slots:
         QVERIFY(!QFile::exists(picture));
     }
 
+    void anUnknownDemoIsWrongUsage()
+    {
+        const Outcome outcome = run({QStringLiteral("--demo"), QStringLiteral("bubble")});
+        QCOMPARE(outcome.code, 2);
+        QVERIFY2(outcome.err.contains(QStringLiteral("tour")), qPrintable(outcome.err)); // those that there are
+        QVERIFY(run({QStringLiteral("--help")}).out.contains(QStringLiteral("tour")));
+    }
+
     void rendersTheWelcomePageWithoutDisplay()
     {
         QTemporaryDir folder;

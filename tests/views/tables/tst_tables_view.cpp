@@ -316,7 +316,7 @@ private slots:
         QCOMPARE(view.queryPanel().askButton().text(), QStringLiteral("Stop"));
         view.queryPanel().askButton().click();
         QVERIFY(answered());
-        QCOMPARE(view.queryPanel().askButton().text(), QStringLiteral("Ask"));
+        QCOMPARE(view.queryPanel().askButton().text(), QStringLiteral("Run (Ctrl+Enter)"));
 
         // Every kind of value, filtered and sorted as other tables.
         view.showQuery(QStringLiteral(
