@@ -45,6 +45,9 @@ compare::RunCurves curvesOf(const json& object)
     run.batch = numberOr<std::int64_t>(object.at("batch"));
     run.mupBaseWidth = numberOr<std::int64_t>(object.at("mup_base_width"));
     run.learningRate = numberOr<double>(object.at("lr"));
+    run.warmup = numberOr<double>(object.at("warmup"));
+    run.weightDecay = numberOr<double>(object.at("weight_decay"));
+    run.clip = numberOr<double>(object.at("clip"));
     run.complete = object.at("complete").get<bool>();
     run.tags = object.at("tags").get<std::vector<std::string>>();
     const json& series = object.at("series");

@@ -131,6 +131,9 @@ void describeCurves(const TraceHeader& header, RunCurves& run)
     if (const std::int64_t base = mupBaseWidth(spec); base > 0) run.mupBaseWidth = base;
     run.batch = spec.training.batch;
     run.learningRate = spec.training.learningRate;
+    run.warmup = spec.training.warmupFraction;
+    run.weightDecay = spec.training.weightDecay;
+    run.clip = spec.training.clipNorm;
     run.precision = fourwalls::name(spec.training.precision);
     run.optimizer = fourwalls::name(spec.training.optimizer);
 }

@@ -33,7 +33,8 @@ struct LossSpike {
 struct RunCurves {
     std::string name, model, plan, producer; ///< empty: unknown
     std::optional<std::int64_t> width, batch, mupBaseWidth;
-    std::optional<double> learningRate; ///< its peak
+    std::optional<double> learningRate;              ///< its peak
+    std::optional<double> warmup, weightDecay, clip; ///< share of the steps; as in TrainingSettings
     std::string precision, optimizer;
     std::int64_t startedUnixNs = 0; ///< 0: unknown
     bool complete = true;

@@ -7405,6 +7405,37 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     </message>
 </context>
 <context>
+    <name>RunCoordinateWords</name>
+    <message>
+        <source>learning rate</source>
+        <translation>学习率</translation>
+    </message>
+    <message>
+        <source>batch</source>
+        <translation>批次</translation>
+    </message>
+    <message>
+        <source>width</source>
+        <translation>宽度</translation>
+    </message>
+    <message>
+        <source>warm-up</source>
+        <translation>预热</translation>
+    </message>
+    <message>
+        <source>weight decay</source>
+        <translation>权重衰减</translation>
+    </message>
+    <message>
+        <source>clipping</source>
+        <translation>裁剪</translation>
+    </message>
+    <message>
+        <source>final loss</source>
+        <translation>最终损失</translation>
+    </message>
+</context>
+<context>
     <name>RunFilesDialog</name>
     <message>
         <source>Looking at the files…</source>
@@ -7690,6 +7721,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>loss scale</source>
         <translation>损失缩放</translation>
+    </message>
+    <message>
+        <source>Settings and loss</source>
+        <translation>设置与损失</translation>
     </message>
 </context>
 <context>

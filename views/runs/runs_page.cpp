@@ -6,6 +6,7 @@
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
 #include "views/plot/theme.h"
+#include "views/runs/run_coordinates.h"
 #include "views/runs/run_table.h"
 #include "views/words/format.h"
 
@@ -72,6 +73,7 @@ RunsPage::RunsPage(QWidget* parent)
         if (run >= 0) m_tableView->selectRow(m_found->mapFromSource(m_table->index(run, 0)).row());
     };
     connect(m_rates, &XyPlot::pointChosen, this, chooseRun);
+    connect(m_coordinates, &RunCoordinatePlot::runChosen, this, chooseRun);
     connect(m_loss, &XyPlot::pointChosen, this, [this, chooseRun](int spike) {
         if (spike >= 0 && static_cast<std::size_t>(spike) < m_spikes.size())
             chooseRun(static_cast<int>(m_spikes[static_cast<std::size_t>(spike)].run));
@@ -157,10 +159,13 @@ QWidget* RunsPage::makePlots(QWidget* parent)
             tr("learning rate %1: loss %2")
                 .arg(rateText(curves.learningRate.value_or(0)), formatFigure(curves.finalLoss().value_or(0), 4)));
     });
+    m_coordinateCard = new PlotCard(below);
+    m_coordinates = new RunCoordinatePlot(m_coordinateCard);
+    m_coordinateCard->addContent(m_coordinates, 1);
     down->setStretchFactor(0, 3);
     down->setStretchFactor(1, 2);
     down->setSizes({3000, 2300});
-    below->setSizes({1000, 1000});
+    below->setSizes({1000, 1000, 1000});
     return down;
 }
 
@@ -374,6 +379,10 @@ void RunsPage::showPlots()
         m_other->setContent(across, value, std::move(other));
     }
 
+    auto coordinates = runCoordinates(*m_list, shownRuns());
+    m_coordinateCard->setVisible(!coordinates.empty());
+    m_coordinates->setCoordinates(std::move(coordinates), choice(RunFigure::Loss).chosen);
+
     // A colour is a width where there are several, else a run.
     std::vector<PlotLegend::Entry> legend;
     const auto shown = shownRuns();
@@ -414,6 +423,8 @@ void RunsPage::retranslate()
     m_listCard->title().setText(tr("Runs"));
     m_lossCard->title().setText(tr("Loss"));
     m_rateCard->title().setText(tr("Loss by learning rate"));
+    m_coordinateCard->title().setText(tr("Settings and loss"));
+    m_coordinates->setAccessibleName(tr("Settings and loss"));
     m_search->setPlaceholderText(tr("Find: words of name, model, plan or tags"));
     m_search->setAccessibleName(tr("Find runs"));
     m_tableView->setAccessibleName(tr("Catalogue of runs"));

@@ -25,6 +25,7 @@ class ColumnFit;
 class MessagePage;
 class PlotCard;
 class PlotLegend;
+class RunCoordinatePlot;
 class RunSearch;
 class RunTable;
 
@@ -46,6 +47,7 @@ public:
     XyPlot& lossPlot() { return *m_loss; }
     XyPlot& otherPlot() { return *m_other; }
     XyPlot& ratePlot() { return *m_rates; }
+    RunCoordinatePlot& coordinatePlot() { return *m_coordinates; }
     void setSearch(const QString& text);
     void setAxis(RunAxis axis);
     void setFigure(RunFigure figure); ///< of the second plot
@@ -81,13 +83,14 @@ private:
     MessagePage* m_empty;
     QPushButton* m_open;
     QWidget* m_content;
-    PlotCard *m_listCard, *m_lossCard, *m_otherCard, *m_rateCard;
+    PlotCard *m_listCard, *m_lossCard, *m_otherCard, *m_rateCard, *m_coordinateCard;
     QLineEdit* m_search;
     QTableView* m_tableView;
     RunTable* m_table;
     RunSearch* m_found;
     ColumnFit* m_fit;
     XyPlot *m_loss, *m_other, *m_rates;
+    RunCoordinatePlot* m_coordinates;
     PlotLegend* m_legend;
     QComboBox *m_axis, *m_figure;
     QSlider* m_smoothing;

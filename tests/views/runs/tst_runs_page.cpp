@@ -3,6 +3,7 @@
 // learning rate.
 #include "tests/support/test_program.h"
 #include "tests/views/fail_on_warning.h"
+#include "views/runs/run_coordinates.h"
 #include "views/runs/run_table.h"
 #include "views/runs/runs_page.h"
 
@@ -140,6 +141,37 @@ private slots:
         lines = rateLines(*list, shown);
         QCOMPARE(lines.size(), std::size_t{1});
         QCOMPARE(*lines[0].width, std::int64_t{128});
+    }
+
+    void parallelCoordinatesOfWhatDiffers()
+    {
+        auto list = sweepOf();
+        const std::vector<bool> shown(6, true);
+        const auto axes = runCoordinates(*list, shown);
+        QCOMPARE(axes.size(), std::size_t{3}); // the batch is one for all
+        QVERIFY(axes[0].setting == RunSetting::LearningRate && axes[1].setting == RunSetting::Width &&
+                axes[2].setting == RunSetting::Loss);
+        QVERIFY(axes[0].log && !axes[1].log);
+        QVERIFY(std::abs(*axes[0].places[1] - 0.5) < 1e-9); // 0.004 lies in the middle of 0.002 and 0.008
+        QCOMPARE(*axes[1].places[3], 1.0);
+        QVERIFY(*axes[2].places[3] < 1e-9);
+        // One setting that differs is what the curve of rates shows; a run that diverged has no line.
+        QVERIFY(runCoordinates(*list, {true, true, true, false, false, false}).empty());
+        list->runs[0].curves.spikes.push_back({39, std::nullopt, 3, {}, {}});
+        const auto fewer = runCoordinates(*list, shown);
+        QVERIFY(!fewer[0].places[0] && fewer[0].places[1]);
+
+        RunCoordinatePlot plot;
+        plot.resize(600, 300);
+        plot.setCoordinates(axes, std::vector<bool>(6, false));
+        plot.show();
+        const QPointF a = *plot.pointOf(3, 0), b = *plot.pointOf(3, 1);
+        QCOMPARE(plot.runAt(a + 0.37 * (b - a)), 3);
+        QCOMPARE(plot.runAt(QPointF(1, 1)), -1);
+        const QSignalSpy chosen(&plot, &RunCoordinatePlot::runChosen);
+        QTest::mouseClick(&plot, Qt::LeftButton, {}, (a + 0.37 * (b - a)).toPoint());
+        QCOMPARE(chosen.count(), 1);
+        QCOMPARE(chosen[0][0].toInt(), 3);
     }
 
     void theCatalogueFindsSortsAndTags()
