@@ -3263,6 +3263,65 @@ a message between two, or more members than can be drawn.</source>
     </message>
 </context>
 <context>
+    <name>JobTimeBars</name>
+    <message>
+        <source>this job: %1 of %2 trained, failures: %3</source>
+        <translation>此作业：%2 中的 %1 在训练，故障 %3 次</translation>
+    </message>
+    <message>
+        <source>; predicted %1</source>
+        <translation>；预测 %1</translation>
+    </message>
+    <message>
+        <source>steps that stay</source>
+        <translation>保留下来的步</translation>
+    </message>
+    <message>
+        <source>slow steps</source>
+        <translation>慢步</translation>
+    </message>
+    <message>
+        <source>checkpoints</source>
+        <translation>检查点</translation>
+    </message>
+    <message>
+        <source>lost work</source>
+        <translation>丢失的工作</translation>
+    </message>
+    <message>
+        <source>detection</source>
+        <translation>发现故障</translation>
+    </message>
+    <message>
+        <source>restart</source>
+        <translation>重启</translation>
+    </message>
+    <message>
+        <source>loading</source>
+        <translation>加载</translation>
+    </message>
+    <message>
+        <source>other</source>
+        <translation>其他</translation>
+    </message>
+    <message>
+        <source>detection, restart and loading</source>
+        <translation>发现故障、重启与加载</translation>
+    </message>
+    <message>
+        <source>recorded</source>
+        <translation>录制</translation>
+    </message>
+    <message>
+        <source>predicted</source>
+        <translation>预测</translation>
+    </message>
+    <message>
+        <source>nothing failed: no failure rate to predict from</source>
+        <translation>没有故障：没有可据以预测的故障率</translation>
+    </message>
+</context>
+<context>
     <name>KnobRow</name>
     <message>
         <source>Keep: %1</source>
@@ -10260,6 +10319,10 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>both ranks</source>
         <translation>两个 rank</translation>
+    </message>
+    <message>
+        <source>lost</source>
+        <translation>丢失</translation>
     </message>
 </context>
 <context>

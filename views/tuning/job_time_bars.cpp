@@ -47,7 +47,7 @@ void JobTimeBars::setJob(const std::optional<JobTime>& time)
 QString JobTimeBars::sentence() const
 {
     if (!m_time) return {};
-    const QString recorded = tr("this job: %1 of %2 trained, %3 failures")
+    const QString recorded = tr("this job: %1 of %2 trained, failures: %3")
                                  .arg(formatPercent(m_time->goodput()), formatDuration(m_time->range.length(), 3))
                                  .arg(m_time->failures);
     return m_model ? recorded + tr("; predicted %1").arg(formatPercent(m_predicted)) : recorded;
