@@ -16,7 +16,7 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr double kCoordinateSide = 44, kCoordinateTop = 20, kCoordinateBottom = 36;
+constexpr double kCoordinateSide = 44, kCoordinateTop = 20, kCoordinateBottom = 50;
 constexpr double kRunReach = 5;     ///< of a click [pixels]
 constexpr double kBestShare = 0.12; ///< of the runs that stand out
 
@@ -203,7 +203,8 @@ void RunCoordinatePlot::paintEvent(QPaintEvent*)
         };
         write(inside.top() - 18, QString::number(shown.high, 'g', 3), theme.secondaryText);
         write(inside.bottom() + 2, QString::number(shown.low, 'g', 3), theme.secondaryText);
-        write(inside.bottom() + 18, wordsOf(shown.setting), theme.text);
+        write(inside.bottom() + (axis % 2 == 0 ? 17 : 32), wordsOf(shown.setting),
+              theme.text); // in turns: names are long
     }
 }
 

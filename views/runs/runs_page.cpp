@@ -165,7 +165,7 @@ QWidget* RunsPage::makePlots(QWidget* parent)
     down->setStretchFactor(0, 3);
     down->setStretchFactor(1, 2);
     down->setSizes({3000, 2300});
-    below->setSizes({1000, 1000, 1000});
+    below->setSizes({1000, 1000, 1700});
     return down;
 }
 
@@ -381,6 +381,12 @@ void RunsPage::showPlots()
 
     auto coordinates = runCoordinates(*m_list, shownRuns());
     m_coordinateCard->setVisible(!coordinates.empty());
+    // Where more than rate and width differs, a line for each of the rest says little.
+    const bool differsElsewhere = std::any_of(coordinates.begin(), coordinates.end(), [](const RunCoordinate& each) {
+        return each.setting != RunSetting::LearningRate && each.setting != RunSetting::Width &&
+               each.setting != RunSetting::Loss;
+    });
+    m_rateCard->setVisible(!m_rateLines.empty() && !differsElsewhere);
     m_coordinates->setCoordinates(std::move(coordinates), choice(RunFigure::Loss).chosen);
 
     // A colour is a width where there are several, else a run.
