@@ -65,9 +65,12 @@ protected:
                                       devicePixelRatioF()));
         if (!m_chip.isEmpty()) {
             const QSize size = chipSize(m_chip);
-            if (width() > size.width() + 110) {
-                const QRect chip(right - kInner / 2 - size.width(), (height() - size.height()) / 2, size.width(),
-                                 size.height());
+            const QRect chip(right - kInner / 2 - size.width(), (height() - size.height()) / 2, size.width(),
+                             size.height());
+            // The name comes first: all of it, or enough to tell it from others.
+            constexpr int kNameWorthReading = 70;
+            const int name = QFontMetrics(fontOf(TextRole::Body)).horizontalAdvance(text());
+            if (chip.left() - kInner - kInner / 2 >= std::min(name, kNameWorthReading)) {
                 paintChip(painter, chip, m_chip, m_kind, theme);
                 right = chip.left();
             }
