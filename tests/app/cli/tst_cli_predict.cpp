@@ -280,10 +280,15 @@ void CliPredictTest::learnedFromTraces()
     const QString two = record("dp=2", "two.fourwalls"), cut = record("tp=2", "cut.fourwalls"),
                   four = record("dp=4", "four.fourwalls");
     QVERIFY(!two.isEmpty() && !cut.isEmpty() && !four.isEmpty());
-    const Answer answer = run({"calibrate", "--from", two, four, "-o", learned, "--json"});
+    const Answer answer = run({"calibrate", "--from", two, cut, four, "-o", learned, "--json"});
     QVERIFY2(answer.exitCode == 0, answer.err.constData());
     const QJsonObject cluster = answer.json()["cluster"].toObject();
-    QVERIFY(cluster["operators"].toArray().size() > 30 && cluster["rate_share"].toDouble() > 0.9);
+    const QJsonArray operators = cluster["operators"].toArray();
+    QVERIFY(operators.size() > 30);
+    // Whatever computes gave a rate; what share of the time that is, is the machine's matter.
+    for (const QJsonValue& each : operators)
+        QVERIFY2(each["flops"].toDouble() == 0 || each["rate"].isString(), qPrintable(each["name"].toString()));
+    QVERIFY(cluster["rate_share"].toDouble() > 0 && cluster["rate_share"].toDouble() < 1);
     const QJsonObject kernel = cluster["operators"].toArray()[0].toObject();
     QVERIFY(kernel["count"].toInt() > 1 && kernel["low"].toDouble() <= kernel["seconds"].toDouble());
     // Every verb that takes machines takes the file.
