@@ -190,7 +190,7 @@ std::string verificationText(const PlanVerification& verification)
             fmt::format("\n{:>12}  {:>12}  {:>+6.1f} %  {}", formatTime(Duration::fromSeconds(plan.predictedSeconds)),
                         formatTime(Duration::fromSeconds(plan.recordedSeconds)),
                         100 * (plan.predictedSeconds / plan.recordedSeconds - 1), formatPlan(plan.plan));
-    text += fmt::format("\nthe plan predicted best takes {:.1f} % longer than the best of these",
+    text += fmt::format("\nthe plan predicted quickest takes {:.1f} % longer than the quickest of these",
                         100 * verification.regret());
     if (const auto inOrder = verification.pairsInOrder())
         text += fmt::format("; {:.0f} % of the pairs are in the predicted order", 100 * *inOrder);

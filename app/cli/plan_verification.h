@@ -34,7 +34,7 @@ struct PlanVerification {
     };
     std::vector<Refused> refused; ///< of the search's plans: those that the engine cannot train
 
-    /// How much longer the step of the plan predicted best takes than the least of all those trained; 0.1 is 10 %.
+    /// How much longer the step of the plan predicted quickest takes than the least of all those trained; 0.1 is 10 %.
     double regret() const;
     /// Share of the pairs whose recorded times lie as the predicted ones; absent where there is no pair.
     std::optional<double> pairsInOrder() const;

@@ -2459,6 +2459,18 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <source>most was made by %1</source>
         <translation>大部分来自 %1</translation>
     </message>
+    <message>
+        <source>copies: %1</source>
+        <translation>拷贝：%1 次</translation>
+    </message>
+    <message>
+        <source>calls: %1</source>
+        <translation>调用：%1 次</translation>
+    </message>
+    <message>
+        <source>kernels: %1</source>
+        <translation>内核：%1 个</translation>
+    </message>
 </context>
 <context>
     <name>FindingsView</name>

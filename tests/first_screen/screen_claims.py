@@ -8,7 +8,7 @@ HEADLINES = ("Step time", "Time", "Throughput", "Device busy", "MFU", "Peak memo
 SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z])| (?=inferred: )|(?<=predicted) (?=To record|Fill in)|(?<!^)(?=To record what is missing)")
 RAIL = 105  # pixels: the names of the views stand left of this
 HEADER, FIGURES = 48, 140  # pixels: what is above is the window's header, then the headline figures
-NOT_CLAIMS = re.compile(r"^(Show|Try it|What if|Fourwalls|Ctrl\+K|Search or run a command|imported|[\d.]+( ?[kMGTP])?|MB|GB|kB|µs|ms|s|FLOP/s|FLOP/byte|.*\.fourwalls)$")
+NOT_CLAIMS = re.compile(r"^(Show|Try it|What if|Fourwalls|Ctrl\+K|Find anything|imported|[\d.]+( ?[kMGTP])?|MB|GB|kB|µs|ms|s|FLOP/s|FLOP/byte|run)$")
 
 
 @dataclasses.dataclass

@@ -339,7 +339,7 @@ def heading(match, claim, facts):
     return facts.heading(claim.words)
 
 
-@rule(rf"^(\d+) per step(?: and rank)?$|^(\d+) kernels?(?: per step| per rank| per step and rank)?$|launches cover ({fig.PERCENT})|^mostly |it comes last in (\d+) of (\d+)")
+@rule(rf"^(?:calls|copies|kernels): (\d+)(?: per (?:step and )?rank| per step)?$|^(\d+) kernels?(?: per step| per rank| per step and rank)?$|launches cover ({fig.PERCENT})|^mostly |it comes last in (\d+) of (\d+)")
 def finding_detail(match, claim, facts):
     return facts.detail(match, claim)
 

@@ -207,11 +207,15 @@ QStringList shareFigures(const Finding& finding)
         parts << costOf(finding);
         if (has(EvidenceKind::Mostly))
             parts << FindingWords::tr("mostly %1").arg(shortened(finding.text(EvidenceKind::Mostly)));
-        if (finding.value(EvidenceKind::Occurrences) > 0 && finding.cause != Cause::DataLoading)
-            parts << perStep(finding, countOf(finding, EvidenceKind::Occurrences));
+        if (finding.value(EvidenceKind::Occurrences) > 0 && finding.cause != Cause::DataLoading) {
+            const QString count = countOf(finding, EvidenceKind::Occurrences);
+            parts << perStep(finding, finding.cause == Cause::CopyBound ? FindingWords::tr("copies: %1").arg(count)
+                                                                        : FindingWords::tr("calls: %1").arg(count));
+        }
         break;
     case Cause::SmallKernels:
-        parts << costOf(finding) << perStep(finding, countOf(finding, EvidenceKind::Occurrences));
+        parts << costOf(finding)
+              << perStep(finding, FindingWords::tr("kernels: %1").arg(countOf(finding, EvidenceKind::Occurrences)));
         break;
     case Cause::PipelineBubble: parts << costOf(finding); break;
     default: break;
