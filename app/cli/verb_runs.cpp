@@ -202,12 +202,18 @@ private:
         if (m_tags.empty()) return {};
         FOURWALLS_TRY_ASSIGN(RunTags tags, readRunTags(m_folder));
         for (const std::string& each : m_tags) {
-            const std::size_t equals = each.rfind('=');
+            // File names and tags may hold '=' too: the one behind a file's name is meant.
+            std::size_t equals = std::string::npos;
+            std::error_code failure;
+            for (std::size_t at = each.find('='); at != std::string::npos; at = each.find('=', at + 1))
+                if (std::filesystem::is_regular_file(std::filesystem::path(m_folder) / each.substr(0, at), failure))
+                    equals = at;
+            const bool isFile = equals != std::string::npos;
+            if (!isFile) equals = each.find('=');
             if (equals == std::string::npos || equals == 0)
                 return wrongArgument("--tag", "cannot be '" + each + "'", "FILE=TAG,TAG");
             const std::string file = each.substr(0, equals);
-            std::error_code failure;
-            if (!std::filesystem::is_regular_file(std::filesystem::path(m_folder) / file, failure))
+            if (!isFile)
                 return Error{ErrorCode::NotFound, "no such file in the folder", "--tag '" + file + "'",
                              "the file's path from the folder, as `runs --json` gives it"};
             tags[file] = tagList(each.substr(equals + 1));

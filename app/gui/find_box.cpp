@@ -132,6 +132,7 @@ FindBox::FindBox(TraceFinder& finder, QWidget* parent)
     connect(m_edit, &QLineEdit::textChanged, this, &FindBox::typed);
     connect(m_edit, &QLineEdit::returnPressed, this, &FindBox::take);
     connect(m_list, &QListWidget::itemClicked, this, [this](QListWidgetItem* item) {
+        m_moved = true; // what was pointed at is meant, whatever comes later
         mark(m_list->row(item));
         take();
     });
@@ -318,6 +319,7 @@ void FindBox::take()
     const int row = m_list->currentRow();
     if (row < 0) return;
     const FindRow taken = m_rows[static_cast<std::size_t>(row)];
+    if (taken.kind == FindRow::Kind::Title) return;
     if (taken.kind == FindRow::Kind::More) {
         m_opened.push_back(taken.item.group);
         fill();

@@ -172,21 +172,22 @@ TraceDocument* MainWindow::openFile(const QString& path)
 void MainWindow::watch(int key, TraceDocument* document)
 {
     connect(document, &TraceDocument::outOfMemoryFound, this, &MainWindow::updateChrome);
-    connect(document, &TraceDocument::opened, this, [this, key, document] {
-        const TraceSource source = document->session()->info().header.source;
-        m_header->tabs()->setChip(key, views::words(source), views::chipKindOf(source));
-        document->selection()->setByteUnit(m_settings.binaryUnits() ? views::ByteUnit::GiB : views::ByteUnit::GB);
-        if (!document->isCarried()) m_settings.addRecentFile(document->source());
-        showRecentFiles();
-        if (document == currentDocument()) showFirstView(*document);
-        if (const auto place = std::exchange(m_place, std::nullopt)) {
-            if (!place->view.isEmpty() && document == currentDocument()) showView(place->view);
-            goToPlace(*document, *place, [this](const Status& status) {
-                if (!status.ok()) say(QString::fromStdString(status.error().message()));
-            });
-        }
-        updateChrome();
-    });
+    connect(
+        document, &TraceDocument::opened, this, [this, key, document, place = std::exchange(m_place, std::nullopt)] {
+            const TraceSource source = document->session()->info().header.source;
+            m_header->tabs()->setChip(key, views::words(source), views::chipKindOf(source));
+            document->selection()->setByteUnit(m_settings.binaryUnits() ? views::ByteUnit::GiB : views::ByteUnit::GB);
+            if (!document->isCarried()) m_settings.addRecentFile(document->source());
+            showRecentFiles();
+            if (document == currentDocument()) showFirstView(*document);
+            if (place) {
+                if (!place->view.isEmpty() && document == currentDocument()) showView(place->view);
+                goToPlace(*document, *place, [this](const Status& status) {
+                    if (!status.ok()) say(QString::fromStdString(status.error().message()));
+                });
+            }
+            updateChrome();
+        });
     watchWhatIf(document);
     connect(document, &TraceDocument::failed, this, &MainWindow::updateChrome);
     connect(document, &TraceDocument::closeRequested, this, [this, key] { closeDocument(key); });

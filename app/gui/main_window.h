@@ -60,7 +60,8 @@ public:
     TraceDocument* openFile(const QString& path);
     /// Opens files of any kind: traces in a tab each, what other tools recorded after its import (several such files
     /// are taken as one run). Looks at them on another thread first.
-    void openFiles(const QStringList& files);
+    /// place: to go to in the first of them.
+    void openFiles(const QStringList& files, std::optional<ViewPlace> place = std::nullopt);
     /// The same, and goes to that place in the first of them that opens.
     void openAt(const QStringList& files, const ViewPlace& place);
     /// Reopens what was open when the program ended last.
@@ -216,7 +217,7 @@ private:
     bool m_viewIsTraces = false; ///< the trace chose the view by what it has, not a person
     QTimer m_figuresTimer, m_messageTimer;
     std::optional<double> m_frameMs;
-    std::optional<ViewPlace> m_place; ///< to go to when a trace opens
+    std::optional<ViewPlace> m_place; ///< to go to in the next trace; forgotten when others are asked for
     bool m_viewOnly = false;
 };
 

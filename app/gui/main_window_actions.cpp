@@ -303,8 +303,9 @@ void MainWindow::addSnapshot()
     dialog->open();
 }
 
-void MainWindow::openFiles(const QStringList& files)
+void MainWindow::openFiles(const QStringList& files, std::optional<ViewPlace> place)
 {
+    m_place = std::move(place);
     // A file of our name is opened at once; the others are looked at first.
     QStringList others;
     for (const QString& file : files) {
@@ -479,8 +480,7 @@ void MainWindow::copyTable()
 
 void MainWindow::openAt(const QStringList& files, const ViewPlace& place)
 {
-    m_place = place;
-    openFiles(files);
+    openFiles(files, place);
 }
 
 void MainWindow::editShortcuts()

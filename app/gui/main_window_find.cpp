@@ -72,6 +72,8 @@ void MainWindow::openFind()
         m_find = new FindBox(*m_finder, this);
         connect(m_find, &FindBox::chosen, this, &MainWindow::goTo);
         connect(m_finder, &TraceFinder::reached, this, [this](const NamedSlice& slice) {
+            const TraceDocument* shown = currentDocument();
+            if (!shown || shown->session() != m_finder->session()) return; // another trace is looked at by now
             if (views::TimelineView* timeline = showTimeline()) timeline->goTo({slice.slice, slice.op});
         });
     }

@@ -22,7 +22,16 @@ void MainWindow::saveShared(const QString& title, const QString& name, const std
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setObjectName(QStringLiteral("share"));
     dialog->setAcceptMode(QFileDialog::AcceptSave);
-    dialog->selectFile(choices.front().named(name));
+    // A trace's name has other dots: "run.rank0".
+    const QString& ending = choices.front().suffix;
+    dialog->selectFile(ending.isEmpty() ? name : name + QLatin1Char('.') + ending);
+    // Before the dialog asks whether to replace a file.
+    const auto suffix = [dialog, choices] {
+        for (const ShareChoice& each : choices)
+            if (each.filter() == dialog->selectedNameFilter()) dialog->setDefaultSuffix(each.suffix);
+    };
+    suffix();
+    connect(dialog, &QFileDialog::filterSelected, dialog, suffix);
     dialog->resize(860, 520);
     connect(dialog, &QFileDialog::fileSelected, this,
             [this, dialog, title, choices, done = std::move(done)](const QString& chosen) {

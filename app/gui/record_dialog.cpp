@@ -389,6 +389,7 @@ void RecordDialog::start()
 {
     if (m_job.isRunning()) return;
     m_stepsDone = 0;
+    m_startedAt = QDateTime::currentDateTime();
     m_plot->clear(m_steps->value());
     m_progress->setRange(0, isCommand() ? 0 : m_steps->value());
     m_progress->setValue(0);
@@ -413,7 +414,9 @@ void RecordDialog::onFailed(const Error& error)
 {
     setRunning(false);
     updateCommand();
-    const bool wasRecorded = isCommand() ? QFileInfo::exists(m_output->text()) : m_stepsDone > 0;
+    const bool wasRecorded = isCommand()
+                                 ? QFileInfo(m_output->text()).lastModified() >= m_startedAt // not an older file
+                                 : m_stepsDone > 0;
     if (error.code == ErrorCode::Cancelled && wasRecorded) {
         emit recorded(m_output->text());
         accept();

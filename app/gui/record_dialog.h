@@ -6,6 +6,7 @@
 #include "app/gui/child_job.h"
 #include "app/gui/record_request.h"
 
+#include <QDateTime>
 #include <QDialog>
 
 class QComboBox;
@@ -90,6 +91,7 @@ private:
     QPushButton* m_copy;
     RecordRequest m_asked; ///< by setRequest
     int m_stepsDone = 0;
+    QDateTime m_startedAt; ///< of the recording under way
     bool m_outputTouched = false;
 };
 

@@ -17,7 +17,7 @@ const QByteArray kGoChannel = QByteArrayLiteral("find.go");
 
 void TraceFinder::setSession(views::TraceSession* session)
 {
-    if (session == m_session) return;
+    if (session && session == m_session) return; // of a trace that is gone the contents are still here
     if (m_session) m_session->cancelAll(this);
     m_session = session;
     m_contents.reset();

@@ -328,10 +328,14 @@ void CompareView::showComparison()
     const auto withLayer = [](const compare::ComparedLayer& layer) { return layer.layer.has_value(); };
     const bool layers =
         m_comparison && std::any_of(m_comparison->layers.begin(), m_comparison->layers.end(), withLayer);
-    const bool operators = m_comparison && !m_comparison->operators.empty();
-    Table table = static_cast<Table>(m_tables->currentIndex());
     // A table without rows is nobody's wish: of snapshots there is memory alone.
-    if (m_comparison && table == Table::Layers && !layers) table = operators ? Table::Operators : Table::Makers;
+    const bool operators = m_comparison && !m_comparison->operators.empty(), makers = m_makers->rowCount() > 0;
+    const auto hasRows = [&](Table table) {
+        return table == Table::Layers ? layers : table == Table::Operators ? operators : makers;
+    };
+    Table table = static_cast<Table>(m_tables->currentIndex());
+    for (const Table other : {Table::Layers, Table::Operators, Table::Makers})
+        if (m_comparison && !hasRows(table) && hasRows(other)) table = other;
     showTable(table);
     m_operatorFit->fit();
     m_makerFit->fit();

@@ -184,7 +184,8 @@ std::optional<std::pair<double, double>> lossRange(const RunList& list, const st
 
 std::vector<RateLine> rateLines(const RunList& list, const std::vector<bool>& shown)
 {
-    using Key = std::tuple<std::string, std::string, std::int64_t, std::string, std::int64_t, std::size_t>;
+    using Key = std::tuple<std::string, std::string, std::int64_t, std::string, std::int64_t, std::size_t, std::string,
+                           double, double, double>;
     std::map<Key, RateLine> lines;
     for (std::size_t i = 0; i < list.runs.size(); ++i) {
         const compare::RunCurves& curves = list.runs[i].curves;
@@ -197,7 +198,11 @@ std::vector<RateLine> rateLines(const RunList& list, const std::vector<bool>& sh
                       curves.batch.value_or(0),
                       curves.precision,
                       curves.mupBaseWidth.value_or(0),
-                      curves.points.size()};
+                      curves.points.size(),
+                      curves.optimizer,
+                      curves.warmup.value_or(-1),
+                      curves.weightDecay.value_or(-1),
+                      curves.clip.value_or(-1)};
         RateLine& line = lines[key];
         line.of = curves.model;
         line.width = curves.width;

@@ -298,13 +298,14 @@ void TimelineCanvas::revealTrack(TrackId id)
 
 void TimelineCanvas::revealRank(RankId rank)
 {
+    const auto isOfRank = [rank](const TimelineRow& row) { return row.rank == rank; };
+    if (m_arrangement.filter && std::none_of(m_layout.rows.begin(), m_layout.rows.end(), isOfRank)) setRowFilter({});
     if (m_arrangement.collapsed.contains(rank)) {
         TimelineArrangement opened = m_arrangement;
         opened.collapsed.erase(rank);
         setArrangement(std::move(opened));
     }
-    const auto at = std::find_if(m_layout.rows.begin(), m_layout.rows.end(),
-                                 [&](const TimelineRow& row) { return row.rank == rank; });
+    const auto at = std::find_if(m_layout.rows.begin(), m_layout.rows.end(), isOfRank);
     if (at != m_layout.rows.end()) setScroll(std::min(at->top, m_scrollBar->maximum()));
 }
 

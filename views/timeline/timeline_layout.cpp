@@ -94,6 +94,11 @@ public:
             if (left && !arrangement.hidden.contains(track.id) && !isPinned(track.id))
                 m_ranks[track.info.rank].push_back(&track);
         }
+        if (arrangement.filter)
+            for (const CounterTrack& counter : counters)
+                if (counter.rank && arrangement.filter->counters.contains(counter.counter) &&
+                    !arrangement.hiddenCounters.contains(counter.counter))
+                    m_ranks.try_emplace(*counter.rank);
         for (auto& [rank, group] : m_ranks)
             std::stable_sort(group.begin(), group.end(), [](const TrackView* a, const TrackView* b) {
                 return std::pair(a->info.order, a->id) < std::pair(b->info.order, b->id);

@@ -171,7 +171,9 @@ bool JobTimeBars::event(QEvent* event)
             const auto parts = row == 0 ? recordedParts() : predictedParts();
             const QRectF bar = barOf(row);
             if (!bar.contains(help->pos())) continue;
-            double at = (help->pos().x() - bar.left()) / bar.width();
+            double total = 0;
+            for (const Part& part : parts) total += part.share;
+            double at = (help->pos().x() - bar.left()) / bar.width() * std::max(1.0, total); // as it is painted
             for (const Part& part : parts) {
                 at -= part.share;
                 if (at > 0) continue;

@@ -185,6 +185,10 @@ def catalogue(folder):
           "an empty list takes them away, and others stay")
     text, _ = run("runs", folder)
     check("#old" in text and "2 files left out" in text, "text has tags and what is left out")
+    run("runs", folder, "--tag", f"{steady['file']}=lr=3e-4")
+    tagged = answer("runs", folder)["runs"]
+    check(next(each for each in tagged if each["file"] == steady["file"])["tags"] == ["lr=3e-4"], "a tag may hold '='")
+    run("runs", folder, "--tag", f"{steady['file']}=")
     run("runs", folder, "--tag", "nobody.fourwalls=x", expect=1)
     run("runs", folder, "--tag", "x", expect=2)
     run("runs", folder / "nowhere", expect=1)

@@ -287,6 +287,12 @@ private slots:
         QVERIFY(box.isVisible());
         QVERIFY(list->count() > before);
         QCOMPARE(list->currentRow(), more);
+        // The heading of a group is nothing to go to.
+        QSignalSpy chosen(&box, &FindBox::chosen);
+        emit list->itemClicked(list->item(0));
+        QVERIFY(!box.current());
+        QCOMPARE(chosen.size(), 0);
+        QVERIFY(box.isVisible());
     }
 
     void itSpeaksTheLanguage()

@@ -150,6 +150,12 @@ private slots:
         QCOMPARE(layout.rows[1].track, std::optional(TrackId{0}));
         QCOMPARE(layout.rows[2].counter, CounterId{2});
         QCOMPARE(layout.hiddenTracks, 0);
+        // A counter alone has its rank, too.
+        arrangement.filter = RowFilter{{}, {CounterId{2}}};
+        const auto alone = layoutTimeline(twoRanks(), arrangement, 600, counters);
+        QCOMPARE(alone.rows.size(), std::size_t{2});
+        QCOMPARE(alone.rows[0].rank, RankId{1});
+        QCOMPARE(alone.rows[1].counter, CounterId{2});
         arrangement.filter = RowFilter{};
         QVERIFY(layoutTimeline(twoRanks(), arrangement, 600).rows.empty());
     }
