@@ -26,7 +26,8 @@ std::string line(std::string_view label, const std::string& value)
 
 std::string timeAndShare(Duration part, const JobTime& time)
 {
-    return fmt::format("{}  {}", formatTime(part), formatPercent(part.seconds() / time.range.length().seconds(), 2));
+    const double all = time.range.length().seconds();
+    return fmt::format("{}  {}", formatTime(part), formatPercent(all > 0 ? part.seconds() / all : 0, 2));
 }
 
 json predictedJson(const cost::GoodputInput& input, const JobTime& time, const cost::Goodput& model, double goodput)

@@ -77,10 +77,17 @@ Result<engine::Disturbance> readSlowRank(const std::string& text, const Parallel
     return engine::Disturbance{.kind = engine::DisturbanceKind::SlowRank, .place = rank, .amount = factor, .from = 0};
 }
 
-/// "3,7-9": numbers from 0.
+Status trainUnderMup(RunSpec& spec, std::int64_t baseWidth)
+{
+    setMupBaseWidth(spec, baseWidth);
+    if (baseWidth > 0 && mupBaseWidth(spec) == baseWidth) return {};
+    return wrongArgument("--mup", "cannot be " + std::to_string(baseWidth), "the width of a network, for example 64");
+}
+
+/// "3,7-9": numbers from 0; sorted, each once.
 Result<std::vector<std::int64_t>> readNumbers(const char* option, const std::string& text)
 {
-    constexpr std::int64_t kMost = 100'000;
+    constexpr std::int64_t kMost = 100'000, kLast = 1'000'000'000'000;
     std::vector<std::int64_t> numbers;
     for (std::string_view left = text; !left.empty();) {
         std::string_view one = left, rest, first, last;
@@ -89,11 +96,13 @@ Result<std::vector<std::int64_t>> readNumbers(const char* option, const std::str
         std::int64_t from = -1, to = -1;
         const bool isRead = cut(one, '-', first, last) ? readNumber(first, from) && readNumber(last, to)
                                                        : readNumber(one, from) && readNumber(one, to);
-        if (!isRead || from < 0 || to < from || to - from >= kMost)
+        if (!isRead || from < 0 || to < from || to - from >= kMost || to > kLast ||
+            static_cast<std::int64_t>(numbers.size()) > kMost)
             return wrongArgument(option, "cannot be '" + text + "'", "numbers of steps, for example 3,7-9");
         for (; from <= to; ++from) numbers.push_back(from);
     }
     std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
     return numbers;
 }
 
@@ -275,8 +284,7 @@ Result<RunSpec> RecordArguments::resolveRun() const
     if (width) {
         FOURWALLS_TRY_ASSIGN(spec.model, withWidth(spec.model, *width));
     }
-    if (mupBase && *mupBase < 1) return wrongArgument("--mup", "must be a width", "--mup 64");
-    if (mupBase) setMupBaseWidth(spec, *mupBase);
+    if (mupBase) FOURWALLS_TRY(trainUnderMup(spec, *mupBase));
     FOURWALLS_TRY_ASSIGN(spec.cluster, loadCluster(cluster));
     if (spec.cluster.name == "this-machine") {
         describeThisMachine(spec.cluster);

@@ -86,6 +86,7 @@ void runAll(std::vector<SweepOutcome>& outcomes, const std::vector<std::size_t>&
             std::optional<SweepResult> found = readSweepResult(options.folder, outcome.job.name, outcome.job.specHash);
             outcome.wasThere = found && found->hasSteps(steps) && (options.noiseEvery == 0 || found->noise.probes > 0);
             if (!outcome.wasThere) {
+                outcome.failure.reset(); // of an earlier try
                 auto trained = train(outcome.job, options, steps, found ? &*found : nullptr, stop);
                 if (trained)
                     found = std::move(*trained);

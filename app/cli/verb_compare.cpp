@@ -57,7 +57,8 @@ public:
                 {"--fail-over", &m_failOver,
                  "exit with 1 when step time, throughput or peak memory is worse by more than this many percent"},
                 Argument("--memory-at", &m_moments,
-                         "moments at which buffers are compared by who asked for them, of A and of B: peak, end or "
+                         "of two traces: moments at which buffers are compared by who asked for them, in A and in B: "
+                         "peak, end or "
                          "milliseconds (default: peak)")
                     .several(),
                 {"--confidence", &m_confidence, "of the intervals of --against [%]"},
@@ -72,6 +73,9 @@ public:
         if (m_confidence < 50 || m_confidence > 99.99)
             return console.wrongUsage(
                 {ErrorCode::InvalidArgument, "must be 50 to 99.99", "--confidence", "--confidence 99"});
+        if (!m_against.empty() && !m_moments.empty())
+            return console.wrongUsage({ErrorCode::InvalidArgument, "compares two traces, not several runs",
+                                       "--memory-at", "A B --memory-at peak end"});
         if (!m_against.empty()) return runGate(console);
         if (m_markdown)
             return console.wrongUsage(

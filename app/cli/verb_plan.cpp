@@ -84,6 +84,9 @@ public:
         if (m_verify && (*m_verify < 1 || *m_verify > kMostVerified))
             return console.wrongUsage({ErrorCode::InvalidArgument, "cannot be " + std::to_string(*m_verify), "--verify",
                                        "1 to " + std::to_string(kMostVerified) + " plans"});
+        if (!m_verify && !m_kernelTimes.empty())
+            return console.wrongUsage(
+                {ErrorCode::InvalidArgument, "is of the plans that are trained", "--kernel-times", "with --verify K"});
         if (m_verify)
             if (const Status can = predictDeviceClock(*inputs, static_cast<int>(m_devices)); !can.ok())
                 return refuse(console, can.error());

@@ -103,8 +103,15 @@ Status nameEvents(TraceQuery& trace, const std::vector<StepRecord>& steps, RunCu
         const auto at = std::find_if(steps.begin(), steps.end(), [&](const StepRecord& step) {
             return step.range.begin <= event.at && event.at <= step.range.end && !step.loss;
         });
-        if (at != steps.end()) run.spikes.push_back({at->step.value, std::nullopt, 0, {}, {}});
+        if (at == steps.end()) continue;
+        std::vector<double> losses;
+        for (auto step = at; step != steps.begin() && losses.size() < kSpikeWindow;)
+            if (const auto& loss = (--step)->loss) losses.push_back(*loss);
+        const double before = losses.empty() ? 0 : median(std::move(losses));
+        run.spikes.push_back({at->step.value, std::nullopt, before, {}, {}});
     }
+    std::stable_sort(run.spikes.begin(), run.spikes.end(),
+                     [](const LossSpike& a, const LossSpike& b) { return a.step < b.step; });
     for (LossSpike& spike : run.spikes) {
         const auto at = std::find_if(steps.begin(), steps.end(),
                                      [&](const StepRecord& step) { return step.step.value == spike.step; });
@@ -183,7 +190,7 @@ std::vector<LossSpike> findLossSpikes(const std::vector<CurvePoint>& points)
 {
     constexpr double kNormalDeviation = 1.4826, kDeviations = 6, kLeastRise = 0.1;
     std::vector<LossSpike> spikes;
-    std::vector<double> losses, norms; // the last ones that are usual
+    std::vector<double> losses, norms; // the last ones, those of spikes among them
     std::int64_t before = -2;          // index of the last point of a spike
     for (std::size_t i = 0; i < points.size(); ++i) {
         const CurvePoint& point = points[i];

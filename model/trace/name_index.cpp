@@ -3,6 +3,7 @@
 #include "model/trace/name_index.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <unordered_map>
 
@@ -106,7 +107,8 @@ Result<NameIndex> NameIndex::read(TraceQuery& trace, const std::stop_token& stop
     std::unordered_map<std::string, std::size_t> known;
     std::vector<Duration> most; // of the operator that stands for the name
     std::map<LayerIndex, std::pair<std::shared_ptr<const OpInfo>, Duration>> layers;
-    for (std::int64_t id = 0; id < trace.info().counts.ops; ++id) {
+    const std::int64_t ops = std::min<std::int64_t>(trace.info().counts.ops, std::numeric_limits<std::int32_t>::max());
+    for (std::int64_t id = 0; id < ops; ++id) {
         if ((id & 0xff) == 0 && stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", "names", ""};
         const OpId op{static_cast<std::int32_t>(id)};
         Result<std::shared_ptr<const OpInfo>> info = trace.op(op);

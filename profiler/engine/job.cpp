@@ -5,12 +5,15 @@
 #include "profiler/engine/train/checkpoint.h"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace fourwalls::engine {
 
 Status checkCheckpointFolder(const RunOptions& options)
 {
-    if (!options.resumeFolder.empty() || !hasStates(options.checkpointFolder)) return {};
+    const auto plain = [](const std::string& folder) { return std::filesystem::path(folder).lexically_normal(); };
+    const bool isOwn = !options.resumeFolder.empty() && plain(options.resumeFolder) == plain(options.checkpointFolder);
+    if (isOwn || !hasStates(options.checkpointFolder)) return {};
     return Error{ErrorCode::InvalidArgument, "has checkpoints of another run, which a restart could take for its own",
                  options.checkpointFolder, "remove them, name another --checkpoint-dir, or go on with --resume"};
 }
@@ -42,6 +45,7 @@ void prepareRestart(JobNotes& notes, const RunOptions& options, int failedAttemp
     std::vector<std::int64_t> skipped = startOf(all, failedAttempt).skipped;
     skipped.insert(skipped.end(), options.skippedData.begin(), options.skippedData.end());
     std::sort(skipped.begin(), skipped.end());
+    skipped.erase(std::unique(skipped.begin(), skipped.end()), skipped.end());
     for (const std::int64_t step : {spike->step - 1, spike->step})
         if (step >= 0) notes.add({.what = JobNote::What::Skip, .step = batchOf(step, skipped)});
 }

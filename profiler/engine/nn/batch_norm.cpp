@@ -24,7 +24,7 @@ Tensor BatchNorm::forward(ImageContext context, const Tensor& x, BatchNormSaved&
     Tensor y = context.activation(x.shape());
     context.images.batchNorm(x, gain->weight, shift->weight, relu && fuse, y, saved);
     if (relu && !fuse) y = context.relu(y);
-    if (context.rank.evaluating) return y; // the statistics are those of training
+    if (context.rank.evaluating || context.rank.probing) return y; // the statistics are those of training
     // The running variance is the unbiased one, n / (n - 1) times the batch's own.
     const std::int64_t channels = x.shape()[1];
     const auto count = static_cast<double>(x.elements() / channels);

@@ -51,6 +51,7 @@ struct RankContext {
     /// Results go into the buffers that they are computed from where those are needed no longer; else each has its own.
     bool inPlace = true;
     bool evaluating = false;       ///< forward passes that no backward pass follows: nothing is kept for one
+    bool probing = false;          ///< passes that no update follows: running statistics stay as they are
     HostPool* offloaded = nullptr; ///< where what layers keep waits for the backward pass; null: it stays here
 
     /// The network is about to use a unit, or is done with it; see UnitHooks.

@@ -120,6 +120,7 @@ void Trainer::probeNoise(std::int64_t batches)
         if (piece.counts) counted.push_back(sums.back());
     }
     double small = 0;
+    m_rank.probing = true;
     for (std::int64_t i = 0; i < batches; ++i) {
         accumulateGradients(kFirstNoiseBatch + m_noise.probes * batches + i);
         small += m_optimizer->gradientSquares(m_rank) / static_cast<double>(batches);
@@ -127,6 +128,7 @@ void Trainer::probeNoise(std::int64_t batches)
             if (!pieces[p].parameter->gradientEmpty) m_rank.device.add(sums[p], pieces[p].gradient, sums[p]);
         m_store->afterEvaluation(); // the next step begins with empty gradients
     }
+    m_rank.probing = false;
     double large = m_rank.device.sumOfSquares(counted) / static_cast<double>(batches * batches);
     if (m_rank.groups) {
         const Tensor both = Tensor::make(m_rank.allocator, {2}, DType::F64, MemoryCategory::CommBuffers);
