@@ -51,6 +51,14 @@ int start(std::vector<std::string> arguments, const std::string& words, pid_t& p
     return failed;
 }
 
+Error notInstalled(const std::string& report)
+{
+    return Error{ErrorCode::Unsupported,
+                 "an Nsight Systems report, which only nsys reads, and nsys is not installed here", report,
+                 "where it is, run: nsys export --type sqlite '" + std::filesystem::path(report).filename().string() +
+                     "' and give the .sqlite file"};
+}
+
 } // namespace
 
 bool isNsightReport(std::string_view name)
@@ -65,11 +73,7 @@ Status exportNsightReport(const std::string& report, const std::string& output, 
     const int failed = start({"nsys", "export", "--type", "sqlite", "--force-overwrite", "true", "--output", output,
                               std::filesystem::absolute(report).string()},
                              words, process);
-    if (failed == ENOENT || failed == EACCES)
-        return Error{ErrorCode::Unsupported,
-                     "an Nsight Systems report, which only nsys reads, and nsys is not installed here", report,
-                     "where it is, run: nsys export --type sqlite '" +
-                         std::filesystem::path(report).filename().string() + "' and give the .sqlite file"};
+    if (failed == ENOENT || failed == EACCES) return notInstalled(report);
     if (failed != 0)
         return Error{ErrorCode::Io, std::string("nsys cannot be started: ") + std::strerror(failed), report, ""};
     int status = 0;
@@ -86,6 +90,8 @@ Status exportNsightReport(const std::string& report, const std::string& output, 
     if (cancelled) return Error{ErrorCode::Cancelled, "cancelled", report, ""};
     std::error_code error;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && std::filesystem::is_regular_file(output, error)) return {};
+    // How POSIX lets posix_spawn say that there is no such program, where it cannot say so itself.
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127) return notInstalled(report);
     const std::string said = lastLine(words);
     return Error{ErrorCode::Format, "nsys cannot export this report" + (said.empty() ? std::string() : ": " + said),
                  report, "an nsys of the version that recorded it, or a newer one, reads it"};

@@ -248,6 +248,12 @@ class Archives(unittest.TestCase):
         code, _, said = self.run_cli(report, path=str(tools))
         self.assertEqual(code, 1)
         self.assertIn("nsys export --type sqlite 'job.nsys-rep'", said)
+        # A program that is not there may be known by the shell's answer alone.
+        (tools / "nsys").write_text("#!/bin/sh\nexit 127\n")
+        (tools / "nsys").chmod(0o755)
+        code, _, said = self.run_cli(report, path=str(tools))
+        self.assertEqual(code, 1)
+        self.assertIn("nsys is not installed here", said)
         # What stands in for nsys notes how it was called and writes a small export.
         export = self.folder / "export.sqlite"
         with sqlite3.connect(export) as database:
