@@ -40,7 +40,9 @@ std::string noiseText(const engine::GradientNoise& noise, const RunSpec& spec, d
 {
     if (noise.probes < 1) return {};
     const std::optional<double> scale = noise.noiseScale();
-    if (!scale) return fmt::format("critical batch: not found, {} probes see noise only", noise.probes);
+    if (!scale)
+        return fmt::format("critical batch: not found, {} see noise only",
+                           noise.probes == 1 ? "1 probe" : fmt::format("{} probes", noise.probes));
     std::string text = fmt::format("critical batch by gradient noise: {} samples", formatFigure(*scale, 3));
     if (!spec.model.transformer()) return text;
     text += fmt::format(" ({} tokens", formatFigure(*scale * static_cast<double>(spec.training.sequence), 3));

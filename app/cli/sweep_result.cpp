@@ -120,6 +120,7 @@ json resultJson(const SweepResult& result)
                 {"steps", result.steps},
                 {"diverged", result.diverged},
                 {"tokens_per_step", result.tokensPerStep},
+                {"noise_every", result.noiseEvery},
                 {"trace_hash", result.traceHash},
                 {"point", json::object()},
                 {"loss", json::array()},
@@ -154,6 +155,7 @@ SweepResult resultOf(const json& object)
     result.steps = object.at("steps").get<std::int64_t>();
     result.diverged = object.at("diverged").get<bool>();
     result.tokensPerStep = object.at("tokens_per_step").get<std::int64_t>();
+    result.noiseEvery = object.value("noise_every", std::int64_t{0});
     result.traceHash = object.at("trace_hash").get<std::string>();
     const json &losses = object.at("loss"), &norms = object.at("gradient_norm");
     for (std::size_t i = 0; i < losses.size(); ++i)

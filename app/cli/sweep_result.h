@@ -30,7 +30,8 @@ struct SweepResult {
     std::vector<SweepStep> taken;
     bool diverged = false; ///< and ended there
     std::int64_t tokensPerStep = 0;
-    engine::GradientNoise noise;
+    std::int64_t noiseEvery = 0; ///< steps between probes of the gradients' noise; 0: none
+    engine::GradientNoise noise; ///< of the probes that were taken
     std::string traceHash; ///< of the trace beside it
 
     bool isWhole() const { return diverged || static_cast<std::int64_t>(taken.size()) >= steps; }

@@ -27,6 +27,7 @@ Result<SweepResult> train(const SweepJob& job, const SweepOptions& options, std:
     result.point = job.point;
     result.spec = job.specHash;
     result.steps = job.spec.training.steps;
+    result.noiseEvery = options.noiseEvery;
     result.tokensPerStep = job.spec.training.batch * job.spec.training.sequence;
     std::stop_source ends;
     const std::stop_callback asked(stop, [&ends] { ends.request_stop(); });
@@ -34,7 +35,6 @@ Result<SweepResult> train(const SweepJob& job, const SweepOptions& options, std:
     run.measurePeak = false;
     run.stop = ends.get_token();
     run.noiseEvery = options.noiseEvery;
-    run.noiseBatches = options.noiseBatches;
     if (until < result.steps) {
         run.checkpointFolder = checkpoints;
         run.checkpointEvery = until;
@@ -84,10 +84,11 @@ void runAll(std::vector<SweepOutcome>& outcomes, const std::vector<std::size_t>&
             SweepOutcome& outcome = outcomes[which[i]];
             const std::int64_t steps = std::min(until, outcome.job.spec.training.steps);
             std::optional<SweepResult> found = readSweepResult(options.folder, outcome.job.name, outcome.job.specHash);
-            outcome.wasThere = found && found->hasSteps(steps) && (options.noiseEvery == 0 || found->noise.probes > 0);
+            const bool probed = found && (options.noiseEvery == 0 || found->noiseEvery == options.noiseEvery);
+            outcome.wasThere = probed && found->hasSteps(steps);
             if (!outcome.wasThere) {
                 outcome.failure.reset(); // of an earlier try
-                auto trained = train(outcome.job, options, steps, found ? &*found : nullptr, stop);
+                auto trained = train(outcome.job, options, steps, probed ? &*found : nullptr, stop);
                 if (trained)
                     found = std::move(*trained);
                 else if (trained.error().code == ErrorCode::Cancelled)

@@ -87,7 +87,7 @@ Status SweepPoint::set(SweepAxis axis, std::string_view text)
     if (isWhole(axis) && (*number < 1 || *number > 1e9 || *number != std::floor(*number)))
         return wrongValue(axis, text, "a whole number from 1");
     if (axis == SweepAxis::LearningRate && !(*number > 0 && *number <= 1e6))
-        return wrongValue(axis, text, "a number above 0");
+        return wrongValue(axis, text, "a number above 0, up to 1e6");
     if (axis == SweepAxis::Warmup && !(*number >= 0 && *number <= 1))
         return wrongValue(axis, text, "a share of the steps from 0 to 1");
     if (*number < 0 || *number > 1e30) return wrongValue(axis, text, "a number from 0");

@@ -89,7 +89,7 @@ private:
 
     void takeSteps(RankSlot& slot, const std::function<StepProgress(std::int64_t)>& step, RankReport& report,
                    const std::function<double()>& evaluate = {}, const std::function<void(std::int64_t)>& save = {},
-                   const std::function<void()>& probe = {});
+                   const std::function<void(std::int64_t)>& probe = {});
 
     void addTraffic(RankId from, const TrafficLedger& ledger);
 

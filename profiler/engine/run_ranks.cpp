@@ -148,7 +148,7 @@ Status RunAttempt::train(RankSlot& slot, RankReport& report, std::shared_ptr<voi
         slot, [&](std::int64_t i) { return takeStep(*trainer, points, watch, recorder, i); }, report,
         [&] { return trainer->evaluate(m_options.evaluateBatches); },
         [&](std::int64_t step) { saveState(*trainer, recorder, writer, step); },
-        [&] { trainer->probeNoise(m_options.noiseBatches); });
+        [&](std::int64_t probe) { trainer->probeNoise(probe, m_options.noiseBatches); });
     if (first) m_report.noise = trainer->noise();
     if (writer.busy()) {
         const Scope wait(recorder, SliceKind::Checkpoint, "wait for checkpoint", Phase::CheckpointSave);
@@ -246,7 +246,7 @@ Status RunAttempt::serve(RankSlot& slot, std::shared_ptr<void>& kept)
 
 void RunAttempt::takeSteps(RankSlot& slot, const std::function<StepProgress(std::int64_t)>& step, RankReport& report,
                            const std::function<double()>& evaluate, const std::function<void(std::int64_t)>& save,
-                           const std::function<void()>& probe)
+                           const std::function<void(std::int64_t)>& probe)
 {
     Recorder& recorder = *slot.recorder;
     const bool first = recorder.rank().value == 0 || m_options.processes; // of those here
@@ -291,7 +291,8 @@ void RunAttempt::takeSteps(RankSlot& slot, const std::function<StepProgress(std:
         if (save && m_options.checkpointEvery > 0 && (i + 1) % m_options.checkpointEvery == 0) save(i + 1);
         if (evaluate && m_options.evaluateEvery > 0 && (i + 1) % m_options.evaluateEvery == 0)
             progress.evaluationLoss = evaluate();
-        if (probe && m_options.noiseEvery > 0 && (i + 1) % m_options.noiseEvery == 0) probe();
+        if (probe && m_options.noiseEvery > 0 && (i + 1) % m_options.noiseEvery == 0)
+            probe(i / m_options.noiseEvery);
         if (!first) continue;
         m_report.steps.push_back(progress);
         if (m_callbacks.onStep) m_callbacks.onStep(progress);

@@ -104,7 +104,7 @@ double Trainer::evaluate(std::int64_t batches)
     return loss;
 }
 
-void Trainer::probeNoise(std::int64_t batches)
+void Trainer::probeNoise(std::int64_t probe, std::int64_t batches)
 {
     // Far behind the samples of training and evaluation.
     constexpr std::int64_t kFirstNoiseBatch = std::int64_t{1} << 30;
@@ -122,7 +122,7 @@ void Trainer::probeNoise(std::int64_t batches)
     double small = 0;
     m_rank.probing = true;
     for (std::int64_t i = 0; i < batches; ++i) {
-        accumulateGradients(kFirstNoiseBatch + m_noise.probes * batches + i);
+        accumulateGradients(kFirstNoiseBatch + probe * batches + i);
         small += m_optimizer->gradientSquares(m_rank) / static_cast<double>(batches);
         for (std::size_t p = 0; p < pieces.size(); ++p)
             if (!pieces[p].parameter->gradientEmpty) m_rank.device.add(sums[p], pieces[p].gradient, sums[p]);

@@ -51,8 +51,9 @@ public:
     double evaluate(std::int64_t batches);
 
     /// Takes the gradients of `batches` global batches that training does not see, without an update: what they say of the
-    /// gradients' noise is added to noise(). A phase of its own.
-    void probeNoise(std::int64_t batches);
+    /// gradients' noise is added to noise(). A phase of its own. `probe` counts from the job's first step, so that a job
+    /// that goes on sees the batches that it would have seen.
+    void probeNoise(std::int64_t probe, std::int64_t batches);
     const GradientNoise& noise() const { return m_noise; }
 
     /// All ranks' weights as one file, and back. Errors: see checkpoint.h.

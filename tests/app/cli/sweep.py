@@ -6,6 +6,7 @@ goes on and repeats no finished run; torn results are made again.
 Usage: sweep.py FOURWALLS_CLI
 """
 import json
+import math
 import os
 import signal
 import subprocess
@@ -108,7 +109,8 @@ def killed(folder):
 
 
 def halving(folder, straight):
-    command = ["sweep", "-o", folder, "--steps", 32, *QUICK, "--grid", "lr=1e-4..1e-1", "--halving", 8, "--seed", 5]
+    command = ["sweep", "-o", folder, "--steps", 32, *QUICK, "--grid", "lr=1e-4..1e-1", "--halving", 8, "--seed", 5,
+               "--noise-every", 4]
     halved = answer(*command)
     check(len(halved["runs"]) == 8, "eight runs are drawn")
     steps = sorted(run["steps"] for run in halved["runs"])
@@ -117,8 +119,13 @@ def halving(folder, straight):
     best = next(run for run in halved["runs"] if run["name"] == halved["best"])
     check(best["steps"] == 32, "the best is trained to the end")
     # Continued from checkpoints three times, it is the run that was never interrupted.
-    plain = answer("sweep", "-o", straight, "--steps", 32, *QUICK, "--seed", 5, "--grid", f"lr={best['lr']}")
-    check(plain["runs"][0]["loss"] == best["loss"], "and has the same bits as a run without a break")
+    plain = answer("sweep", "-o", straight, "--steps", 32, *QUICK, "--seed", 5, "--grid", f"lr={best['lr']}",
+                   "--noise-every", 4)["runs"][0]
+    check(plain["loss"] == best["loss"], "and has the same bits as a run without a break")
+    ours, straights = best["gradient_noise"], plain["gradient_noise"]
+    check(ours["probes"] == straights["probes"] == 8 and math.isclose(ours["variance"], straights["variance"],
+                                                                      rel_tol=1e-9),
+          f"and its probes saw the same batches: {ours}, {straights}")
     again = answer(*command)
     check(again["were_there"] == 8 and again["best"] == halved["best"], "again it makes nothing")
 
@@ -140,6 +147,8 @@ def noise(folder):
     measured = answer("sweep", "-o", folder, "--steps", 4, *QUICK, "--grid", "lr=1e-3", "--noise-every", 2)
     found = measured["runs"][0]["gradient_noise"]
     check(found["probes"] == 2 and found["small_batch"] == 2 and found["large_batch"] == 8, f"two probes: {found}")
+    check(answer("sweep", "-o", folder, "--steps", 4, *QUICK, "--grid", "lr=1e-3", "--noise-every", 4)["were_there"] == 0,
+          "other probes are another run")
     check(found["variance"] > 0 and found["published_critical_batch_tokens"] > 0, "noise, and the published formula")
 
 
