@@ -68,14 +68,31 @@ private:
     PlanVerification& m_into;
 };
 
+/// Predicts and trains `plan`.
+Status train(const RunSpec& searched, cost::CostModel& model, const engine::RunOptions& options, VerifiedPlan& plan)
+{
+    FOURWALLS_TRY_ASSIGN(const RunSpec spec, trainable(searched, plan.plan));
+    FOURWALLS_TRY_ASSIGN(const cost::PredictedStep predicted, cost::predictStep(model, spec));
+    FOURWALLS_TRY_ASSIGN(const RecordedRun run, recordInMemory(spec, options));
+    FOURWALLS_TRY_ASSIGN(const TraceMetrics metrics, computeMetrics(*run.query));
+    if (!metrics.stepTime)
+        return Error{ErrorCode::Internal, "a recording has no step time", formatPlan(plan.plan), "report this"};
+    plan.predictedSeconds = predicted.seconds;
+    plan.predictedBytes = predicted.peakBytes;
+    plan.recordedSeconds = metrics.stepTime->seconds();
+    plan.recordedBytes = infoOf(Figure::PeakBytes).of(metrics).value_or(0);
+    return {};
+}
+
 } // namespace
 
-double PlanVerification::regret() const
+std::optional<double> PlanVerification::regret() const
 {
     double least = 0;
     for (const VerifiedPlan& plan : plans)
         if (least == 0 || plan.recordedSeconds < least) least = plan.recordedSeconds;
-    return least > 0 ? plans.front().recordedSeconds / least - 1 : 0;
+    if (least <= 0) return std::nullopt;
+    return plans.front().recordedSeconds / least - 1;
 }
 
 std::optional<double> PlanVerification::pairsInOrder() const
@@ -139,21 +156,15 @@ Result<PlanVerification> verifyPlans(const PredictionInputs& inputs, std::span<c
     const std::string& table = kernelTimes.empty() ? scratch.path() : kernelTimes;
     FOURWALLS_TRY_ASSIGN(cost::CostModel model,
                          cost::CostModel::create(inputs.spec, inputs.framework, inputs.calibration));
-    double done = 0;
-    for (VerifiedPlan& each : verification.plans) {
-        progress(done / static_cast<double>(verification.plans.size()));
-        FOURWALLS_TRY_ASSIGN(const RunSpec spec, trainable(inputs.spec, each.plan));
-        FOURWALLS_TRY_ASSIGN(const cost::PredictedStep predicted, cost::predictStep(model, spec));
-        FOURWALLS_TRY_ASSIGN(const RecordedRun run, recordInMemory(spec, deviceClock(table, stop)));
-        FOURWALLS_TRY_ASSIGN(const TraceMetrics metrics, computeMetrics(*run.query));
-        if (!metrics.stepTime)
-            return Error{ErrorCode::Internal, "a recording has no step time", formatPlan(each.plan), "report this"};
-        each.predictedSeconds = predicted.seconds;
-        each.predictedBytes = predicted.peakBytes;
-        each.recordedSeconds = metrics.stepTime->seconds();
-        each.recordedBytes = infoOf(Figure::PeakBytes).of(metrics).value_or(0);
-        done += 1;
+    std::size_t done = 0;
+    for (; done < verification.plans.size(); ++done) {
+        progress(static_cast<double>(done) / static_cast<double>(verification.plans.size()));
+        const Status trained = train(inputs.spec, model, deviceClock(table, stop), verification.plans[done]);
+        if (trained.ok()) continue;
+        verification.failure = trained.error();
+        break;
     }
+    verification.plans.resize(done);
     std::sort(verification.plans.begin(), verification.plans.end(),
               [](const auto& a, const auto& b) { return a.predictedSeconds < b.predictedSeconds; });
     progress(1);
@@ -173,25 +184,29 @@ json verificationJson(const PlanVerification& verification)
                          {"recorded_peak_bytes", plan.recordedBytes}});
     for (const PlanVerification::Refused& each : verification.refused)
         refused.push_back({{"plan", formatPlan(each.plan)}, {"why", each.why}});
-    const auto inOrder = verification.pairsInOrder();
+    const auto inOrder = verification.pairsInOrder(), regret = verification.regret();
+    const auto share = [](const std::optional<double>& of) { return of ? json(100 * *of) : json(nullptr); };
     return {{"clock", "device"},
             {"plans", std::move(plans)},
             {"refused", std::move(refused)},
-            {"regret_pct", 100 * verification.regret()},
-            {"pairs_in_order_pct", inOrder ? json(100 * *inOrder) : json(nullptr)}};
+            {"regret_pct", share(regret)},
+            {"pairs_in_order_pct", share(inOrder)},
+            {"complete", !verification.failure}};
 }
 
 std::string verificationText(const PlanVerification& verification)
 {
-    std::string text =
-        fmt::format("{:>12}  {:>12}  {:>8}  trained on the device clock", "predicted", "recorded", "error");
-    for (const VerifiedPlan& plan : verification.plans)
-        text +=
-            fmt::format("\n{:>12}  {:>12}  {:>+6.1f} %  {}", formatTime(Duration::fromSeconds(plan.predictedSeconds)),
-                        formatTime(Duration::fromSeconds(plan.recordedSeconds)),
-                        100 * (plan.predictedSeconds / plan.recordedSeconds - 1), formatPlan(plan.plan));
-    text += fmt::format("\nthe plan predicted quickest takes {:.1f} % longer than the quickest of these",
-                        100 * verification.regret());
+    std::string text = "no plan was trained";
+    if (const auto regret = verification.regret()) {
+        text = fmt::format("{:>12}  {:>12}  {:>8}  trained on the device clock", "predicted", "recorded", "error");
+        for (const VerifiedPlan& plan : verification.plans)
+            text += fmt::format("\n{:>12}  {:>12}  {:>+6.1f} %  {}",
+                                formatTime(Duration::fromSeconds(plan.predictedSeconds)),
+                                formatTime(Duration::fromSeconds(plan.recordedSeconds)),
+                                100 * (plan.predictedSeconds / plan.recordedSeconds - 1), formatPlan(plan.plan));
+        text += fmt::format("\nthe plan predicted quickest takes {:.1f} % longer than the quickest of these",
+                            100 * *regret);
+    }
     if (const auto inOrder = verification.pairsInOrder())
         text += fmt::format("; {:.0f} % of the pairs are in the predicted order", 100 * *inOrder);
     for (const PlanVerification::Refused& each : verification.refused)

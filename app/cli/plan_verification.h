@@ -27,15 +27,17 @@ struct VerifiedPlan {
 };
 
 struct PlanVerification {
-    std::vector<VerifiedPlan> plans; ///< in the order of what was predicted
+    std::vector<VerifiedPlan> plans; ///< in the order of what was predicted; only those that were trained
     struct Refused {
         ParallelPlan plan;
         std::string why;
     };
     std::vector<Refused> refused; ///< of the search's plans: those that the engine cannot train
+    std::optional<Error> failure; ///< that ended it before all were trained; Cancelled where it was stopped
 
     /// How much longer the step of the plan predicted quickest takes than the least of all those trained; 0.1 is 10 %.
-    double regret() const;
+    /// Absent where none was trained.
+    std::optional<double> regret() const;
     /// Share of the pairs whose recorded times lie as the predicted ones; absent where there is no pair.
     std::optional<double> pairsInOrder() const;
 };
@@ -47,7 +49,8 @@ Status predictDeviceClock(PredictionInputs& inputs, int devices);
 /// Trains `count` of the best plans and half as many of the others (2 at least, spread over their order), six steps each on
 /// the device clock, where all share one table of kernel times. inputs: as searched. best, all: what the search found.
 /// kernelTimes: a file of such a table, read and written; empty: a temporary one.
-/// Errors: those of training; Unsupported where the engine can train none of them; Cancelled.
+/// What fails while they train, or is stopped, ends it; what was trained until then is kept.
+/// Errors: Unsupported where the engine can train none of them; Io where no temporary file can be made.
 Result<PlanVerification> verifyPlans(const PredictionInputs& inputs, std::span<const cost::SearchedPlan> best,
                                      std::span<const cost::SearchedPlan> all, std::int64_t count,
                                      const std::string& kernelTimes, const std::function<void(double)>& progress,

@@ -18,7 +18,7 @@ Result<RecordedRun> recordInMemory(const RunSpec& spec, engine::RunOptions optio
     recorded.trace = std::make_unique<InMemoryTrace>(engine::describeRun(spec, options.origin, options.clock));
     options.sink = recorded.trace.get();
     FOURWALLS_TRY_ASSIGN(const engine::RunReport report, engine::runTraining(spec, options));
-    if (report.stopped) return Error{ErrorCode::Cancelled, "stopped", "bench", ""};
+    if (report.stopped) return Error{ErrorCode::Cancelled, "stopped", formatPlan(spec.plan), ""};
     FOURWALLS_TRY(recorded.trace->finish(report.closing));
     recorded.query = std::make_unique<InMemoryTraceQuery>(recorded.trace->data());
     FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, recorded.query->jobSteps());

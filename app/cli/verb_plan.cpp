@@ -115,20 +115,28 @@ public:
             if (!words) return console.fail(words.error());
             launch = *words;
         }
-        if (!console.json())
-            return console.answerText(textOf(*found, *inputs) + reasonsText(found->reasons) +
-                                      (inputs->like ? '\n' + likeText(m_arguments.like, *inputs->like) : "") +
-                                      (verified ? "\n\n" + verificationText(*verified) : "") +
-                                      (launch ? emitText(*launch, spec.plan) : ""));
-        json object = jsonOf(*found, *inputs);
-        object["reasons"] = reasonsJson(found->reasons);
-        if (inputs->like) object["like"] = likeJson(m_arguments.like, *inputs->like);
-        if (verified) object["verified"] = verificationJson(*verified);
-        if (launch) object["emit"] = emitJson(*launch, spec.plan);
-        return console.answerJson(std::move(object));
+        const int answered = answer(console, *found, *inputs, verified, launch, spec.plan);
+        return verified && verified->failure && answered == kExitDone ? console.fail(*verified->failure) : answered;
     }
 
 private:
+    int answer(Console& console, const cost::PlanSearchResult& found, const PredictionInputs& inputs,
+               const std::optional<PlanVerification>& verified, const std::optional<LaunchArguments>& launch,
+               const ParallelPlan& plan) const
+    {
+        if (!console.json())
+            return console.answerText(textOf(found, inputs) + reasonsText(found.reasons) +
+                                      (inputs.like ? '\n' + likeText(m_arguments.like, *inputs.like) : "") +
+                                      (verified ? "\n\n" + verificationText(*verified) : "") +
+                                      (launch ? emitText(*launch, plan) : ""));
+        json object = jsonOf(found, inputs);
+        object["reasons"] = reasonsJson(found.reasons);
+        if (inputs.like) object["like"] = likeJson(m_arguments.like, *inputs.like);
+        if (verified) object["verified"] = verificationJson(*verified);
+        if (launch) object["emit"] = emitJson(*launch, plan);
+        return console.answerJson(std::move(object));
+    }
+
     static constexpr std::int64_t kMostVerified = 100;
 
     Result<cost::PlanSearchResult> search(const PredictionInputs& inputs, const cost::FixedParts& fixed,

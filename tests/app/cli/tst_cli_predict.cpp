@@ -245,6 +245,13 @@ void CliPredictTest::planVerifies()
     // The plan that is the best of all with its own degrees is a reason for none.
     for (const QJsonValue& value : found["reasons"].toArray())
         QVERIFY(value.toObject()["chosen"] != value.toObject()["instead"]);
+    // What fails while they are trained leaves the search's answer.
+    const Answer ended = run({"plan", "--like", trace, "--gpus", "4", "--limit", "1", "--verify", "1", "--kernel-times",
+                              m_folder.filePath("none/table.json"), "--json"});
+    QCOMPARE(ended.exitCode, 1);
+    QCOMPARE(ended.json()["plans"].toArray().size(), 1);
+    QVERIFY(!ended.json()["verified"].toObject()["complete"].toBool(true));
+    QVERIFY(ended.json()["verified"].toObject()["regret_pct"].isNull());
     const Answer foreign =
         run({"plan", "--model", "gpt2-124m", "--cluster", "dgx-h100", "--gpus", "8", "--verify", "2"});
     QCOMPARE(foreign.exitCode, 2);
