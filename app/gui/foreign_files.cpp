@@ -175,6 +175,12 @@ QStringList importArguments(const OpenPlan& plan)
 Result<QString> importedTrace(const QString& file)
 {
     const OpenPlan plan = planOpening({file}, false, importFolder());
+    if (!plan.runs.isEmpty())
+        return Error{ErrorCode::Unsupported, "is a folder of runs, not one trace", file.toStdString(),
+                     "one of the traces in it"};
+    if (!plan.dumps.isEmpty())
+        return Error{ErrorCode::Unsupported, "is a dump of a job that hangs, not a trace", file.toStdString(),
+                     "fourwalls-cli hang, or fourwalls without --render"};
     if (plan.foreign.isEmpty()) return file;
     if (plan.imported) return plan.target;
     ChildJob job;

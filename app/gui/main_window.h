@@ -9,6 +9,7 @@
 #include <QElapsedTimer>
 #include <QMainWindow>
 #include <QPointer>
+#include <QQueue>
 #include <QTimer>
 
 #include <functional>
@@ -136,6 +137,7 @@ private:
     void buildDemos(QWidget* centre);
     void buildHang();
     void buildRuns();
+    void writeTags();
     void chooseDemo();
     /// Supplies a comparison with its second trace.
     void prepareCompare(views::View* view);
@@ -192,6 +194,7 @@ private:
     views::RunsPage* m_runs = nullptr;
     QPointer<ChildJob> m_runsJob; ///< that reads the folder of runs which was opened last
     QString m_runFolder;
+    QQueue<QStringList> m_tagsToWrite; ///< arguments of fourwalls-cli; the first is being written
     QPointer<ChildJob> m_hangJob; ///< that analyses the dumps which were opened last
     views::DemoPanel* m_demoPanel = nullptr;
     DemoPlayer* m_player = nullptr;

@@ -31,14 +31,27 @@ void MainWindow::buildRuns()
     connect(m_runs, &views::RunsPage::openRequested, this,
             [this](const QString& file) { openFiles({QDir(m_runFolder).filePath(file)}); });
     connect(m_runs, &views::RunsPage::tagsChanged, this, [this](const QString& file, const QStringList& tags) {
-        auto* job = new ChildJob(this);
-        connect(job, &ChildJob::succeeded, job, &QObject::deleteLater);
-        connect(job, &ChildJob::failed, this, [this, job](const Error& error) {
-            say(QString::fromStdString(error.message()));
-            job->deleteLater();
-        });
-        job->start(tagArguments(m_runFolder, file, tags));
+        m_tagsToWrite.enqueue(tagArguments(m_runFolder, file, tags));
+        if (m_tagsToWrite.size() == 1) writeTags();
     });
+}
+
+/// One after the other: each reads the list of tags and writes it with its own.
+void MainWindow::writeTags()
+{
+    if (m_tagsToWrite.isEmpty()) return;
+    auto* job = new ChildJob(this);
+    const auto ended = [this, job] {
+        job->deleteLater();
+        m_tagsToWrite.dequeue();
+        writeTags();
+    };
+    connect(job, &ChildJob::succeeded, this, ended);
+    connect(job, &ChildJob::failed, this, [this, ended](const Error& error) {
+        say(QString::fromStdString(error.message()));
+        ended();
+    });
+    job->start(m_tagsToWrite.head());
 }
 
 void MainWindow::openRuns(const QString& folder)

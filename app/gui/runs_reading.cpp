@@ -18,7 +18,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kMostNamesOfRuns = 4000; ///< looked at in a folder
+constexpr int kMostNamesOfRuns = 4000;  ///< looked at in a folder
+constexpr int kDeepestFolderOfRuns = 3; ///< folders in folders that `fourwalls-cli runs` reads
 
 std::string textOr(const json& object, const char* key)
 {
@@ -76,13 +77,18 @@ compare::RunCurves curvesOf(const json& object)
 bool isRunFolder(const QString& path)
 {
     if (!QFileInfo(path).isDir()) return false;
-    QDirIterator names(path, QDir::Files | QDir::NoDotAndDotDot, QDirIterator::Subdirectories);
+    QDirIterator names(QFileInfo(path).absoluteFilePath(), QDir::Files | QDir::NoDotAndDotDot,
+                       QDirIterator::Subdirectories);
     QSet<QString> boards; // folders with event files of TensorBoard
+    const auto root = QFileInfo(path).absoluteFilePath().count(QLatin1Char('/'));
     int looked = 0;
     while (names.hasNext() && ++looked <= kMostNamesOfRuns) {
         const QFileInfo file(names.next());
         const QString name = file.fileName();
-        if (name.endsWith(QLatin1String(".fourwalls"))) return true;
+        if (file.path().count(QLatin1Char('/')) - root > kDeepestFolderOfRuns) continue;
+        // A trace beside the file that it was imported from is that file, not a run of its own.
+        constexpr QLatin1String kOwn(".fourwalls");
+        if (name.endsWith(kOwn) && !QFileInfo::exists(file.filePath().chopped(kOwn.size()))) return true;
         if (name.contains(QLatin1String("tfevents"))) boards.insert(file.path());
         if (boards.size() > 1) return true;
     }

@@ -55,6 +55,9 @@ private slots:
         made("two/b/events.out.tfevents.2.host", "x");
         made("traces/deep/run.fourwalls", "x");
         made("profiles/rank0.json", "{}");
+        made("profiles/rank0.json.fourwalls", "x"); // what was imported from it
+        made("far/a/b/c/d/run.fourwalls", "x");     // the list of runs does not look there
+        QVERIFY(!isRunFolder(m_folder.filePath("far")));
         QVERIFY(!isRunFolder(m_folder.filePath("one"))); // one run, which is imported
         QVERIFY(isRunFolder(m_folder.filePath("two")));
         QVERIFY(isRunFolder(m_folder.filePath("traces")));
@@ -82,12 +85,16 @@ private slots:
         QCOMPARE(*runs.runs[0].curves.width, std::int64_t{16});
 
         QAbstractItemModel& rows = *window.runsPage()->table().model();
+        // At once: none is lost, and the last of a run's holds.
+        QVERIFY(rows.setData(rows.index(0, views::RunTable::Tags), QStringLiteral("first")));
+        QVERIFY(rows.setData(rows.index(1, views::RunTable::Tags), QStringLiteral("other")));
         QVERIFY(rows.setData(rows.index(0, views::RunTable::Tags), QStringLiteral("best")));
         const auto tags = [&] {
             QFile file(folder + QStringLiteral("/runs.tags.json"));
             return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
         };
         QTRY_VERIFY_WITH_TIMEOUT(tags().contains("best"), 60'000);
+        QVERIFY(tags().contains("other") && !tags().contains("first"));
 
         // Another folder in its place, and one that is none.
         window.openRuns(m_folder.filePath(QStringLiteral("nowhere")));
