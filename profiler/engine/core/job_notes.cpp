@@ -3,7 +3,6 @@
 #include "profiler/engine/core/job_notes.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <type_traits>
@@ -17,8 +16,7 @@ static_assert(std::is_trivially_copyable_v<JobNote>);
 void JobNotes::add(const JobNote& note, std::string_view text)
 {
     JobNote full = note;
-    const std::size_t length = std::min(text.size(), sizeof full.text - 1);
-    std::memcpy(full.text, text.data(), length);
+    text.copy(full.text, sizeof full.text - 1);
     const std::lock_guard lock(m_mutex);
     if (m_file < 0)
         m_notes.push_back(full);
