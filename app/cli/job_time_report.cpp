@@ -17,7 +17,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::array<std::string_view, kLostTimeCount> kLostTimeWords{
-    "detection", "restart", "loading", "work that was lost", "checkpoints", "slow steps", "other"};
+    "detection",  "restart",       "loading", "work that was lost", "checkpoints", "slow steps",
+    "evaluation", "between steps", "other"};
 
 std::string line(std::string_view label, const std::string& value)
 {
@@ -30,35 +31,44 @@ std::string timeAndShare(Duration part, const JobTime& time)
     return fmt::format("{}  {}", formatTime(part), formatPercent(all > 0 ? part.seconds() / all : 0, 2));
 }
 
-json predictedJson(const cost::GoodputInput& input, const JobTime& time, const cost::Goodput& model, double goodput)
+json predictedJson(const cost::RecordedPrediction& predicted, const JobTime& time)
 {
-    return {{"goodput", goodput},
-            {"difference_points", (goodput - time.goodput()) * 100},
-            {"job_mtbf_seconds", model.jobMtbfSeconds},
-            {"availability", model.availability},
+    const cost::GoodputInput& input = predicted.input;
+    return {{"goodput", predicted.goodput.mean},
+            {"low", predicted.goodput.low},
+            {"high", predicted.goodput.high},
+            {"difference_points", (predicted.goodput.mean - time.goodput()) * 100},
+            {"at_its_failures", predicted.atItsFailures},
+            {"job_mtbf_seconds", predicted.model.jobMtbfSeconds},
+            {"availability", predicted.model.availability},
             {"checkpoint_seconds", input.checkpointSeconds},
             {"restart_seconds", input.restartSeconds},
             {"interval_seconds", input.checkpointIntervalSeconds},
-            {"young_interval_seconds", model.youngSeconds},
-            {"best_interval_seconds", model.dalySeconds},
+            {"young_interval_seconds", predicted.model.youngSeconds},
+            {"best_interval_seconds", predicted.model.dalySeconds},
             {"wasted",
-             {{"checkpoints", model.checkpointShare},
-              {"recovery", model.recoveryShare},
-              {"recomputation", model.recomputationShare}}}};
+             {{"checkpoints", predicted.checkpointShare},
+              {"recovery", predicted.recoveryShare},
+              {"recomputation", predicted.recomputationShare},
+              {"slow_steps", predicted.slowShare}}}};
 }
 
-std::string predictedText(const cost::GoodputInput& input, const JobTime& time, const cost::Goodput& model,
-                          double goodput)
+std::string predictedText(const cost::RecordedPrediction& predicted, const JobTime& time)
 {
     const auto seconds = [](double value) { return formatTime(Duration::fromSeconds(value)); };
+    const auto points = [&](double goodput) {
+        return fmt::format("{} ({:+.1f} points)", formatPercent(goodput, 2), (goodput - time.goodput()) * 100);
+    };
     return line("predicted goodput",
-                fmt::format("{} ({:+.1f} points)", formatPercent(goodput, 2), (goodput - time.goodput()) * 100)) +
-           line("  from a failure every", seconds(model.jobMtbfSeconds)) +
-           line("  a recovery of", seconds(input.restartSeconds)) +
-           line("  a checkpoint of", seconds(input.checkpointSeconds)) +
-           line("  and so much work between", seconds(input.checkpointIntervalSeconds)) +
-           line("best interval",
-                fmt::format("{} (Daly; Young {})", seconds(model.dalySeconds), seconds(model.youngSeconds)));
+                fmt::format("{}; {} to {} as chance has it", points(predicted.goodput.mean),
+                            formatPercent(predicted.goodput.low, 2), formatPercent(predicted.goodput.high, 2))) +
+           line("  where its failures came", points(predicted.atItsFailures)) +
+           line("  from a failure every", seconds(predicted.model.jobMtbfSeconds)) +
+           line("  a recovery of", seconds(predicted.input.restartSeconds)) +
+           line("  a checkpoint of", seconds(predicted.input.checkpointSeconds)) +
+           line("  and so much work between", seconds(predicted.input.checkpointIntervalSeconds)) +
+           line("best interval", fmt::format("{} (Daly; Young {})", seconds(predicted.model.dalySeconds),
+                                             seconds(predicted.model.youngSeconds)));
 }
 
 } // namespace
@@ -79,6 +89,7 @@ json jobTimeJson(const JobTime& time)
             {"checkpoints", time.checkpoints},
             {"steps", time.keptSteps},
             {"lost_steps", time.lostSteps},
+            {"steps_between_checkpoints", time.stepsBetweenCheckpoints},
             {"median_step_ms", time.medianStep.milliseconds()}};
 }
 
@@ -105,22 +116,16 @@ int tellRecordedGoodput(Console& console, const std::string& file)
         return console.fail(
             {ErrorCode::Unsupported, "has no recorded steps", file, "a recording, or --model and --plan"});
     const JobTime& time = **found;
-    const auto input = cost::goodputInputOf(time);
+    const auto predicted = cost::predictRecorded(time);
     json object{{"file", file}, {"recorded", jobTimeJson(time)}, {"predicted", nullptr}};
     std::string text = jobTimeText(time);
-    if (input) {
-        const auto model = cost::computeGoodput(*input);
-        const auto goodput = cost::predictedGoodput(*input, time);
-        if (model && goodput) {
-            object["predicted"] = predictedJson(*input, time, *model, *goodput);
-            text += predictedText(*input, time, *model, *goodput);
-        } else {
-            object["because"] = goodput.error().message();
-            text += "no prediction: " + goodput.error().message() + "\n";
-        }
+    if (predicted && *predicted) {
+        object["predicted"] = predictedJson(**predicted, time);
+        text += predictedText(**predicted, time);
     } else {
-        object["because"] = "nothing failed";
-        text += "nothing failed, so there is no failure rate to predict from\n";
+        const std::string because = predicted ? "nothing failed" : predicted.error().message();
+        object["because"] = because;
+        text += "no prediction: " + because + "\n";
     }
     if (console.json()) return console.answerJson(std::move(object));
     text.pop_back(); // the console ends the last line

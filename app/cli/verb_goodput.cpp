@@ -6,12 +6,16 @@
 #include "model/base/format.h"
 #include "model/cost/cost_model.h"
 #include "model/cost/goodput.h"
+#include "model/cost/goodput_simulation.h"
 #include "model/cost/predicted_step.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
+#include <string_view>
 
 namespace fourwalls::cli {
 
@@ -46,6 +50,8 @@ public:
                "  fourwalls-cli goodput --model gpt3-175b --cluster dgx-a100 --plan \"tp=8 pp=8 dp=16 "
                "microbatches=96\" "
                "--batch 1536 --mtbf-hours 20000 --checkpoint-seconds 60 --restart-seconds 600\n"
+               "  fourwalls-cli goodput --model llama3-405b --cluster dgx-h100 --plan \"tp=8 pp=16 dp=128 "
+               "microbatches=16 sp=1 recompute=full\" --batch 2048 --simulate 1000 --days 54\n"
                "  fourwalls-cli goodput job.fourwalls";
     }
     Arguments arguments() override
@@ -61,6 +67,12 @@ public:
              {"--restart-seconds", &m_input.restartSeconds, "from a failure until training goes on"},
              {"--interval-seconds", &m_intervalSeconds, "work between two checkpoints (default: the best)"},
              {"--tokens", &m_tokens, "tokens (or images) to train on"},
+             {"--simulate", &m_jobs, "so many jobs with failures at chance, in place of the mean of all: bands"},
+             {"--days", &m_days, "with --simulate: of so many days instead of until all tokens are trained on"},
+             {"--failure-shape", &m_shape,
+              "with --simulate: Weibull shape of the time from a restart to the next failure (default: 1, a constant "
+              "rate; below 1, what has just been started fails more often)"},
+             {"--seed", &m_seed, "with --simulate: equal seeds give equal answers"},
              {"--price", &m_input.pricePerDeviceHour, "of one device for an hour, for the cost"}});
     }
 
@@ -96,11 +108,12 @@ public:
         const double steps = std::ceil(m_tokens / prediction->tokensPerStep);
         input.trainingSeconds = steps * prediction->seconds;
         const auto goodput = cost::computeGoodput(input);
-        if (!goodput) {
-            Error error = goodput.error();
-            error.where = "--" + error.where; // the fields are named as their options
-            return refuse(console, error);
-        }
+        if (!goodput) return refuseField(console, goodput.error());
+        if (m_jobs) return tellSimulated(console, input, *goodput);
+        for (const char* option : {"--days", "--failure-shape", "--seed"})
+            if (isGiven(option))
+                return console.wrongUsage(
+                    {ErrorCode::InvalidArgument, "is of simulated jobs", option, "--simulate 1000"});
         return tell(console, *prediction, input, *goodput, steps, inputs->note);
     }
 
@@ -108,6 +121,86 @@ private:
     static int refuse(Console& console, const Error& error)
     {
         return error.code == ErrorCode::InvalidArgument ? console.wrongUsage(error) : console.fail(error);
+    }
+
+    bool isGiven(std::string_view name) const
+    {
+        return std::find(m_arguments.given.begin(), m_arguments.given.end(), name) != m_arguments.given.end();
+    }
+
+    static json bandJson(const cost::Band& band, double unit = 1)
+    {
+        return {{"low", band.low / unit},
+                {"middle", band.middle / unit},
+                {"high", band.high / unit},
+                {"mean", band.mean / unit}};
+    }
+
+    /// mean: what the formulas say of the same job.
+    int tellSimulated(Console& console, const cost::GoodputInput& input, const cost::Goodput& mean) const
+    {
+        cost::GoodputSimulation simulation{input};
+        simulation.jobs = static_cast<int>(std::clamp<std::int64_t>(*m_jobs, 0, std::numeric_limits<int>::max()));
+        simulation.periodSeconds = m_days * 86'400;
+        simulation.failureShape = m_shape;
+        simulation.seed = m_seed;
+        const auto simulated = cost::simulateGoodput(simulation);
+        if (!simulated) return refuseField(console, simulated.error());
+        // A tenth of the interval is coarse enough for fewer jobs.
+        constexpr int kMostJobsOfInterval = 100;
+        simulation.jobs = std::min(simulation.jobs, kMostJobsOfInterval);
+        const auto best = cost::simulatedBestInterval(simulation);
+        if (!best) return refuseField(console, best.error());
+        if (console.json())
+            return console.answerJson({{"jobs", *m_jobs},
+                                       {"devices", input.devices},
+                                       {"job_mtbf_hours", mean.jobMtbfSeconds / 3600},
+                                       {"failure_shape", m_shape},
+                                       {"checkpoint_seconds", input.checkpointSeconds},
+                                       {"restart_seconds", input.restartSeconds},
+                                       {"interval_seconds", simulated->intervalSeconds},
+                                       {"goodput", bandJson(simulated->goodput)},
+                                       {"interruptions", bandJson(simulated->interruptions)},
+                                       {"days", bandJson(simulated->seconds, 86'400)},
+                                       {"wasted",
+                                        {{"checkpoints", simulated->checkpointShare},
+                                         {"recovery", simulated->recoveryShare},
+                                         {"recomputation", simulated->recomputationShare}}},
+                                       {"formula",
+                                        {{"goodput", mean.goodput},
+                                         {"young_interval_seconds", mean.youngSeconds},
+                                         {"best_interval_seconds", mean.dalySeconds}}},
+                                       {"best_interval_seconds", *best}});
+        const auto percents = [](const cost::Band& band) {
+            return fmt::format("{} ({} to {})", formatPercent(band.mean, 2), formatPercent(band.low, 2),
+                               formatPercent(band.high, 2));
+        };
+        const auto figures = [](const cost::Band& band, double unit) {
+            return fmt::format("{} ({} to {})", formatFigure(band.mean / unit, 4), formatFigure(band.low / unit, 4),
+                               formatFigure(band.high / unit, 4));
+        };
+        std::string text = fmt::format("{} jobs; in brackets, what nine of ten came to\n", *m_jobs);
+        const auto line = [&text](std::string_view label, const std::string& value) {
+            text += fmt::format("{:<28}{}\n", label, value);
+        };
+        line("time between failures", days(mean.jobMtbfSeconds));
+        line("a checkpoint every", days(simulated->intervalSeconds));
+        line("goodput", percents(simulated->goodput) + ", by the formula " + formatPercent(mean.goodput, 2));
+        line("  writing checkpoints", formatPercent(simulated->checkpointShare, 2));
+        line("  recovery", formatPercent(simulated->recoveryShare, 2));
+        line("  recomputation", formatPercent(simulated->recomputationShare, 2));
+        line("interruptions", figures(simulated->interruptions, 1));
+        line("days", figures(simulated->seconds, 86'400));
+        line("best interval",
+             fmt::format("{} (Daly {}; Young {})", days(*best), days(mean.dalySeconds), days(mean.youngSeconds)));
+        text.pop_back(); // the console ends the last line
+        return console.answerText(text);
+    }
+
+    static int refuseField(Console& console, Error error)
+    {
+        error.where = "--" + error.where; // the fields are named as their options
+        return refuse(console, error);
     }
 
     static int tell(Console& console, const cost::PredictedStep& prediction, const cost::GoodputInput& input,
@@ -169,7 +262,9 @@ private:
     std::string m_file, m_plan;
     cost::GoodputInput m_input;
     std::optional<double> m_checkpointSeconds, m_jobMtbfHours, m_intervalSeconds;
-    double m_tokens = 300e9;
+    std::optional<std::int64_t> m_jobs;
+    double m_tokens = 300e9, m_days = 0, m_shape = 1;
+    std::uint64_t m_seed = 1;
 };
 
 } // namespace

@@ -11,31 +11,45 @@ double workSeconds(const JobTime& time)
     return (time.training + time.of(LostTime::SlowSteps)).seconds();
 }
 
-} // namespace
-
-std::optional<GoodputInput> goodputInputOf(const JobTime& time)
+GoodputInput inputOf(const JobTime& time)
 {
-    if (time.failures == 0 || time.range.empty() || workSeconds(time) <= 0) return std::nullopt;
     GoodputInput input;
-    const double failures = time.failures, whole = time.range.length().seconds();
-    input.deviceMtbfHours = whole / failures / 3600;
+    const double failures = time.failures;
+    input.deviceMtbfHours = time.range.length().seconds() / failures / 3600;
     input.restartSeconds =
         (time.of(LostTime::Detection) + time.of(LostTime::Restart) + time.of(LostTime::Loading)).seconds() / failures;
     input.trainingSeconds = workSeconds(time);
-    if (time.checkpoints > 0) {
-        const double checkpoints = time.checkpoints;
-        input.checkpointSeconds = time.of(LostTime::Checkpoints).seconds() / checkpoints;
-        input.checkpointIntervalSeconds = (workSeconds(time) + time.of(LostTime::LostWork).seconds()) / checkpoints;
-    } else {
-        input.checkpointIntervalSeconds = input.trainingSeconds; // from the beginning each time
+    input.checkpointIntervalSeconds = input.trainingSeconds; // without any: from the beginning each time
+    if (time.checkpoints > 0 && time.stepsBetweenCheckpoints > 0) {
+        input.checkpointSeconds = time.of(LostTime::Checkpoints).seconds() / time.checkpoints;
+        input.checkpointIntervalSeconds = time.stepsBetweenCheckpoints * workSeconds(time) / time.keptSteps;
     }
     return input;
 }
 
-Result<double> predictedGoodput(const GoodputInput& input, const JobTime& time)
+} // namespace
+
+Result<std::optional<RecordedPrediction>> predictRecorded(const JobTime& time)
 {
-    FOURWALLS_TRY_ASSIGN(const Goodput goodput, computeGoodput(input));
-    return goodput.goodput * time.training.seconds() / workSeconds(time);
+    if (time.failures == 0 || time.range.empty() || time.keptSteps == 0 || workSeconds(time) <= 0)
+        return std::optional<RecordedPrediction>();
+    RecordedPrediction prediction;
+    const GoodputInput& input = prediction.input = inputOf(time);
+    FOURWALLS_TRY_ASSIGN(prediction.model, computeGoodput(input));
+    FOURWALLS_TRY_ASSIGN(const Band work, goodputOfFailures(input, time.failures));
+    const double trained = time.training.seconds() / workSeconds(time); // the rest of the work: slow steps
+    prediction.goodput = {work.low * trained, work.middle * trained, work.high * trained, work.mean * trained};
+    const double writing = input.checkpointSeconds / input.checkpointIntervalSeconds * input.trainingSeconds;
+    const double recovering = time.failures * input.restartSeconds;
+    const double step = input.trainingSeconds / time.keptSteps;
+    const double lost = (time.lostSteps + 0.5 * time.failures) * step;
+    prediction.atItsFailures = time.training.seconds() / (input.trainingSeconds + writing + recovering + lost);
+    const double whole = input.trainingSeconds / work.mean;
+    prediction.checkpointShare = writing / whole;
+    prediction.recoveryShare = recovering / whole;
+    prediction.slowShare = work.mean - prediction.goodput.mean;
+    prediction.recomputationShare = 1 - work.mean - prediction.checkpointShare - prediction.recoveryShare;
+    return std::optional(prediction);
 }
 
 } // namespace fourwalls::cost

@@ -3,19 +3,27 @@
 #pragma once
 
 #include "model/cost/goodput.h"
+#include "model/cost/goodput_simulation.h"
 #include "model/trace/job_time.h"
 
 #include <optional>
 
 namespace fourwalls::cost {
 
-/// What the model would have said of a recorded job, from its own figures: what a checkpoint, a recovery and a failure took
-/// on average, and how much work lay between two checkpoints. Absent: the job had no failure. trainingSeconds: of the kept
-/// steps, slow ones as they were.
-std::optional<GoodputInput> goodputInputOf(const JobTime& time);
+/// What the model would have said of a recorded job from its own figures: what a checkpoint, a recovery and a step took on
+/// average, how many steps lay between two checkpoints, and how often it failed. Only where in its work it failed is chance.
+struct RecordedPrediction {
+    GoodputInput input; ///< trainingSeconds: of the kept steps, slow ones as they were
+    Goodput model;      ///< with that failure rate: best intervals, availability
+    /// The share of the time that trained and stays, as JobTime has it, slow steps as recorded, over all moments at which so
+    /// many failures may come.
+    Band goodput;
+    double atItsFailures =
+        0; ///< the same with as many steps lost as the job lost, and half of the one that each failure ended
+    double checkpointShare = 0, recoveryShare = 0, recomputationShare = 0, slowShare = 0; ///< at the mean goodput
+};
 
-/// The share of the time that trained and stays, as JobTime has it: by the model, and with the slow steps as recorded.
-/// Errors: see computeGoodput.
-Result<double> predictedGoodput(const GoodputInput& input, const JobTime& time);
+/// Absent: the job had no failure. Errors: see computeGoodput.
+Result<std::optional<RecordedPrediction>> predictRecorded(const JobTime& time);
 
 } // namespace fourwalls::cost

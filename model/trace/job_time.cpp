@@ -6,18 +6,21 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace fourwalls {
 
 namespace {
 
-constexpr std::array<std::string_view, kLostTimeCount> kLostTimeNames{
-    "detection", "restart", "loading", "lost_work", "checkpoints", "slow_steps", "other"};
+constexpr std::array<std::string_view, kLostTimeCount> kLostTimeNames{"detection",  "restart",       "loading",
+                                                                      "lost_work",  "checkpoints",   "slow_steps",
+                                                                      "evaluation", "between_steps", "other"};
 
 /// In the order of precedence.
-enum class LaidOver : std::uint8_t { Detection, Loading, Restart, Setup, Checkpoint, Kept, Lost };
-constexpr int kLaidOverCount = 7;
+enum class LaidOver : std::uint8_t { Detection, Loading, Restart, Setup, Checkpoint, Evaluation, Kept, Lost, Between };
+constexpr int kLaidOverCount = 9;
 
 struct Stretch {
     LaidOver kind;
@@ -27,6 +30,8 @@ struct Stretch {
 std::optional<LaidOver> kindOf(const OpInfo& op)
 {
     if (op.kind == SliceKind::Phase && op.name == kDetectionName) return LaidOver::Detection;
+    if (op.kind == SliceKind::Phase && op.name == kBetweenStepsName) return LaidOver::Between;
+    if (op.kind == SliceKind::Phase && op.phase == Phase::Evaluation) return LaidOver::Evaluation;
     if (op.phase == Phase::CheckpointLoad) return LaidOver::Loading;
     if (op.phase == Phase::CheckpointSave && op.kind == SliceKind::Checkpoint) return LaidOver::Checkpoint;
     if (op.phase == Phase::Setup && op.kind == SliceKind::Phase)
@@ -35,7 +40,9 @@ std::optional<LaidOver> kindOf(const OpInfo& op)
 }
 
 /// All that are long enough to matter: shorter than a millionth of the trace are left out.
-Status readPhases(TraceQuery& trace, RankId rank, JobTime& time, std::vector<Stretch>& stretches, std::stop_token stop)
+/// saved: when checkpoints began.
+Status readPhases(TraceQuery& trace, RankId rank, JobTime& time, std::vector<Stretch>& stretches,
+                  std::vector<Instant>& saved, std::stop_token stop)
 {
     constexpr int kColumns = 1 << 20;
     SliceQuery query;
@@ -52,9 +59,29 @@ Status readPhases(TraceQuery& trace, RankId rank, JobTime& time, std::vector<Str
             if (!kind) continue;
             stretches.push_back({*kind, {slice.start, slice.end()}});
             if (*kind == LaidOver::Restart) ++time.failures;
-            if (op->second->name == "save checkpoint") ++time.checkpoints;
+            if (op->second->name == "save checkpoint") saved.push_back(slice.start);
         }
     return {};
+}
+
+/// How many steps there are from one checkpoint to the next that comes after a later step. steps: of one rank, lost ones too.
+double stepsBetween(const std::vector<StepView>& steps, const std::vector<Instant>& saved)
+{
+    StepIndex first = steps.front().record.step;
+    std::vector<std::pair<Instant, StepIndex>> ends;
+    for (const StepView& step : steps) {
+        first = std::min(first, step.record.step);
+        ends.emplace_back(step.record.range.end, step.record.step);
+    }
+    std::sort(ends.begin(), ends.end());
+    std::set<StepIndex> behind;
+    for (const Instant at : saved) {
+        const auto next =
+            std::partition_point(ends.begin(), ends.end(), [at](const auto& end) { return !(at < end.first); });
+        if (next != ends.begin()) behind.insert(std::prev(next)->second);
+    }
+    if (behind.empty()) return 0;
+    return static_cast<double>(behind.rbegin()->value - first.value + 1) / static_cast<double>(behind.size());
 }
 
 Duration usualLength(const std::vector<JobStep>& steps)
@@ -109,6 +136,8 @@ void shareOut(std::vector<Stretch> stretches, JobTime& time)
     part(LostTime::LostWork) = all(LaidOver::Lost) + lostInGaps;
     part(LostTime::Checkpoints) = all(LaidOver::Checkpoint);
     part(LostTime::SlowSteps) = all(LaidOver::Kept) - time.training;
+    part(LostTime::Evaluation) = all(LaidOver::Evaluation);
+    part(LostTime::BetweenSteps) = all(LaidOver::Between);
     part(LostTime::Other) = other;
 }
 
@@ -143,7 +172,10 @@ Result<std::optional<JobTime>> jobTime(TraceQuery& trace, std::stop_token stop)
             time.range.begin = std::min(time.range.begin, step.record.range.begin);
             ++time.lostSteps;
         }
-        FOURWALLS_TRY(readPhases(trace, rank.rank, time, stretches, stop));
+        std::vector<Instant> saved;
+        FOURWALLS_TRY(readPhases(trace, rank.rank, time, stretches, saved, stop));
+        time.checkpoints = static_cast<int>(saved.size());
+        time.stepsBetweenCheckpoints = stepsBetween(own, saved);
         break;
     }
     for (const Stretch& stretch : stretches)

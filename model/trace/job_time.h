@@ -12,20 +12,22 @@
 
 namespace fourwalls {
 
-/// The phases between two attempts at a job, as a recorder names them.
-inline constexpr char kDetectionName[] = "detection", kRestartName[] = "restart";
+/// The phases between two attempts at a job, and between two steps, as a recorder names them.
+inline constexpr char kDetectionName[] = "detection", kRestartName[] = "restart", kBetweenStepsName[] = "between steps";
 
 enum class LostTime : std::uint8_t {
-    Detection,   ///< from a failure until somebody noticed it
-    Restart,     ///< from there until the network stands again
-    Loading,     ///< of checkpoints
-    LostWork,    ///< steps that were taken again, and the one that the failure ended
-    Checkpoints, ///< training stands still while they are taken
-    SlowSteps,   ///< what kept steps took longer than the median step, shorter ones taken off: it may be negative
-    Other        ///< between steps: evaluations, and what nobody named
+    Detection,    ///< from a failure until somebody noticed it
+    Restart,      ///< from there until the network stands again
+    Loading,      ///< of checkpoints
+    LostWork,     ///< steps that were taken again, and the one that the failure ended
+    Checkpoints,  ///< training stands still while they are taken
+    SlowSteps,    ///< what kept steps took longer than the median step, shorter ones taken off: it may be negative
+    Evaluation,   ///< on samples that training does not see, and probes of the gradients' noise
+    BetweenSteps, ///< what a recorder named so: notes are taken, progress is told
+    Other         ///< what nobody named
 };
-inline constexpr int kLostTimeCount = 7;
-/// "detection", "restart", "loading", "lost_work", "checkpoints", "slow_steps", "other".
+inline constexpr int kLostTimeCount = 9;
+/// "detection", "restart", "loading", "lost_work", "checkpoints", "slow_steps", "evaluation", "between_steps", "other".
 std::string_view name(LostTime part);
 
 struct JobTime {
@@ -33,7 +35,8 @@ struct JobTime {
     Duration training; ///< kept steps x the median step
     std::array<Duration, kLostTimeCount> lost; ///< by LostTime; with `training` they add up to the range
     int keptSteps = 0, lostSteps = 0, failures = 0, checkpoints = 0;
-    Duration medianStep; ///< of the measured steps, else of all kept ones
+    double stepsBetweenCheckpoints = 0; ///< on average; 0: there are none
+    Duration medianStep;                ///< of the measured steps, else of all kept ones
 
     Duration of(LostTime part) const { return lost[static_cast<std::size_t>(part)]; }
     Duration wasted() const { return range.length() - training; }

@@ -136,6 +136,7 @@ Status RunAttempt::train(RankSlot& slot, RankReport& report, std::shared_ptr<voi
         recorder.event(EventKind::Checkpoint, "goes on from step " + std::to_string(m_saved->step));
         say("goes on from " + m_saved->directory);
     }
+    recorder.rest();
     for (const auto& chunk : trainer->chunks()) report.parameters += chunk->parameters().elements();
     trainer->skipData(m_skipped);
     FaultPoints points(m_options, rank, *trainer, m_faults);
@@ -168,7 +169,10 @@ Status RunAttempt::train(RankSlot& slot, RankReport& report, std::shared_ptr<voi
 
 void RunAttempt::saveState(Trainer& trainer, Recorder& recorder, StateWriter& writer, std::int64_t step)
 {
-    checkWeights(trainer);
+    {
+        const Scope check(recorder, SliceKind::Checkpoint, "check weights", Phase::CheckpointSave);
+        checkWeights(trainer);
+    }
     const bool writes = recorder.rank().value == 0, beside = m_options.checkpointsBeside && !onGpu(m_spec);
     if (writes && writer.busy()) {
         const Scope wait(recorder, SliceKind::Checkpoint, "wait for checkpoint", Phase::CheckpointSave);
@@ -291,8 +295,7 @@ void RunAttempt::takeSteps(RankSlot& slot, const std::function<StepProgress(std:
         if (save && m_options.checkpointEvery > 0 && (i + 1) % m_options.checkpointEvery == 0) save(i + 1);
         if (evaluate && m_options.evaluateEvery > 0 && (i + 1) % m_options.evaluateEvery == 0)
             progress.evaluationLoss = evaluate();
-        if (probe && m_options.noiseEvery > 0 && (i + 1) % m_options.noiseEvery == 0)
-            probe(i / m_options.noiseEvery);
+        if (probe && m_options.noiseEvery > 0 && (i + 1) % m_options.noiseEvery == 0) probe(i / m_options.noiseEvery);
         if (!first) continue;
         m_report.steps.push_back(progress);
         if (m_callbacks.onStep) m_callbacks.onStep(progress);

@@ -3281,10 +3281,6 @@ a message between two, or more members than can be drawn.</source>
         <translation>此作业：%2 中的 %1 在训练，故障 %3 次</translation>
     </message>
     <message>
-        <source>; predicted %1</source>
-        <translation>；预测 %1</translation>
-    </message>
-    <message>
         <source>steps that stay</source>
         <translation>保留下来的步</translation>
     </message>
@@ -3331,6 +3327,18 @@ a message between two, or more members than can be drawn.</source>
     <message>
         <source>nothing failed: no failure rate to predict from</source>
         <translation>没有故障：没有可据以预测的故障率</translation>
+    </message>
+    <message>
+        <source>; predicted %1, and %2 to %3 as chance has it</source>
+        <translation>；预测 %1，随机范围为 %2 至 %3</translation>
+    </message>
+    <message>
+        <source>evaluation</source>
+        <translation>评估</translation>
+    </message>
+    <message>
+        <source>between steps</source>
+        <translation>步之间</translation>
     </message>
 </context>
 <context>

@@ -2,7 +2,6 @@
 // See job_time_bars.h.
 #include "views/tuning/job_time_bars.h"
 
-#include "model/cost/recorded_goodput.h"
 #include "views/plot/theme.h"
 #include "views/words/format.h"
 
@@ -31,14 +30,7 @@ void JobTimeBars::setJob(const std::optional<JobTime>& time)
     m_time = time && (time->failures > 0 || time->checkpoints > 0) ? time : std::nullopt;
     m_model.reset();
     if (m_time)
-        if (const auto input = cost::goodputInputOf(*m_time)) {
-            const auto model = cost::computeGoodput(*input);
-            const auto predicted = cost::predictedGoodput(*input, *m_time);
-            if (model.ok() && predicted.ok()) {
-                m_model = *model;
-                m_predicted = *predicted;
-            }
-        }
+        if (auto predicted = cost::predictRecorded(*m_time); predicted.ok()) m_model = *predicted;
     setVisible(m_time.has_value());
     describe();
     update();
@@ -50,7 +42,10 @@ QString JobTimeBars::sentence() const
     const QString recorded = tr("this job: %1 of %2 trained, failures: %3")
                                  .arg(formatPercent(m_time->goodput()), formatDuration(m_time->range.length(), 3))
                                  .arg(m_time->failures);
-    return m_model ? recorded + tr("; predicted %1").arg(formatPercent(m_predicted)) : recorded;
+    return m_model ? recorded + tr("; predicted %1, and %2 to %3 as chance has it")
+                                    .arg(formatPercent(m_model->goodput.mean), formatPercent(m_model->goodput.low),
+                                         formatPercent(m_model->goodput.high))
+                   : recorded;
 }
 
 void JobTimeBars::describe()
@@ -75,6 +70,8 @@ std::vector<JobTimeBars::Part> JobTimeBars::recordedParts() const
             {tr("detection"), share(LostTime::Detection), t.warning},
             {tr("restart"), share(LostTime::Restart), t.structure},
             {tr("loading"), share(LostTime::Loading), t.communication},
+            {tr("evaluation"), share(LostTime::Evaluation), t.otherCompute},
+            {tr("between steps"), share(LostTime::BetweenSteps), t.line},
             {tr("other"), share(LostTime::Other), {}, true}};
 }
 
@@ -82,8 +79,8 @@ std::vector<JobTimeBars::Part> JobTimeBars::predictedParts() const
 {
     if (!m_model) return {};
     const Theme& t = currentTheme();
-    return {{tr("steps that stay"), m_predicted, t.ok},
-            {tr("slow steps"), std::max(0.0, m_model->goodput - m_predicted), t.information},
+    return {{tr("steps that stay"), m_model->goodput.mean, t.ok},
+            {tr("slow steps"), std::max(0.0, m_model->slowShare), t.information},
             {tr("checkpoints"), m_model->checkpointShare, t.copy},
             {tr("lost work"), m_model->recomputationShare, t.error},
             {tr("detection, restart and loading"), m_model->recoveryShare, t.structure}};

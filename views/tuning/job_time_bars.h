@@ -2,7 +2,7 @@
 // Where the time of the recorded job went, failures included, and below it what the model of failures says of the same job.
 #pragma once
 
-#include "model/cost/goodput.h"
+#include "model/cost/recorded_goodput.h"
 #include "model/trace/job_time.h"
 
 #include <QColor>
@@ -46,8 +46,7 @@ private:
     void describe();
 
     std::optional<JobTime> m_time;
-    std::optional<cost::Goodput> m_model;
-    double m_predicted = 0; ///< goodput, with the slow steps as recorded
+    std::optional<cost::RecordedPrediction> m_model;
 };
 
 } // namespace fourwalls::views

@@ -2,6 +2,8 @@
 // See recorder.h.
 #include "profiler/engine/core/recorder.h"
 
+#include "model/trace/job_time.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -193,6 +195,7 @@ void Recorder::step(const StepRecord& record)
     if (!on()) return;
     m_producer->step(m_rank, record);
     ++m_events;
+    rest();
 }
 
 void Recorder::forwardToBackward(Instant forward)
@@ -308,6 +311,8 @@ void Recorder::findSlowness()
 void Recorder::beginStep(std::int64_t step)
 {
     m_step = step;
+    if (const auto since = std::exchange(m_restsSince, std::nullopt); since && on() && *since < now())
+        slice(SliceKind::Phase, intern({.name = kBetweenStepsName, .kind = SliceKind::Phase}), *since, now());
     if (m_disturbance.empty()) return;
     findSlowness();
     m_pause = m_disturbance.pause(step);

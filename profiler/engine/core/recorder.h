@@ -76,6 +76,7 @@ public:
     void slice(SliceKind kind, OpId op, Instant start, Instant end);
     void counter(CounterId id, Instant at, double value);
     CounterId defineCounter(const char* name, CounterUnit unit, bool perRank);
+    /// A step is over: the rest until the next one begins is between steps.
     void step(const StepRecord& record);
     /// An arrow from a layer's forward slice (a moment inside it) to its backward slice, which is open now.
     void forwardToBackward(Instant forward);
@@ -101,8 +102,10 @@ public:
         m_timesKernels = m_virtual || !m_disturbance.empty();
     }
     const RankDisturbance& disturbance() const { return m_disturbance; }
-    /// From here on it is that step.
+    /// From here on it is that step; what has passed since the last one's end, or since rest(), is a phase of its own.
     void beginStep(std::int64_t step);
+    /// Nothing is left to do but to begin the next step.
+    void rest() { m_restsSince = now(); }
     /// Nothing goes on at this rank for so long.
     void standStill(Duration duration);
     /// The step that the run goes on with.
@@ -214,6 +217,7 @@ private:
     double m_slowness = 1;
     RankDisturbance m_disturbance;
     std::int64_t m_step = 0;
+    std::optional<Instant> m_restsSince;
     RankDisturbance::Pause m_pause;                          // of this step, until it is over
     std::int64_t m_kernelsOfStep = 0, m_kernelsLastStep = 0; // of which the pause has its place
     KernelTimes m_kernelTimes;

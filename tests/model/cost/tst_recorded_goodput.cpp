@@ -37,19 +37,26 @@ private slots:
         set(LostTime::SlowSteps, 2'000);
         time.failures = 5;
         time.checkpoints = 16;
-        const auto input = cost::goodputInputOf(time);
-        QVERIFY(input.has_value());
-        QCOMPARE(input->deviceMtbfHours * 3600, 20.0);
-        QCOMPARE(input->restartSeconds, 2.0);
-        QCOMPARE(input->checkpointSeconds, 0.5);
-        QCOMPARE(input->checkpointIntervalSeconds, (60.0 + 2 + 20) / 16);
-        // Daly's equation 20, worked out here.
-        const double m = 20, r = 2, d = 0.5, t = 82.0 / 16;
-        const double perWork = m / t * std::exp(r / m) * (std::exp((t + d) / m) - 1);
-        const auto predicted = cost::predictedGoodput(*input, time);
-        QVERIFY(predicted.ok() && std::abs(*predicted - 60.0 / 62 / perWork) < 1e-12);
-        time.checkpoints = 0; // from the beginning each time
-        QCOMPARE(cost::goodputInputOf(time)->checkpointIntervalSeconds, 62.0);
+        time.keptSteps = 64;
+        time.lostSteps = 18;
+        time.stepsBetweenCheckpoints = 4;
+        const auto found = cost::predictRecorded(time);
+        QVERIFY(found.ok() && found->has_value());
+        const cost::RecordedPrediction& predicted = **found;
+        QCOMPARE(predicted.input.deviceMtbfHours * 3600, 20.0);
+        QCOMPARE(predicted.input.restartSeconds, 2.0);
+        QCOMPARE(predicted.input.checkpointSeconds, 0.5);
+        QCOMPARE(predicted.input.checkpointIntervalSeconds, 62.0 / 16);
+        // 16 checkpoints, 5 recoveries, and of five intervals half: a step is 62/64 s.
+        const double expected = 60.0 / (62 + 8 + 10 + 5 * 0.5 * 62.0 / 16);
+        QVERIFY(std::abs(predicted.goodput.mean - expected) < 0.005);
+        QVERIFY(predicted.goodput.low < expected && expected < predicted.goodput.high);
+        QCOMPARE(predicted.atItsFailures, 60.0 / (62 + 8 + 10 + 20.5 * 62 / 64));
+        const double shares = predicted.goodput.mean + predicted.checkpointShare + predicted.recoveryShare +
+                              predicted.recomputationShare + predicted.slowShare;
+        QVERIFY(std::abs(shares - 1) < 1e-12);
+        time.stepsBetweenCheckpoints = 0; // from the beginning each time
+        QCOMPARE((*cost::predictRecorded(time))->input.checkpointIntervalSeconds, 62.0);
     }
 
     void withoutFailuresThereIsNoRate()
@@ -57,7 +64,8 @@ private slots:
         JobTime time;
         time.range = {Instant{0}, Instant{100 * kMs}};
         time.training = Duration{100 * kMs};
-        QVERIFY(!cost::goodputInputOf(time));
+        const auto found = cost::predictRecorded(time);
+        QVERIFY(found.ok() && !found->has_value());
     }
 };
 

@@ -59,7 +59,9 @@ private slots:
         step(job, 2, 130, 141);
         step(job, 3, 141, 151);
         phase(job, "evaluation", SliceKind::Phase, Phase::Evaluation, 151, 158);
-        step(job, 4, 158, 170);
+        phase(job, kBetweenStepsName, SliceKind::Phase, Phase::None, 151,
+              162); // the evaluation inside has its own name
+        step(job, 4, 164, 170);
         phase(job, "save checkpoint", SliceKind::Checkpoint, Phase::CheckpointSave, 170, 174);
         const auto time = timeOf(job);
         QVERIFY(time.has_value());
@@ -68,7 +70,8 @@ private slots:
         QCOMPARE(time->lostSteps, 1);
         QCOMPARE(time->failures, 1);
         QCOMPARE(time->checkpoints, 2);
-        QCOMPARE(time->medianStep, Duration{10 * kMs}); // of 10, 11, 10 and 12
+        QCOMPARE(time->stepsBetweenCheckpoints, 2.5);   // after 2 of 5 steps, and after all of them
+        QCOMPARE(time->medianStep, Duration{10 * kMs}); // of 10, 11, 10 and 6
         QCOMPARE(time->training, Duration{50 * kMs});
         const auto ms = [&](LostTime part) { return time->of(part).ns / kMs; };
         QCOMPARE(ms(LostTime::LostWork), 10 + 4); // the step, and what came before the kill
@@ -76,8 +79,10 @@ private slots:
         QCOMPARE(ms(LostTime::Restart), 10 + 20 - 5);
         QCOMPARE(ms(LostTime::Loading), 5);
         QCOMPARE(ms(LostTime::Checkpoints), 7);
-        QCOMPARE(ms(LostTime::SlowSteps), 20 + 10 + 11 + 10 + 12 - 50);
-        QCOMPARE(ms(LostTime::Other), 7);
+        QCOMPARE(ms(LostTime::SlowSteps), 20 + 10 + 11 + 10 + 6 - 50);
+        QCOMPARE(ms(LostTime::Evaluation), 7);
+        QCOMPARE(ms(LostTime::BetweenSteps), 4);
+        QCOMPARE(ms(LostTime::Other), 2);
         Duration sum = time->training;
         for (const Duration part : time->lost) sum += part;
         QCOMPARE(sum, time->range.length());
