@@ -109,7 +109,7 @@ public:
         input.trainingSeconds = steps * prediction->seconds;
         const auto goodput = cost::computeGoodput(input);
         if (!goodput) return refuseField(console, goodput.error());
-        if (m_jobs) return tellSimulated(console, input, *goodput);
+        if (m_jobs) return tellSimulated(console, *prediction, input, *goodput);
         for (const char* option : {"--days", "--failure-shape", "--seed"})
             if (isGiven(option))
                 return console.wrongUsage(
@@ -137,7 +137,8 @@ private:
     }
 
     /// mean: what the formulas say of the same job.
-    int tellSimulated(Console& console, const cost::GoodputInput& input, const cost::Goodput& mean) const
+    int tellSimulated(Console& console, const cost::PredictedStep& prediction, const cost::GoodputInput& input,
+                      const cost::Goodput& mean) const
     {
         cost::GoodputSimulation simulation{input};
         simulation.jobs = static_cast<int>(std::clamp<std::int64_t>(*m_jobs, 0, std::numeric_limits<int>::max()));
@@ -170,7 +171,9 @@ private:
                                         {{"goodput", mean.goodput},
                                          {"young_interval_seconds", mean.youngSeconds},
                                          {"best_interval_seconds", mean.dalySeconds}}},
-                                       {"best_interval_seconds", *best}});
+                                       {"best_interval_seconds", *best},
+                                       {"feasible", prediction.feasible},
+                                       {"why", prediction.why}});
         const auto percents = [](const cost::Band& band) {
             return fmt::format("{} ({} to {})", formatPercent(band.mean, 2), formatPercent(band.low, 2),
                                formatPercent(band.high, 2));
@@ -183,6 +186,7 @@ private:
         const auto line = [&text](std::string_view label, const std::string& value) {
             text += fmt::format("{:<28}{}\n", label, value);
         };
+        line("memory", prediction.why);
         line("time between failures", days(mean.jobMtbfSeconds));
         line("a checkpoint every", days(simulated->intervalSeconds));
         line("goodput", percents(simulated->goodput) + ", by the formula " + formatPercent(mean.goodput, 2));

@@ -5,6 +5,7 @@
 
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
+#include "model/trace/job_time.h"
 #include "model/trace/metrics.h"
 #include "profiler/engine/device/onednn_matmul.h"
 #include "profiler/engine/gpu/gpu_description.h"
@@ -189,6 +190,7 @@ private slots:
         QVERIFY(query
                     .scanSlices([&](const SliceView& s) {
                         const OpInfo op = **query.op(s.op);
+                        if (op.name == kBetweenStepsName) return true;
                         slices[op.kind].push_back({s.start.ns, s.end().ns, op.phase});
                         if (op.kind == SliceKind::Kernel) {
                             flops += op.flops;
