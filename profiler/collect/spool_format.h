@@ -164,7 +164,8 @@ struct ClockPair {
 };
 static_assert(sizeof(ClockPair) == 32);
 
-enum class StepSource : std::uint32_t { Api = 1, NvtxRange = 2, NvtxMark = 3 };
+/// Optimizer: the step before it ended with its optimizer; only where nothing else has marked a step.
+enum class StepSource : std::uint32_t { Api = 1, NvtxRange = 2, NvtxMark = 3, Optimizer = 4 };
 
 /// A step began. The one before it ends here, or at the end of the NVTX range that was its mark.
 struct StepMark {

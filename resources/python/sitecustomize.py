@@ -34,6 +34,7 @@ class _Recording:
 
     def __init__(self):
         self.step = 0
+        self.counted = None  # type of the optimizer whose steps count
         self.open = []  # optimizers whose step() runs, the outermost first
         self.history = False
         self.written = False
@@ -110,6 +111,8 @@ def _hook(optimizers):
         state.open.pop()
         torch.cuda.nvtx.range_pop()
         if not state.open:
+            state.counted = state.counted or type(optimizer)
+        if not state.open and type(optimizer) is state.counted:  # as the recorder counts them
             state.step += 1
             state.begin_history(torch)
             if state.last is not None and state.step > state.last:

@@ -89,6 +89,13 @@ class PyTorchJob(unittest.TestCase):
         info = subprocess.run([CLI, "info", recorded.trace, "--json"], capture_output=True, text=True, timeout=60, check=True)
         self.assertEqual(json.loads(info.stdout)["steps"], 5, info.stdout)
 
+    def test_a_window_in_a_job_that_marks_no_steps(self):
+        """`--steps` of a plain training loop: the steps are counted by its optimizer."""
+        for steps, expected in (("1-3", 3), ("0-1", 2)):
+            recorded = self.run_job(TRAIN, True, options=("--steps", steps))
+            info = subprocess.run([CLI, "info", recorded.trace, "--json"], capture_output=True, text=True, timeout=60, check=True)
+            self.assertEqual(json.loads(info.stdout)["steps"], expected, recorded.stderr)
+
     def test_signal(self):
         plain, recorded = self.both(TRAIN + "    os.kill(os.getpid(), signal.SIGTERM)\n")
         self.assertEqual(plain.returncode, -signal.SIGTERM)

@@ -145,6 +145,46 @@ std::vector<MarkedStep> marksOfOptimizer(const SpoolTables& tables)
     return marks;
 }
 
+/// Whether recording was switched between two times by something else than the marks of steps themselves.
+bool cutBetween(const SpoolTables& tables, std::uint64_t from, std::uint64_t to)
+{
+    return std::any_of(tables.windows.begin(), tables.windows.end(), [&](const collect::Window& window) {
+        const auto reason = static_cast<collect::WindowReason>(window.reason);
+        return window.time >= from && window.time <= to && reason != collect::WindowReason::Steps &&
+               reason != collect::WindowReason::Every;
+    });
+}
+
+/// Steps between the ends of their optimizers, as the recorder has counted them. firstIsGuessed: the first one has no end
+/// of an optimizer before it, so that it begins with the recording.
+std::vector<MarkedStep> marksBetweenOptimizers(const SpoolTables& tables, bool& firstIsGuessed)
+{
+    std::vector<collect::StepMark> ends = tables.optimizerEnds;
+    std::stable_sort(ends.begin(), ends.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
+    std::erase_if(ends, [](const collect::StepMark& end) {
+        return !spoolTime(end.time) || end.step < 1 || end.step > 1'000'000'000;
+    });
+    std::vector<MarkedStep> marks;
+    firstIsGuessed = !ends.empty() && ends.front().step == 1 && (tables.windows.empty() || tables.windows[0].on != 0);
+    if (firstIsGuessed) marks.push_back(hostMark(0, tables.firstNs, *spoolTime(ends.front().time)));
+    for (std::size_t i = 0; i + 1 < ends.size() && marks.size() < kMostSteps; ++i) {
+        if (!tables.recordedAt(ends[i].time) || cutBetween(tables, ends[i].time, ends[i + 1].time)) continue;
+        marks.push_back(
+            hostMark(static_cast<int>(ends[i].step), *spoolTime(ends[i].time), *spoolTime(ends[i + 1].time)));
+    }
+    return marks;
+}
+
+/// What came before the first optimizer is a step only if it looks like one.
+void dropUnlikelyFirst(std::vector<MarkedStep>& marks, const Launched& launched)
+{
+    if (marks.size() < 2) return;
+    std::vector<std::size_t> kernels(marks.size(), 0);
+    for (std::size_t i = 0; i < marks.size(); ++i) launched.onDevice(marks[i], kernels[i]);
+    const std::size_t usual = upperMedian(std::vector<std::size_t>(kernels.begin() + 1, kernels.end()));
+    if (kernels.front() * 10 < usual * 9 || kernels.front() * 10 > usual * 11) marks.erase(marks.begin());
+}
+
 /// All marks on the device if most of them have work there.
 std::vector<MarkedStep> projected(const std::vector<MarkedStep>& marks, const Launched& launched,
                                   std::vector<std::size_t>& kernels)
@@ -257,12 +297,13 @@ SpoolSteps stepsOfSpool(const SpoolTables& tables)
     bool numbered = false;
     if (const auto marks = marksOfRanges(tables, numbered); marks.size() >= (numbered ? 1u : 2u))
         return fromMarks(tables, marks, launched, "NVTX ranges", numbered);
+    bool firstIsGuessed = false;
+    if (auto marks = marksBetweenOptimizers(tables, firstIsGuessed); !marks.empty()) {
+        if (firstIsGuessed) dropUnlikelyFirst(marks, launched);
+        return fromMarks(tables, marks, launched, "optimizer ranges", true);
+    }
     if (auto marks = marksOfOptimizer(tables); marks.size() >= 3) {
-        // What came before the first optimizer is a step only if it looks like one.
-        std::vector<std::size_t> kernels;
-        projected(marks, launched, kernels);
-        const std::size_t usual = upperMedian(std::vector<std::size_t>(kernels.begin() + 1, kernels.end()));
-        if (kernels.front() * 10 < usual * 9 || kernels.front() * 10 > usual * 11) marks.erase(marks.begin());
+        dropUnlikelyFirst(marks, launched);
         for (std::size_t i = 0; i < marks.size(); ++i) marks[i].number = static_cast<int>(i);
         return fromMarks(tables, marks, launched, "optimizer ranges", false);
     }

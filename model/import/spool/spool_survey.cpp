@@ -142,7 +142,12 @@ public:
         }
         case RecordKind::MemoryInfo: note(record.as<collect::MemoryInfo>().time); break;
         case RecordKind::ClockPair: clock(record.as<collect::ClockPair>()); break;
-        case RecordKind::StepMark: m_tables.stepMarks.push_back(record.as<collect::StepMark>()); break;
+        case RecordKind::StepMark: {
+            const auto mark = record.as<collect::StepMark>();
+            const bool counted = mark.source == static_cast<std::uint32_t>(collect::StepSource::Optimizer);
+            (counted ? m_tables.optimizerEnds : m_tables.stepMarks).push_back(mark);
+            break;
+        }
         case RecordKind::Window: m_tables.windows.push_back(record.as<collect::Window>()); break;
         case RecordKind::Message: {
             const auto message = record.as<collect::Message>();

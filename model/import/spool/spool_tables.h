@@ -93,7 +93,8 @@ struct SpoolTables {
     std::vector<NcclOperation> operations;
     std::vector<SpoolMemory> memory;
     std::vector<collect::StepMark> stepMarks;
-    std::vector<collect::Window> windows; ///< by time
+    std::vector<collect::StepMark> optimizerEnds; ///< marks of StepSource::Optimizer
+    std::vector<collect::Window> windows;         ///< by time
     std::vector<std::pair<collect::Message, std::string>> messages;
     std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> losses; ///< LossKind: count, bytes
     std::optional<collect::OwnCost> cost;

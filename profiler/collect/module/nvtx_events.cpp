@@ -5,6 +5,7 @@
 #include "profiler/collect/module/nvtx_events.h"
 
 #include "profiler/collect/module/definitions.h"
+#include "profiler/collect/module/optimizer_ranges.h"
 #include "profiler/collect/module/recorder.h"
 #include "profiler/collect/module/thread_names.h"
 #include "profiler/collect/step_mark.h"
@@ -281,7 +282,10 @@ int rangePushEx(const EventAttributes* a)
 }
 int rangePushA(const char* m)
 {
-    return record(RecordKind::NvtxPush, nullptr, 0, nullptr, m), pushed(nullptr);
+    record(RecordKind::NvtxPush, nullptr, 0, nullptr, m);
+    const int level = pushed(nullptr);
+    noteOptimizerRange(m, level);
+    return level;
 }
 int rangePushW(const wchar_t* m)
 {
@@ -289,7 +293,11 @@ int rangePushW(const wchar_t* m)
 }
 int rangePop()
 {
-    return recordEnd(RecordKind::NvtxPop, nullptr, 0), popped(nullptr);
+    recordEnd(RecordKind::NvtxPop, nullptr, 0);
+    const int level = popped(nullptr);
+    Recorder* const recorder = isEndOfOptimizer(level) ? Recorder::current() : nullptr;
+    if (recorder != nullptr && recorder->settings().parts.nvtx) recorder->optimizerEnded();
+    return level;
 }
 void nameCategoryA(std::uint32_t category, const char* name)
 {
@@ -388,7 +396,7 @@ void markPayload(Domain* d, const PayloadData* p, std::size_t n)
 }
 int pushPayload(Domain* d, const PayloadData* p, std::size_t n)
 {
-    return record(RecordKind::NvtxPush, d, 0, nullptr, nullptr, p, n), 0;
+    return record(RecordKind::NvtxPush, d, 0, nullptr, nullptr, p, n), pushed(d);
 }
 int popPayload(Domain* d, const PayloadData*, std::size_t)
 {

@@ -3,6 +3,7 @@
 #include "profiler/collect/module/recorder.h"
 
 #include "profiler/collect/module/nccl_events.h"
+#include "profiler/collect/module/optimizer_ranges.h"
 #include "profiler/collect/module/python_stacks.h"
 
 #include <algorithm>
@@ -137,7 +138,8 @@ bool Recorder::begin(EntryPoint entry)
         m_raw.begin(m_settings.rawFolder, m_path, m_settings.rawBytes);
         message(MessageCode::Other, Severity::Info, 0, "FOURWALLS_RAW: CUPTI's buffers are kept as they come");
     }
-    m_capturing.store(m_settings.capture == Capture::Always);
+    m_capturing.store(m_settings.capture == Capture::Always ||
+                      (m_settings.capture == Capture::Steps && isRecordedStep(0))); // there may be no mark before it
     m_everCaptured.store(capturing());
     if (m_settings.detail != Detail::Auto) {
         message(MessageCode::Detail, Severity::Info, static_cast<std::int64_t>(m_settings.detail),
@@ -213,9 +215,15 @@ void Recorder::profilerApi(bool on)
     if (m_settings.capture == Capture::ProfilerApi) capture(on, WindowReason::ProfilerApi);
 }
 
+void Recorder::optimizerEnded()
+{
+    if (!m_marksSteps.load()) stepBegan(m_optimizerSteps.fetch_add(1) + 1, StepSource::Optimizer, nullptr);
+}
+
 void Recorder::stepBegan(std::int64_t number, StepSource source, const char* name)
 {
     if (m_stopping.load()) return;
+    if (source != StepSource::Optimizer) m_marksSteps.store(true, std::memory_order_relaxed);
     m_stepSeen.store(true, std::memory_order_relaxed);
     if (number < 0) {
         number = m_stepCount.fetch_add(1);
@@ -262,8 +270,8 @@ const char* Recorder::whyNoWindow() const
         return "FOURWALLS_CAPTURE=signal is set, but no signal reached the recording: nothing was recorded";
     case Capture::Steps:
         if (m_stepSeen.load()) return "none of the steps of FOURWALLS_STEPS was reached: nothing was recorded";
-        return "FOURWALLS_STEPS is set, but no step mark was seen: nothing was recorded; name the program's NVTX range "
-               "with FOURWALLS_STEP_MARK";
+        return "FOURWALLS_STEPS is set, but no step mark was seen: nothing was recorded; mark steps with an NVTX range "
+               "(\"step 12\"), or name the program's own with FOURWALLS_STEP_MARK";
     case Capture::Always: break;
     }
     return "the recording was never switched on";
@@ -277,6 +285,10 @@ void Recorder::sayHowItEnded(EndReason reason)
             "CUDA was not initialised in this process, or without CUDA_INJECTION64_PATH: nothing of a GPU is recorded");
     }
     if (!m_everCaptured.load()) message(MessageCode::WindowMissed, Severity::Warning, 0, whyNoWindow());
+    if (m_everCaptured.load() && m_settings.capture == Capture::Steps && !m_stepSeen.load()) {
+        message(MessageCode::WindowMissed, Severity::Warning, 0,
+                "FOURWALLS_STEPS is set, but no step mark was seen: everything was recorded");
+    }
     if (reason == EndReason::Exit) message(MessageCode::Exited, Severity::Info, 0, "the program ended");
 }
 
@@ -349,6 +361,7 @@ void forgetRecordingInChild()
     forgetThreadId();
     forgetThreadCosts();
     forgetPythonStack();
+    forgetOptimizers();
 }
 
 } // namespace fourwalls::collect::module

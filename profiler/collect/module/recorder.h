@@ -50,6 +50,8 @@ public:
 
     /// A step began: number -1 where its mark carries none (counted instead).
     void stepBegan(std::int64_t number, StepSource source, const char* name);
+    /// The optimizer of a step has run: the next step begins, unless the program marks its steps otherwise.
+    void optimizerEnded();
     /// cudaProfilerStart and cudaProfilerStop.
     void profilerApi(bool on);
     /// Switches capture, with a Window record.
@@ -121,6 +123,8 @@ private:
     std::atomic<bool> m_toggle{false};
     std::atomic<std::int64_t> m_stepCount{0};
     std::atomic<bool> m_stepSeen{false};
+    std::atomic<bool> m_marksSteps{false}; ///< the program itself does, by marks, ranges or calls
+    std::atomic<std::int64_t> m_optimizerSteps{0};
     std::atomic<std::uint64_t> m_disableAfter{0}; ///< monotonic time; 0: nothing to disable
     std::atomic<std::uint64_t> m_windowBegin{0};  ///< monotonic time of the last window
     std::atomic<bool> m_prepared{false};          ///< CUPTI is on for a window that has not begun

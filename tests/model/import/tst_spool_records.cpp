@@ -278,6 +278,50 @@ private slots:
         }
     }
 
+    /// Where the program marks no steps, the recorder counts the ends of its optimizer.
+    void stepsBetweenOptimizers_data()
+    {
+        QTest::addColumn<bool>("window");
+        QTest::addColumn<std::vector<int>>("expected");
+        QTest::newRow("a window") << true << std::vector<int>{2, 3, 4};
+        // Its first step holds what the program begins with, and behind the last optimizer it evaluates.
+        QTest::newRow("everything") << false << std::vector<int>{1, 2, 3, 4, 5};
+    }
+    void stepsBetweenOptimizers()
+    {
+        QFETCH(bool, window);
+        QFETCH(std::vector<int>, expected);
+        const QTemporaryDir folder;
+        const std::string path = folder.path().toStdString() + "/o.fwspool";
+        {
+            SpoolSample spool(path, 0, 1);
+            if (window) spool.window(1, false, collect::WindowReason::Always);
+            for (int step = 0; step < 6; ++step) {
+                const std::int64_t begin = 1000 + step * 1000, end = begin + 900;
+                const bool recorded = !window || (step >= 2 && step <= 4);
+                const int launches = step == 0 ? 90 : 30;
+                for (int i = 0; recorded && i < launches; ++i)
+                    spool.launch("gemm", begin + i * 5, begin + 50 + i * 5, 4);
+                if (window && step == 1) spool.window(end - 1, true, collect::WindowReason::Steps);
+                if (window && step == 4) spool.window(end - 1, false, collect::WindowReason::Steps);
+                spool.add(collect::RecordKind::StepMark,
+                          collect::StepMark{spool.at(end), step + 1,
+                                            static_cast<std::uint32_t>(collect::StepSource::Optimizer), 0, 1, 0});
+            }
+            for (int i = 0; !window && i < 10; ++i) spool.launch("evaluate", 8000 + i * 5, 8050 + i * 5, 4);
+            spool.end(9000);
+        }
+        const Imported imported = importPaths({path});
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        std::vector<int> steps;
+        for (const StepView& step : imported.data->steps.at(RankId{0})) {
+            steps.push_back(step.record.step.value);
+            QCOMPARE(imported.data->info.closing.stepsBy, std::string("optimizer ranges"));
+        }
+        QCOMPARE(steps, expected);
+        QCOMPARE(imported.audit("steps_from_optimizer_ranges"), static_cast<std::int64_t>(expected.size()));
+    }
+
     /// A device as collectors wrote it before instances of a card were known: what is missing is zero.
     void deviceOfBefore()
     {

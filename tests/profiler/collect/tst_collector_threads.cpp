@@ -64,6 +64,45 @@ private slots:
         }
     }
 
+    /// A PyTorch job that marks no steps: they are counted by its optimizer, the outermost and first one.
+    void windowByOptimizers()
+    {
+        const std::map<QString, QString> nvtx{{kEnvNvtxInjection, QString::fromStdString(kModule)}};
+        auto some = nvtx;
+        some[kEnvSteps] = "2-4";
+        const Spool spool = record({"optimizers"}, some);
+        const auto marks = spool.all<StepMark>(RecordKind::StepMark);
+        QCOMPARE(marks.size(), std::size_t{8});
+        for (std::size_t i = 0; i < marks.size(); ++i) {
+            QCOMPARE(marks[i].step, static_cast<std::int64_t>(i) + 1);
+            QCOMPARE(marks[i].source, static_cast<std::uint32_t>(StepSource::Optimizer));
+        }
+        QCOMPARE(spool.all<ApiCall>(RecordKind::ApiCall).front().correlation, 21U); // the first launch of step 2
+        const auto windows = spool.all<Window>(RecordKind::Window);
+        QCOMPARE(windows.size(), std::size_t{3});
+        QVERIFY(marks[1].time >= windows[1].time && marks[0].time < windows[1].time);
+        QVERIFY(marks[4].time >= windows[2].time && marks[3].time < windows[2].time);
+        QCOMPARE(spool.count(RecordKind::NvtxPush), spool.count(RecordKind::NvtxPop)); // whole ranges
+        QVERIFY(spool.message(MessageCode::WindowMissed).empty());
+
+        // Step 0 has no mark before it.
+        auto first = nvtx;
+        first[kEnvSteps] = "0-1";
+        const Spool begin = record({"optimizers"}, first);
+        QCOMPARE(begin.all<ApiCall>(RecordKind::ApiCall).front().correlation, 1U);
+        QCOMPARE(begin.all<Window>(RecordKind::Window).size(), std::size_t{2}); // on at the start, off
+    }
+
+    void aProgramsOwnMarksComeFirst()
+    {
+        const Spool spool = record({"optimizers-in-steps"},
+                                   {{kEnvNvtxInjection, QString::fromStdString(kModule)}, {kEnvSteps, "102-104"}});
+        for (const StepMark& mark : spool.all<StepMark>(RecordKind::StepMark))
+            QCOMPARE(mark.source, static_cast<std::uint32_t>(StepSource::Api));
+        QCOMPARE(spool.count(RecordKind::StepMark), std::size_t{8});
+        QCOMPARE(spool.all<ApiCall>(RecordKind::ApiCall).front().correlation, 21U);
+    }
+
     void namesOfNvtxStay()
     {
         const Spool spool = record({"named-twice"}, {{kEnvNvtxInjection, QString::fromStdString(kModule)}});
