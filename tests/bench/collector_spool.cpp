@@ -80,6 +80,7 @@ int main(int argc, char** argv)
     setenv(kEnvDetail, between ? "normal" : detail.c_str(), 1);
     if (between) setenv(kEnvEvery, "1000000000", 1);
 
+    dlopen((libraries + "fake/libcuda.so.1").c_str(), RTLD_NOW); // without a driver CUPTI is not asked
     void* cupti = dlopen((libraries + "fake/libcupti.so.13").c_str(), RTLD_NOW);
     void* module = dlopen((libraries + kModuleFileName).c_str(), RTLD_NOW);
     auto* const launch = find<void(std::uint32_t)>(cupti, "fake_launch");

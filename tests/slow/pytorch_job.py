@@ -134,6 +134,7 @@ class PyTorchJob(unittest.TestCase):
             torch.cuda.nvtx.range_push("job")
             cuda = ctypes.CDLL(os.environ["STAND_IN"])
             if "CUDA_INJECTION64_PATH" in os.environ:
+                ctypes.CDLL(os.path.join(os.path.dirname(os.environ["STAND_IN"]), "libcuda.so.1"))
                 ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).InitializeInjection()
             @torch.library.custom_op("made_up::wait", mutates_args=())
             def wait(x: torch.Tensor) -> torch.Tensor:

@@ -27,7 +27,7 @@ bool bindSharing(void* library, SharingFunctions& to)
 
 } // namespace
 
-bool CuptiLibrary::bindTo(void* library)
+CUptiResult CuptiLibrary::bindTo(void* library)
 {
     *this = {};
     const bool complete =
@@ -50,9 +50,11 @@ bool CuptiLibrary::bindTo(void* library)
     bind(library, enableRuntimeApi, "cuptiActivityEnableRuntimeApi");
     bind(library, enableDriverApi, "cuptiActivityEnableDriverApi");
     bind(library, enableEventTimes, "cuptiActivityEnableCudaEventDeviceTimestamps");
-    if (!complete || getVersion(&version) != CUPTI_SUCCESS || version < kOldestVersion) return false;
+    if (!complete) return kTooOld;
+    if (const CUptiResult result = getVersion(&version); result != CUPTI_SUCCESS) return result;
+    if (version < kOldestVersion) return kTooOld;
     canShare = version >= SharingFunctions::kSince && bindSharing(library, sharing);
-    return true;
+    return CUPTI_SUCCESS;
 }
 
 CUptiResult CuptiLibrary::subscribe(CUpti_CallbackFunc callback, void* userData, char* otherName)
@@ -87,13 +89,37 @@ std::uint64_t CuptiLibrary::dropped() const
     return result == CUPTI_SUCCESS ? count : 0;
 }
 
-void CuptiLibrary::set(CUpti_ActivityAttribute attribute, std::size_t size, void* value) const
+bool CuptiLibrary::set(CUpti_ActivityAttribute attribute, std::size_t size, void* value) const
 {
-    if (shared) {
-        sharing.setAttribute(subscriber, attribute, &size, value);
-    } else if (setAttribute != nullptr) {
-        setAttribute(attribute, &size, value);
-    }
+    if (shared) return sharing.setAttribute(subscriber, attribute, &size, value) == CUPTI_SUCCESS;
+    return setAttribute != nullptr && setAttribute(attribute, &size, value) == CUPTI_SUCCESS;
+}
+
+// What has a function of its own is an attribute among several subscribers (not yet in CUDA 13.3).
+void CuptiLibrary::useSystemThreads() const
+{
+    CUpti_ActivityThreadIdType type = CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM;
+    if (shared && set(SharingFunctions::kThreadIdType, sizeof type, &type)) return;
+    if (setThreadIdType != nullptr) setThreadIdType(type);
+}
+
+void CuptiLibrary::useClock(CUpti_TimestampCallbackFunc clock) const
+{
+    if (shared && set(SharingFunctions::kTimestampCallback, sizeof clock, &clock)) return;
+    if (registerClock != nullptr) registerClock(clock);
+}
+
+void CuptiLibrary::recordTimesOfEvents() const
+{
+    std::uint8_t on = 1;
+    if (shared && set(SharingFunctions::kEventTimes, sizeof on, &on)) return;
+    if (enableEventTimes != nullptr) enableEventTimes(on);
+}
+
+void CuptiLibrary::allowWholeGraphs() const
+{
+    std::uint8_t on = 1;
+    if (shared) set(SharingFunctions::kGraphTrace, sizeof on, &on);
 }
 
 bool CuptiLibrary::pushExternal(CUpti_ExternalCorrelationKind kind, std::uint64_t id) const

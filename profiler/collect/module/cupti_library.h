@@ -40,8 +40,10 @@ struct CuptiLibrary {
     CUpti_SubscriberHandle subscriber = nullptr;
     std::uint32_t version = 0; ///< of CUPTI's API
 
-    /// Takes the functions of a loaded library. False: it is no CUPTI of CUDA 12.0 or newer.
-    bool bindTo(void* library);
+    /// Takes the functions of a loaded library. kTooOld: it is no CUPTI of CUDA 12.0 or newer; else what it answers to
+    /// the question for its version.
+    CUptiResult bindTo(void* library);
+    static constexpr CUptiResult kTooOld = CUPTI_ERROR_NOT_SUPPORTED;
     /// Subscribes, beside others where CUPTI can do that, else alone. otherName: who is there already (64 bytes), where
     /// CUPTI says it; else it is left as it was.
     CUptiResult subscribe(CUpti_CallbackFunc callback, void* userData, char* otherName);
@@ -51,7 +53,13 @@ struct CuptiLibrary {
     CUptiResult nextRecord(std::uint8_t* buffer, std::size_t valid, CUpti_Activity** record) const;
     /// Records that CUPTI dropped since the last question.
     std::uint64_t dropped() const;
-    void set(CUpti_ActivityAttribute attribute, std::size_t size, void* value) const;
+    bool set(CUpti_ActivityAttribute attribute, std::size_t size, void* value) const;
+    /// Before any kind is enabled: the system's numbers of threads, and the clock of all times.
+    void useSystemThreads() const;
+    void useClock(CUpti_TimestampCallbackFunc clock) const;
+    void recordTimesOfEvents() const;
+    /// Replays of graphs as a whole; among several subscribers only from the start on, before any kind is enabled.
+    void allowWholeGraphs() const;
     bool pushExternal(CUpti_ExternalCorrelationKind kind, std::uint64_t id) const;
     void popExternal(CUpti_ExternalCorrelationKind kind) const;
     /// Records the calls of one function or not, whatever the kind says that it belongs to.

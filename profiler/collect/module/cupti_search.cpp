@@ -103,6 +103,11 @@ void* CuptiSearch::next()
     return nullptr;
 }
 
+int CuptiSearch::cudaMajor() const
+{
+    return majorOf(path());
+}
+
 int CuptiSearch::loaded(char* paths, std::size_t size) const
 {
     int count = 0;

@@ -19,6 +19,8 @@ public:
     void* next();
     /// The path of the copy that next() gave last, or the name that the system's loader found it by.
     const char* path() const { return m_at == 0 ? "" : m_found[m_at - 1].path; }
+    /// The main number of its CUDA, by its name; 0: that does not tell.
+    int cudaMajor() const;
     /// The copies that the process had loaded itself: their number, and their paths as a list.
     int loaded(char* paths, std::size_t size) const;
 

@@ -126,16 +126,24 @@ void CuptiSession::enable(CUpti_ActivityKind kind, bool on)
 bool CuptiSession::subscribe()
 {
     const int driver = loadedDriverVersion();
+    // CUPTI itself is not asked then: the one of CUDA 13.2 (nvidia-cuda-cupti 13.2.86) calls itself for ever.
+    if (driver == 0 && openLibrary("libcuda.so.1", true) == nullptr) {
+        m_recorder.message(MessageCode::CuptiFailed, Severity::Error, 0,
+                           "this machine has no CUDA driver (libcuda.so.1): nothing of the GPU is recorded");
+        return false;
+    }
     CuptiSearch search(driver);
     CUptiResult failure = CUPTI_SUCCESS;
+    int cudaMajor = 0; // of the CUPTI that failed
     bool tooOld = false;
     char other[64] = "";
     while (void* const library = search.next()) {
-        if (!m_library.bindTo(library)) {
+        CUptiResult result = m_library.bindTo(library);
+        if (result == CuptiLibrary::kTooOld) {
             tooOld = true;
             continue;
         }
-        const CUptiResult result = m_library.subscribe(&CuptiSession::onCallback, &m_recorder, other);
+        if (result == CUPTI_SUCCESS) result = m_library.subscribe(&CuptiSession::onCallback, &m_recorder, other);
         if (result == CUPTI_SUCCESS) {
             char text[1200];
             char paths[1000];
@@ -146,14 +154,17 @@ bool CuptiSession::subscribe()
             }
             return true;
         }
-        if (failure == CUPTI_SUCCESS || static_cast<int>(result) == kBusy) failure = result;
+        if (failure == CUPTI_SUCCESS || static_cast<int>(result) == kBusy) {
+            failure = result;
+            cudaMajor = m_library.version != 0 ? m_library.cudaMajor() : search.cudaMajor();
+        }
         if (static_cast<int>(result) == kBusy) break; // any other copy would record nothing
     }
-    sayWhyNot(failure, tooOld, other);
+    sayWhyNot(failure, tooOld, cudaMajor, other);
     return false;
 }
 
-void CuptiSession::sayWhyNot(CUptiResult failure, bool tooOld, const char* other)
+void CuptiSession::sayWhyNot(CUptiResult failure, bool tooOld, int cudaMajor, const char* other)
 {
     constexpr char kNothing[] = "nothing of the GPU is recorded";
     const auto say = [&](MessageCode code, const char* text) {
@@ -187,11 +198,11 @@ void CuptiSession::sayWhyNot(CUptiResult failure, bool tooOld, const char* other
         return say(MessageCode::CuptiBusy, text);
     }
     if (isForbidden(failure)) return say(MessageCode::CuptiFailed, kForbidden);
-    if (driver != 0 && driver / 1000 < m_library.cudaMajor()) {
+    if (driver != 0 && driver / 1000 < cudaMajor) {
         std::snprintf(text, sizeof text,
                       "the driver is of CUDA %d.%d and libcupti of CUDA %d: %s; use a newer driver, or a libcupti of "
                       "the driver's CUDA",
-                      driver / 1000, driver % 1000 / 10, m_library.cudaMajor(), kNothing);
+                      driver / 1000, driver % 1000 / 10, cudaMajor, kNothing);
         return say(MessageCode::CuptiFailed, text);
     }
     std::snprintf(text, sizeof text, "CUPTI cannot be used (%s): %s; check the driver", m_library.textOf(failure),
@@ -217,9 +228,10 @@ void CuptiSession::setLimits(std::uint32_t poolLimit)
     m_library.set(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, sizeof limit, &limit);
     std::uint8_t zeroed = 1; // the pool's buffers are zero already: CUPTI need not do it on the program's threads
     m_library.set(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, sizeof zeroed, &zeroed);
-    if (m_library.setThreadIdType != nullptr) m_library.setThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+    m_library.useSystemThreads();
     // The clock of everything else in the spool: of itself CUPTI takes another one under WSL.
-    if (m_library.registerClock != nullptr) m_library.registerClock(&cuptiClock);
+    m_library.useClock(&cuptiClock);
+    if (m_wholeGraphs.load()) m_library.allowWholeGraphs();
 }
 
 void CuptiSession::watchCalls()
@@ -291,7 +303,7 @@ void CuptiSession::watchLaunches(bool on)
 
 void CuptiSession::recordWholeGraphs()
 {
-    if (m_wholeGraphs.exchange(true) || !active() || !m_capturing.load()) return;
+    if (m_library.shared || m_wholeGraphs.exchange(true) || !active() || !m_capturing.load()) return;
     enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, true);
 }
 
@@ -321,7 +333,7 @@ void CuptiSession::captureCalls(bool on)
     }
     if (m_parts.api && m_syncStacks) watchWaits(each);
     if (!m_parts.sync) return;
-    if (each && m_detail.load() == Detail::Full && m_library.enableEventTimes != nullptr) m_library.enableEventTimes(1);
+    if (each && m_detail.load() == Detail::Full) m_library.recordTimesOfEvents();
     enable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, each);
     enable(CUPTI_ACTIVITY_KIND_CUDA_EVENT, each);
 }

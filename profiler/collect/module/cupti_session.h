@@ -53,7 +53,7 @@ public:
 
 private:
     bool subscribe();
-    void sayWhyNot(CUptiResult failure, bool tooOld, const char* other);
+    void sayWhyNot(CUptiResult failure, bool tooOld, int cudaMajor, const char* other);
     bool registerBuffers();
     void enableAlways();
     void watchWaits(bool on);

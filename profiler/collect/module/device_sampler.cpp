@@ -178,9 +178,9 @@ int DeviceSampler::driverVersion()
 void DeviceSampler::leaveCapturesAlone()
 {
     if (m_relaxed || driverVersion() == 0) return;
-    m_relaxed = true;
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    if (m_driver->exchangeCaptureMode != nullptr) m_driver->exchangeCaptureMode(&mode);
+    // It refuses while the program's cuInit still runs, which is what has begun the recording.
+    m_relaxed = m_driver->exchangeCaptureMode == nullptr || m_driver->exchangeCaptureMode(&mode) == CUDA_SUCCESS;
 }
 
 void DeviceSampler::findDevices()

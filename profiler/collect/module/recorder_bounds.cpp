@@ -56,9 +56,14 @@ void Recorder::watchGraphs(const ActivityRecords& activities)
     const std::uint64_t lost = activities.lostNodes();
     if (m_graphsWhole || !m_settings.parts.graphNodes || lost < kManyLostNodes) return;
     m_graphsWhole = true;
+    // Among several subscribers it is settled before the first kind is enabled.
+    const bool locked = m_cupti.isShared();
     m_sink.addMessage(MessageCode::WholeGraphs, Severity::Warning, static_cast<std::int64_t>(lost),
-                      "CUPTI loses the times of graph nodes: from here on a replay is recorded as a whole; without "
-                      "graph_nodes (FOURWALLS_WITHOUT) it is from the start");
+                      locked ? "CUPTI loses the times of graph nodes: without graph_nodes (FOURWALLS_WITHOUT) a replay "
+                               "is recorded as a whole"
+                             : "CUPTI loses the times of graph nodes: from here on a replay is recorded as a whole; "
+                               "without graph_nodes (FOURWALLS_WITHOUT) it is from the start");
+    if (locked) return;
     m_toWholeGraphs.store(true);
     m_samplerAlarm.wake();
 }

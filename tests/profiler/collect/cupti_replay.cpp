@@ -95,9 +95,10 @@ int main(int argc, char** argv)
     }
     CuptiLibrary cupti;
     CuptiSearch search(0);
-    void* const library = search.next();
-    if (library == nullptr || !cupti.bindTo(library)) {
-        std::fprintf(stderr, "no libcupti of CUDA 12.0 or newer was found\n");
+    void* library = search.next();
+    while (library != nullptr && cupti.bindTo(library) != CUPTI_SUCCESS) library = search.next();
+    if (library == nullptr) {
+        std::fprintf(stderr, "no libcupti of CUDA 12.0 or newer was found that works here\n");
         return 1;
     }
     ApiFilter filter;

@@ -3,9 +3,12 @@
 // record iterator is then used. FAKE_CUPTI_VERSION is its version; from 130300 on it lets several profilers subscribe,
 // unless FAKE_CUPTI_ALONE is set. FAKE_CUPTI_OTHER is the name of a profiler that has subscribed before; FAKE_CUPTI_RESULT
 // the answer to a subscription, of the copy whose path FAKE_CUPTI_FAILS is part of; FAKE_CUPTI_FORBIDS the answer to
-// every kind.
+// every kind, FAKE_CUPTI_VERSION_RESULT the one to the question for the version.
 #include "tests/profiler/collect/fake_cupti.h"
 #include "profiler/collect/module/cupti_sharing.h"
+
+#include <algorithm>
+#include <iterator>
 
 using namespace fake;
 using fourwalls::collect::module::SharedBufferInfo;
@@ -34,6 +37,11 @@ CUptiResult switchKind(CUpti_ActivityKind kind, bool on)
     // As the manual says: the kind overrides what was said about its functions before.
     for (auto at = g_muted.begin(); at != g_muted.end();) at = at->first == kind ? g_muted.erase(at) : std::next(at);
     return CUPTI_SUCCESS;
+}
+
+bool isAnyEnabled()
+{
+    return std::any_of(std::begin(g_enabled), std::end(g_enabled), [](bool enabled) { return enabled; });
 }
 
 CUptiResult switchCall(CUpti_ActivityKind kind, std::uint32_t function, bool on)
@@ -70,6 +78,8 @@ extern "C" {
 CUptiResult cuptiGetVersion(std::uint32_t* version)
 {
     const char* other = std::getenv("FAKE_CUPTI_VERSION");
+    if (*setting("FAKE_CUPTI_VERSION_RESULT") != '\0')
+        return static_cast<CUptiResult>(std::atoi(setting("FAKE_CUPTI_VERSION_RESULT")));
     *version = other != nullptr ? static_cast<std::uint32_t>(std::atoi(other)) : 130001;
     return CUPTI_SUCCESS;
 }
@@ -147,17 +157,23 @@ CUptiResult cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t valid, 
 {
     return g_shared ? CUPTI_ERROR_NOT_COMPATIBLE : nextRecord(buffer, valid, record);
 }
+CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)
+{
+    if (g_shared) return CUPTI_ERROR_NOT_COMPATIBLE;
+    g_systemThreads = type == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM;
+    return CUPTI_SUCCESS;
+}
 CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(std::uint8_t enable)
 {
+    if (g_shared) return CUPTI_ERROR_NOT_COMPATIBLE;
     g_eventTimes = enable != 0;
     return CUPTI_SUCCESS;
 }
 /// As CUPTI has it under WSL: its own clock is another one, unless the tool gives it one.
 CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock)
 {
-    for (const bool enabled : g_enabled) {
-        if (enabled) return CUPTI_ERROR_INVALID_OPERATION; // before any kind, CUPTI's manual says
-    }
+    if (isAnyEnabled()) return CUPTI_ERROR_INVALID_OPERATION; // before any kind, CUPTI's manual says
+    if (g_shared) return CUPTI_ERROR_NOT_COMPATIBLE;
     g_clock = clock;
     return CUPTI_SUCCESS;
 }
@@ -239,6 +255,7 @@ CUptiResult sharedSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFu
 }
 CUptiResult sharedActivityEnable(CUpti_SubscriberHandle, CUpti_ActivityKind kind, void*)
 {
+    if (kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE && !g_wholeGraphs) return CUPTI_ERROR_NOT_COMPATIBLE;
     return switchKind(kind, true);
 }
 CUptiResult sharedActivityDisable(CUpti_SubscriberHandle, CUpti_ActivityKind kind, void*)
@@ -268,8 +285,27 @@ CUptiResult sharedActivityGetNumDroppedRecords(CUpti_SubscriberHandle, CUcontext
     *dropped = 0;
     return CUPTI_SUCCESS;
 }
-CUptiResult sharedActivitySetAttribute(CUpti_SubscriberHandle, CUpti_ActivityAttribute, std::size_t*, void*)
+CUptiResult sharedActivitySetAttribute(CUpti_SubscriberHandle, CUpti_ActivityAttribute attribute, std::size_t* size,
+                                       void* value)
 {
+    // As cupti_activity.h of CUDA 13.5 has them.
+    switch (static_cast<int>(attribute)) {
+    case 17: g_eventTimes = *static_cast<const std::uint8_t*>(value) != 0; break;
+    case 20:
+        if (isAnyEnabled()) return CUPTI_ERROR_INVALID_OPERATION;
+        g_wholeGraphs = *static_cast<const std::uint8_t*>(value) != 0;
+        break;
+    case 21:
+        if (*size != sizeof(CUpti_ActivityThreadIdType)) return CUPTI_ERROR_INVALID_PARAMETER;
+        g_systemThreads =
+            *static_cast<const CUpti_ActivityThreadIdType*>(value) == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM;
+        break;
+    case 22:
+        if (*size != sizeof g_clock) return CUPTI_ERROR_INVALID_PARAMETER;
+        std::memcpy(&g_clock, value, sizeof g_clock);
+        break;
+    default: break;
+    }
     return CUPTI_SUCCESS;
 }
 CUptiResult sharedActivityPushExternalCorrelationId(CUpti_SubscriberHandle, CUpti_ExternalCorrelationKind,

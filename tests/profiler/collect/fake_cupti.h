@@ -33,7 +33,9 @@ inline std::uint32_t g_flushes = 0;
 inline std::atomic<bool> g_gone{false};
 inline std::atomic<bool> g_asked{false};
 inline bool g_eventTimes = false;
-inline bool g_shared = false; ///< subscribed by the functions that know several subscribers
+inline bool g_systemThreads = false; ///< threads have the system's numbers
+inline bool g_wholeGraphs = false;   ///< of several subscribers: graphs may be recorded as a whole
+inline bool g_shared = false;        ///< subscribed by the functions that know several subscribers
 // Never destroyed: a recording ends in an exit handler, which may run behind this library's own.
 inline auto& g_muted =
     *new std::set<std::pair<int, std::uint32_t>>; ///< calls that are not recorded: domain and function
@@ -160,7 +162,8 @@ inline void addApi(CUpti_ActivityKind kind, std::uint32_t function, std::uint32_
         api->start = start;
         api->end = start + 2000;
         api->processId = static_cast<std::uint32_t>(getpid());
-        api->threadId = static_cast<std::uint32_t>(gettid());
+        api->threadId =
+            g_systemThreads ? static_cast<std::uint32_t>(gettid()) : 0x7f000001; // pthread_self's lower half
         api->correlationId = correlation;
     }
 }

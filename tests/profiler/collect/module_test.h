@@ -49,6 +49,7 @@ protected:
         environment.insert(kEnvSpoolFolder, m_folder->path());
         environment.insert("COLLECTOR", QString::fromStdString(kModule));
         environment.insert("FAKE_CUPTI", QString::fromStdString(kFakeCupti));
+        environment.insert("FAKE_DRIVER", QString::fromStdString(kBuild + "/lib/fake/libcuda.so.1"));
         for (const auto& [name, value] : more) environment.insert(name, value);
         m_process.setProcessEnvironment(environment);
         m_process.setProcessChannelMode(QProcess::MergedChannels);

@@ -334,6 +334,8 @@ int main(int argc, char** argv)
         callsOfWindows();
     } else if (what == "taken-over") {
         takenOver();
+    } else if (what == "graph") {
+        find<void(std::uint32_t)>(g_cupti, "fake_graph")(static_cast<std::uint32_t>(std::atoi(argv[2])));
     } else if (what == "graphs") {
         auto* const replay = find<void(std::uint32_t)>(g_cupti, "fake_graph");
         for (replay(2000); !isEnabled(51);) usleep(10'000);

@@ -153,19 +153,6 @@ private slots:
         QVERIFY(old.message(MessageCode::CuptiFailed).empty());
     }
 
-    void missingDriverIsSaid()
-    {
-        const std::string library = toolkitLibrary("libcupti.so.13");
-        if (library.empty()) QSKIP("libcupti.so.13 is not installed");
-        if (std::filesystem::exists("/dev/nvidiactl")) QSKIP("there is a driver: the true libcupti works");
-        const Spool spool = record({"nothing"}, {{"FAKE_CUPTI", QString::fromStdString(library)}});
-        QVERIFY(spool.state.ended);
-        QCOMPARE(spool.message(MessageCode::CuptiFailed),
-                 std::string("CUPTI cannot be used (CUPTI_ERROR_UNKNOWN): nothing of the GPU is recorded; check the "
-                             "driver"));
-        QVERIFY(spool.message(MessageCode::CuptiMissing).empty());
-    }
-
     void exhaustedBuffersAreCounted()
     {
         const Spool spool = record({"keep", "200000"}, {{kEnvQueueBytes, "8M"}});

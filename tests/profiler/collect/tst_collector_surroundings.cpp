@@ -6,6 +6,8 @@
 
 #include <QProcess>
 
+#include <dlfcn.h>
+
 namespace tst_collector_surroundings {
 
 using namespace fourwalls::collect;
@@ -48,7 +50,7 @@ class TestCollectorSurroundings : public ModuleTest {
     }
 
     /// Runs with a device until as many samples are in the spool.
-    Spool sampled(std::map<QString, QString> more, std::size_t samples)
+    Spool sampled(std::map<QString, QString> more, std::size_t samples, RecordKind kind = RecordKind::NvmlSample)
     {
         more["FAKE_CUDA"] = m_fakes + "libcuda.so.1";
         more["FAKE_NVML"] = m_fakes + "libnvidia-ml.so.1";
@@ -56,7 +58,7 @@ class TestCollectorSurroundings : public ModuleTest {
         begin({"sampled"}, more);
         const auto enough = [&] {
             const auto files = spools();
-            return !files.empty() && readSpool(files.front()).count(RecordKind::NvmlSample) >= samples;
+            return !files.empty() && readSpool(files.front()).count(kind) >= samples;
         };
         QElapsedTimer limit;
         limit.start();
@@ -113,8 +115,9 @@ private slots:
         const QString other = m_copies.filePath("venv/lib/python3.11/site-packages/cupy/cuda.so");
         QDir().mkpath(QFileInfo(other).path());
         QFile::copy(m_fakes + "libnvidia-ml.so.1", other);
-        const Spool spool =
-            record({"launch", "10"}, {{"FAKE_CUPTI", ""}, {"FAKE_DRIVER", other}, {"FAKE_CUPTI_LATE", cupti}});
+        const Spool spool = record(
+            {"launch", "10"},
+            {{"FAKE_CUPTI", ""}, {"FAKE_DRIVER", other + ":" + m_fakes + "libcuda.so.1"}, {"FAKE_CUPTI_LATE", cupti}});
         QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{10});
     }
 
@@ -128,6 +131,33 @@ private slots:
             spool.message(MessageCode::CuptiFailed),
             std::string("the driver is of CUDA 12.4 and libcupti of CUDA 13: nothing of the GPU is recorded; use a "
                         "newer driver, or a libcupti of the driver's CUDA"));
+        QCOMPARE(said().size(), 1);
+    }
+
+    /// Newer CUPTIs do not tell an older driver their version, either.
+    void aDriverTooOldForTheVersion()
+    {
+        const Spool spool = record(
+            {"launch", "10"},
+            withDriver(12040, {{"FAKE_CUPTI_VERSION_RESULT", "999"}, {kEnvCupti, QString::fromStdString(kFakeCupti)}}));
+        verifyTheProgramIsUnharmed();
+        QVERIFY(spool.message(MessageCode::CuptiFailed).find("the driver is of CUDA 12.4 and libcupti of CUDA 13") ==
+                0);
+        QCOMPARE(said().size(), 1);
+    }
+
+    /// The CUPTI of CUDA 13.2 ends a process without a driver when it is asked for its version: it is not asked.
+    void noDriver()
+    {
+        if (void* const driver = dlopen("libcuda.so.1", RTLD_LAZY)) {
+            dlclose(driver);
+            QSKIP("there is a driver");
+        }
+        const Spool spool = record({"nothing"}, {{"FAKE_DRIVER", ""}, {"FAKE_CUPTI_VERSION_RESULT", "999"}});
+        verifyTheProgramIsUnharmed();
+        QVERIFY(spool.state.ended);
+        QCOMPARE(spool.message(MessageCode::CuptiFailed),
+                 std::string("this machine has no CUDA driver (libcuda.so.1): nothing of the GPU is recorded"));
         QCOMPARE(said().size(), 1);
     }
 
@@ -170,6 +200,13 @@ private slots:
         QCOMPARE(external.size(), std::size_t{1}); // the launch of NCCL's kernel
         QVERIFY(spool.message(MessageCode::CuptiBusy).empty());
         QCOMPARE(spool.count(RecordKind::Loss), std::size_t{0});
+        // Threads, clock and times of events are the same as alone: an attribute each in the place of a function.
+        const auto call = spool.all<ApiCall>(RecordKind::ApiCall).at(0);
+        QCOMPARE(call.thread, spool.all<NcclKernelLaunch>(RecordKind::NcclKernelLaunch).at(0).thread);
+        const auto windows = spool.all<Window>(RecordKind::Window);
+        QVERIFY(call.start >= windows.front().time && call.start <= windows.back().time);
+        const Spool full = record({"edge"}, {{"FAKE_CUPTI_VERSION", "130500"}, {kEnvDetail, "full"}});
+        QCOMPARE(full.all<CudaEvent>(RecordKind::CudaEvent).at(0).time, std::uint64_t{123'456});
         // An older driver cannot, and nobody else is there: alone, by the functions that every CUPTI has.
         const Spool old = record({"launch", "10"}, {{"FAKE_CUPTI_VERSION", "130500"}, {"FAKE_CUPTI_ALONE", "1"}});
         QCOMPARE(old.count(RecordKind::Kernel), std::size_t{10});
@@ -196,6 +233,22 @@ private slots:
         QVERIFY(spool.message(MessageCode::WholeGraphs).find("loses the times of graph nodes") != std::string::npos);
     }
 
+    /// Among several subscribers graphs are whole from the start on or not at all.
+    void graphsBesideAnotherProfiler()
+    {
+        const std::map<QString, QString> shared{{"FAKE_CUPTI_VERSION", "130500"}};
+        const Spool nodes = record({"graph", "2000"}, shared);
+        QCOMPARE(nodes.count(RecordKind::Kernel), std::size_t{2000});
+        QVERIFY(nodes.message(MessageCode::WholeGraphs).find("without graph_nodes (FOURWALLS_WITHOUT)") !=
+                std::string::npos);
+        QVERIFY(nodes.message(MessageCode::KindRefused).empty());
+        auto whole = shared;
+        whole[kEnvWithout] = "graph_nodes";
+        const Spool graphs = record({"graph", "7"}, whole);
+        QCOMPARE(graphs.count(RecordKind::GraphTrace), std::size_t{7});
+        QVERIFY(graphs.message(MessageCode::KindRefused).empty());
+    }
+
     void queriesAreLeftOutOfEachWindow()
     {
         // With a filter that was told once, every window but the first would record all of them.
@@ -213,6 +266,14 @@ private slots:
         QCOMPARE(sample.powerMilliwatt, 650'000U);
         QCOMPARE(sample.memoryUsed, std::uint64_t{30}); // the instance's
         QCOMPARE(sample.processMemory, std::uint64_t{25});
+    }
+
+    /// The first questions come while cuInit, which has begun the recording, still runs.
+    void capturesAreLeftAloneOnceTheDriverHasStarted()
+    {
+        const Spool spool = sampled({{"FAKE_DRIVER_STARTS", "3"}}, 1, RecordKind::MemoryInfo);
+        verifyTheProgramIsUnharmed();
+        QVERIFY(spool.count(RecordKind::MemoryInfo) >= 1); // the stand-in refuses whoever might end a capture
     }
 
     void aContainersOwnProcessNumbers()
