@@ -21,7 +21,8 @@ bundle() {
     local out=build/gpu-check.tar.xz tree=build/gpu-check place file folder
     cd "$here/.."
     if [ "${1:-}" = -o ]; then out=$2; fi
-    [ -x "${CUDACXX:-/usr/local/cuda/bin/nvcc}" ] || command -v nvcc >/dev/null || fail "the CUDA toolkit (nvcc) is missing"
+    local nvcc=${CUDACXX:-/usr/local/cuda/bin/nvcc}
+    [ -x "$nvcc" ] || nvcc=$(command -v nvcc) || fail "the CUDA toolkit (nvcc) is missing"
     packaging/install_packages.sh
     packaging/wheel.sh build/dist
     local wheel=(build/dist/fourwalls-*.whl)
@@ -48,7 +49,8 @@ bundle() {
     done
     mkdir "$folder/tests/lib/lost"
     cc -O2 -shared -fPIC -o "$folder/tests/lib/lost/libnvidia-ml.so.1" packaging/check_on_gpu/silent_nvml.c
-    rm "$folder/check_on_gpu/silent_nvml.c"
+    "$nvcc" -O2 -cudart static -arch=compute_80 -code=compute_80,sm_80,sm_90 -o "$folder/tests/bin/plain_program" packaging/check_on_gpu/plain_program.cu
+    rm "$folder/check_on_gpu/silent_nvml.c" "$folder/check_on_gpu/plain_program.cu"
     find "$folder/tests" -type f -exec readelf -V {} + | grep -o 'GLIBC_2[0-9.]*' | sort -uV | tail -n 1 >"$folder/c_library"
     git rev-parse HEAD >"$folder/commit" 2>/dev/null || echo unknown >"$folder/commit"
     mkdir -p "$(dirname "$out")"

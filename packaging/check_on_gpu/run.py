@@ -182,6 +182,12 @@ class Run:
         module = os.path.join(self.package, "fourwalls", "lib", "libfourwalls_collector.so")
         return {**os.environ, "FOURWALLS_SPOOL_DIR": spools, "CUDA_INJECTION64_PATH": module, "NVTX_INJECTION64_PATH": module, **more}
 
+    def cupti(self):
+        """The libcupti of PyTorch's packages, where the system's loader may find none; [] without one."""
+        packages = [folder for folder in sys.path if os.path.isdir(os.path.join(folder, "nvidia"))]
+        found = [file for folder in packages for file in glob.glob(os.path.join(folder, "nvidia", "*", "lib", "libcupti.so.1[0-9]"))]
+        return sorted(found, key=lambda file: file[-2:])[-1:]
+
     def libraries(self):
         """Where PyTorch's packages keep cuBLASLt, cuDNN and NCCL."""
         found = {os.path.dirname(file) for folder in sys.path for file in glob.glob(os.path.join(folder, "nvidia", "*", "lib", "lib*.so.*"))}

@@ -42,7 +42,7 @@ def raw(run):
     run.check(f"raw buffers: {len(files)} files", [] if len(files) >= 2 else ["two were expected"])
     for name in files:
         path = os.path.join(kept, name)
-        ran = run.command(f"decode_{name}", 20, [run.tests("cupti_replay"), path, path + ".fwspool"])
+        ran = run.command(f"decode_{name}", 20, [run.tests("cupti_replay"), path, path + ".fwspool", *run.cupti()])
         run.judge(f"{name} decodes again", ran)
         run.check(f"{name}: nothing unknown, ids in the order of the calls", verdicts.replayed(ran.text), ran.name)
     run.take("raw", kept)
@@ -186,17 +186,10 @@ def engine(run):
 
 
 def static_program(run):
-    """A program without Python and without libcupti on its path."""
-    if not shutil.which("nvcc"):
-        run.check("a static program", ["nvcc is not here to make it"])
-        return
-    source = run.file("plain.cu")
-    with open(source, "w", encoding="utf-8") as file:
-        file.write("#include <cstdio>\n__global__ void k(float* x) { x[threadIdx.x] += 1; }\nint main() { float* x; cudaMalloc(&x, 4096);"
-                   " for (int i = 0; i < 1000; ++i) k<<<1, 256>>>(x); std::puts(cudaGetErrorString(cudaDeviceSynchronize())); return 3; }\n")
-    run.judge("nvcc", run.command("nvcc", 60, ["nvcc", "-v", "-o", run.file("plain"), source]))
+    """A program without Python, with CUDA's runtime linked in: nothing of it loads libcupti."""
     path = run.file("plain.fourwalls")
-    run.judge("its own status", run.cli("plain", 40, ["record", "-o", path, "--", run.file("plain")]), 3)
+    environment = {"FOURWALLS_CUPTI": run.cupti()[0]} if run.cupti() else {}
+    run.judge("its own status", run.cli("plain", 40, ["record", "-o", path, "--", run.tests("plain_program")], environment), 3)
     kernels = run.kernels("plain_facts", path)
     run.check("1000 kernels", [] if kernels == 1000 else [f"{kernels}"], "plain")
 
@@ -344,7 +337,7 @@ def against_pytorch(run):
 
 def sanitizer(run):
     if not shutil.which("compute-sanitizer"):
-        run.check("compute-sanitizer", ["it is not here"])
+        run.absent("racecheck", "compute-sanitizer is not here")
         return
     ran = run.command("racecheck", 400, ["compute-sanitizer", "--tool", "racecheck", run.tests("tests_profiler_engine_gpu"), "gpu_operators",
                                          "rowOperators", "softmax", "crossEntropy", "norms"], run.for_tests())

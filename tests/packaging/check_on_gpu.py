@@ -11,6 +11,7 @@ import sys
 import tarfile
 import tempfile
 import unittest
+import unittest.mock
 
 PACKAGING = os.path.abspath(sys.argv.pop(1))
 sys.dont_write_bytecode = True
@@ -229,6 +230,15 @@ class Runs(unittest.TestCase):
                                         'mount -t tmpfs -o size=1m none "$0" && ! head -c 9000000 /dev/zero >"$0/file"', folder])
         self.assertEqual(ran.status, 0, ran.text)
         self.assertEqual(os.listdir(folder), [])  # nobody else saw it
+
+    def test_cupti_of_pythons_packages(self):
+        run, packages = check.Run(bundle(tempfile.mkdtemp()), tempfile.mkdtemp(), 60), tempfile.mkdtemp()
+        with unittest.mock.patch.object(sys, "path", [packages]):
+            self.assertEqual(run.cupti(), [])
+            for name in ("cuda_cupti/lib/libcupti.so.12", "cu13/lib/libcupti.so.13", "cu13/lib/libcublas.so.13"):
+                os.makedirs(os.path.join(packages, "nvidia", os.path.dirname(name)), exist_ok=True)
+                open(os.path.join(packages, "nvidia", name), "w", encoding="utf-8").close()
+            self.assertEqual(run.cupti(), [os.path.join(packages, "nvidia", "cu13/lib/libcupti.so.13")])
 
     def test_a_stage_that_breaks(self):
         status, report, _ = self.made([("facts", lambda run: {}["key"], 30)])

@@ -55,6 +55,14 @@ bool changesVirtualMemory(CUpti_CallbackId id)
            id == CUPTI_DRIVER_TRACE_CBID_cuMemMap || id == CUPTI_DRIVER_TRACE_CBID_cuMemUnmap;
 }
 
+/// What CUPTI's records of a launch take at least.
+std::size_t leastBytesOf(CUpti_CallbackId launch)
+{
+    const bool graph =
+        launch == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch || launch == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz;
+    return graph ? sizeof(CUpti_ActivityGraphTrace) : sizeof(CUpti_ActivityKernel9);
+}
+
 bool succeeded(const CUpti_CallbackData& call)
 {
     return call.functionReturnValue != nullptr &&
@@ -91,7 +99,7 @@ void CuptiSession::onCallback(void* userData, CUpti_CallbackDomain domain, CUpti
     } else if (id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStop) {
         if (enter) recorder.profilerApi(false);
     } else if (!changesVirtualMemory(id)) {
-        recorder.launched(); // the only others that are watched
+        if (enter) recorder.launched(leastBytesOf(id)); // launches are the only others that are watched
     } else if (!enter && succeeded(call) && recorder.settings().parts.memory) {
         const CostScope cost(recorder.callbackNs, recorder.callbacks);
         recordVirtualMemory(recorder, id, call);

@@ -63,7 +63,8 @@ public:
     // What CUPTI's callbacks call.
     std::uint8_t* bufferRequested(std::size_t* size);
     void bufferCompleted(std::uint8_t* bytes, std::size_t valid);
-    void launched() { m_launchSeen.store(true, std::memory_order_relaxed); }
+    /// leastBytes: that CUPTI's records of a launch take.
+    void launched(std::size_t leastBytes) { m_launchedBytes.fetch_add(leastBytes, std::memory_order_relaxed); }
 
     // What signal handlers call: they only set a flag and wake the sampler.
     void signalled(int number);
@@ -131,7 +132,7 @@ private:
     std::atomic<std::uint32_t> m_giveUp{0}; ///< EndReason, once the recording has to end while the program goes on
     std::atomic<bool> m_toLow{false};       ///< the writer has chosen Detail::Low, the sampler is to set it
     std::atomic<bool> m_toWholeGraphs{false};
-    std::atomic<bool> m_launchSeen{false};
+    std::atomic<std::uint64_t> m_launchedBytes{0}; ///< of records of launches, since these are watched
     std::atomic<std::uint64_t> m_requestedBuffers{0};
     SkippedTimes m_skipped;
     std::atomic<std::uint64_t> m_samplerCpuNs{0};
@@ -154,7 +155,7 @@ private:
     std::uint64_t m_quietSince = 0;
     std::uint64_t m_tookBackFor = 0; ///< CUPTI had been quiet for so long [ns]; 0: nothing was taken back
     bool m_watchingLaunches = false;
-    bool m_launchedBefore = false; ///< at the last look there was a launch of which CUPTI has said nothing
+    std::uint64_t m_launchedBefore = 0; ///< bytes of launches at the last look, of which CUPTI has said nothing
     ThreadNames m_threadNames;
     std::uint32_t m_childrenSeen = 0;
     bool m_devicesKnown = false;

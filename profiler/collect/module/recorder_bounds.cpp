@@ -19,7 +19,6 @@ namespace {
 constexpr std::uint64_t kManyLaunches = 20'000;
 constexpr std::uint64_t kManyLostNodes = 1'000;
 constexpr std::uint64_t kQuietNs = 1'000'000'000; // CUPTI asks for no buffer and gives none back
-constexpr std::uint64_t kQuietWithBufferNs = 10 * kQuietNs;
 constexpr std::uint64_t kLeftOnDisk = 1ULL << 30;
 
 /// Free bytes of the folder's disk for this user; UINT64_MAX where the system does not say.
@@ -83,7 +82,8 @@ void Recorder::watchCupti(std::uint64_t now)
             m_tookBackFor = 0;
         }
         if (m_watchingLaunches) m_cupti.watchLaunches(false);
-        m_watchingLaunches = m_launchedBefore = false;
+        m_watchingLaunches = false;
+        m_launchedBefore = 0;
         m_buffersSeen = buffers;
         m_quietSince = now;
         return;
@@ -91,18 +91,18 @@ void Recorder::watchCupti(std::uint64_t now)
     if (buffers == 0 || now - m_quietSince < kQuietNs) return;
     if (!m_watchingLaunches) {
         m_watchingLaunches = true;
-        m_launchSeen.store(false);
+        m_launchedBytes.store(0);
         m_cupti.watchLaunches(true);
         return;
     }
-    // A launch of which CUPTI says nothing until the next look. A buffer that it holds may take its record in silence.
-    const bool before = m_launchedBefore;
-    m_launchedBefore = m_launchSeen.load();
-    if (!before || (m_pool.outside() > 0 && now - m_quietSince < kQuietWithBufferNs)) return;
+    // Launches of which CUPTI says nothing until the next look, and for which its buffers have no room.
+    const std::uint64_t before = m_launchedBefore;
+    m_launchedBefore = m_launchedBytes.load();
+    if (before <= m_pool.outside() * kBufferBytes) return;
     m_tookBackFor += now - m_quietSince;
     m_quietSince = now;
-    m_launchedBefore = false;
-    m_launchSeen.store(false);
+    m_launchedBefore = 0;
+    m_launchedBytes.store(0);
     m_cupti.takeBack();
 }
 

@@ -260,14 +260,17 @@ void callsOfWindows()
 }
 
 /// Another profiler takes CUPTI's buffers and ends, while the program goes on until its launches are recorded again.
-void takenOver()
+/// keeps: CUPTI holds a buffer of the recording meanwhile. each: launches at a time.
+void takenOver(bool keeps, std::uint32_t each)
 {
+    find<void(int)>(g_cupti, "fake_keep_buffers")(keeps ? 1 : 0);
     launch(10);
     find<void()>(g_cupti, "fake_take_over")();
     for (int i = 0; i < 2000 && !isEnabled(10); ++i) {
-        launch(1);
+        launch(each);
         usleep(10'000);
     }
+    find<void(int)>(g_cupti, "fake_keep_buffers")(0);
     launch(20);
     usleep(300'000); // for the recording to see them come
 }
@@ -333,7 +336,9 @@ int main(int argc, char** argv)
     } else if (what == "calls") {
         callsOfWindows();
     } else if (what == "taken-over") {
-        takenOver();
+        takenOver(false, 1);
+    } else if (what == "taken-over-held") {
+        takenOver(true, 200);
     } else if (what == "graph") {
         find<void(std::uint32_t)>(g_cupti, "fake_graph")(static_cast<std::uint32_t>(std::atoi(argv[2])));
     } else if (what == "graphs") {
