@@ -37,6 +37,9 @@ namespace {
 constexpr char kEnvModule[] = "FOURWALLS_COLLECTOR"; ///< the module's path, where it does not lie beside this program
 constexpr char kEnvMemory[] = "FOURWALLS_MEMORY";
 
+/// What NCCL keeps of the name of a plugin (MAX_STR_LEN of its plugin_open.cc).
+constexpr std::size_t kLongestPluginPath = 254;
+
 // As shells have it.
 constexpr int kExitCommandNotStarted = 126;
 constexpr int kExitCommandNotFound = 127;
@@ -94,6 +97,14 @@ std::string complaintOf(const TraceInfo& info)
     return {};
 }
 
+/// Whether calls were left out in some process.
+bool hasLowDetail(const TraceInfo& info)
+{
+    return std::any_of(info.audit.begin(), info.audit.end(), [](const AuditRecord& record) {
+        return record.name == "detail_level" && record.count == static_cast<std::int64_t>(collect::Detail::Low);
+    });
+}
+
 Result<TraceInfo> convert(const std::vector<std::string>& spools, const std::string& path, const std::stop_token& stop)
 {
     constexpr double kWritingShare = 0.6;
@@ -148,6 +159,11 @@ std::map<std::string, std::string> environmentFor(Console& console, const Comman
                         std::getenv(injection.variable) + " and stays so: " + injection.missing +
                         " will be recorded (unset it to record)");
     }
+    if (variables.count(collect::kEnvNcclPlugin) != 0 && module.size() > kLongestPluginPath)
+        console.message("fourwalls-cli record: NCCL reads " + std::to_string(kLongestPluginPath) +
+                        " characters of a plugin's path, and the collector's has " + std::to_string(module.size()) +
+                        ": no payloads of NCCL will be recorded (a shorter path, or a link to it in " + kEnvModule +
+                        ")");
     if (!recording.steps.empty()) variables[collect::kEnvSteps] = recording.steps;
     if (!recording.detail.empty()) variables[collect::kEnvDetail] = recording.detail;
     if (recording.every) variables[collect::kEnvEvery] = std::to_string(*recording.every);
@@ -193,6 +209,9 @@ int report(Console& console, const CommandRecording& recording, const TraceInfo&
     for (const AuditRecord& record : info.audit)
         if (record.name.starts_with("steps_from_") || record.name == "steps_unknown")
             text += "\n  steps: " + record.detail;
+    if (recording.detail.empty() && hasLowDetail(info))
+        text += "\n  the job launches so much that its calls were left out (low): there are no phases of launches, and "
+                "steps are timed on the host; --detail normal records them at a higher cost";
     for (const std::string& line : clocksText(info)) text += "\n  clock of " + line;
     if (const std::string complaint = complaintOf(info); !complaint.empty()) text += "\n  " + complaint;
     return console.answerText(text);

@@ -27,9 +27,11 @@ class CliRecordCommandTest : public QObject {
 
 private slots:
     void anotherProgram();
+    void aLowDetailIsSaid();
     void anotherProgramFails();
     void anotherProgramWithoutGpu();
     void otherToolsStayInjected();
+    void aPathTooLongForNcclIsSaid();
     void anotherProgramOnTheHostOnly();
     void spoolsStayWhereNoTraceComesOfThem();
     void whatAKilledRecordingLeftIsNamed();
@@ -44,14 +46,14 @@ private:
     /// command may copy ("$SAMPLE").
     Answer recordShell(const QString& name, const QString& shell, const QStringList& more = {}) const;
     QStringList shellArguments(const QString& name, const QString& shell, const QStringList& more) const;
-    void makeSample() const;
+    void makeSample(bool low = false) const;
 
     QString path(const QString& name) const { return m_folder.filePath(name); }
 
     QTemporaryDir m_folder;
 };
 
-void CliRecordCommandTest::makeSample() const
+void CliRecordCommandTest::makeSample(bool low) const
 {
     using fourwalls::importers::test::SpoolSample;
     SpoolSample spool(path("sample.fwspool").toStdString(), 0, 1);
@@ -59,6 +61,13 @@ void CliRecordCommandTest::makeSample() const
     addEveryKind(spool);
     qputenv("SAMPLE", path("sample.fwspool").toUtf8());
     qputenv("FOURWALLS_COLLECTOR", path("sample.fwspool").toUtf8());
+    using namespace fourwalls::collect;
+    if (!low) return;
+    Message said{};
+    said.time = spool.at(1);
+    said.value = static_cast<std::int64_t>(Detail::Low);
+    said.code = static_cast<std::uint32_t>(MessageCode::Detail);
+    spool.add(RecordKind::Message, said);
 }
 
 QStringList CliRecordCommandTest::shellArguments(const QString& name, const QString& shell,
@@ -98,6 +107,18 @@ void CliRecordCommandTest::anotherProgram()
     QCOMPARE(run({"info", path("job.fourwalls"), "--json"}).json()["source"].toString(), QString("recorded"));
     QCOMPARE(QDir(m_folder.path()).entryList({"*job.fourwalls*"}, QDir::AllEntries | QDir::Hidden),
              QStringList{"job.fourwalls"});
+}
+
+/// What the recorder has chosen by itself, and what that costs the trace.
+void CliRecordCommandTest::aLowDetailIsSaid()
+{
+    const QString copy = "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool";
+    for (const bool low : {true, false}) {
+        makeSample(low);
+        QCOMPARE(recordShell("low.fourwalls", copy).out.contains("--detail normal records them"), low);
+        // Who has asked for it knows it.
+        QVERIFY(!recordShell("low.fourwalls", copy, {"--detail", "low"}).out.contains("--detail normal records them"));
+    }
 }
 
 void CliRecordCommandTest::anotherProgramFails()
@@ -159,6 +180,20 @@ void CliRecordCommandTest::otherToolsStayInjected()
     QVERIFY(all.contains("NCCL_PROFILER_PLUGIN=/opt/site/libinspector.so\n"));
     QVERIFY(all.contains("NVTX_INJECTION64_PATH=" + path("sample.fwspool").toUtf8() + "\n"));
     QVERIFY(all.contains("CUDA_INJECTION64_PATH=" + path("sample.fwspool").toUtf8() + "\n"));
+}
+
+void CliRecordCommandTest::aPathTooLongForNcclIsSaid()
+{
+    makeSample();
+    QString folder = m_folder.path();
+    while (folder.size() < 250) folder += "/" + QString(40, 'a');
+    QVERIFY(QDir().mkpath(folder));
+    const QString module = folder + "/libfourwalls_collector.so";
+    QVERIFY(QFile::copy(path("sample.fwspool"), module));
+    qputenv("FOURWALLS_COLLECTOR", module.toUtf8());
+    const Answer answer = recordShell("long.fourwalls", "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool");
+    QCOMPARE(answer.exitCode, 0);
+    QVERIFY2(answer.err.contains("NCCL reads 254 characters"), answer.err.constData());
 }
 
 void CliRecordCommandTest::anotherProgramOnTheHostOnly()
