@@ -144,6 +144,10 @@ bool Recorder::begin(EntryPoint entry)
     if (m_settings.detail != Detail::Auto) {
         message(MessageCode::Detail, Severity::Info, static_cast<std::int64_t>(m_settings.detail),
                 "as it was asked for");
+    } else if (m_settings.hasFewSteps()) {
+        m_settings.detail = Detail::Normal; // not one half of the window with calls and one without
+        message(MessageCode::Detail, Severity::Info, static_cast<std::int64_t>(m_settings.detail),
+                "FOURWALLS_DETAIL=normal, as only a few steps are recorded");
     }
     if (m_settings.every > 1) {
         message(MessageCode::Every, Severity::Info, m_settings.every,

@@ -46,6 +46,13 @@ struct Settings {
     bool verbose = false;
     char problem[256] = ""; ///< the first setting that could not be understood, in words
     char inForce[512] = ""; ///< the settings that are not the default, "NAME=value NAME=value"
+
+    /// A window of so few steps that its launches cost little, however many they are.
+    bool hasFewSteps() const
+    {
+        constexpr std::int64_t kFewSteps = 20;
+        return capture == Capture::Steps && every == 1 && lastStep - firstStep < kFewSteps;
+    }
 };
 
 /// Reads the environment. Never fails: what cannot be understood stays at its default and is named in `problem`.

@@ -86,6 +86,16 @@ private slots:
         QCOMPARE(quiet.count(RecordKind::ApiCall), std::size_t{750});
     }
 
+    /// A short window is not cut into one half with calls and one without, however much is launched in it.
+    void aFewStepsHaveTheirCalls()
+    {
+        const Spool few = record({"steps"}, {{kEnvSteps, "10-13"}});
+        QCOMPARE(messageValue(few, MessageCode::Detail), std::int64_t{2});
+        QVERIFY(few.message(MessageCode::Detail).find("only a few steps") != std::string::npos);
+        for (const auto& [name, value] : std::map<QString, QString>{{kEnvSteps, "1-1000"}, {kEnvEvery, "5"}})
+            QCOMPARE(messageValue(record({"steps"}, {{name, value}}), MessageCode::Detail), std::int64_t{-1});
+    }
+
     void limitEndsTheRecordingAndNotTheProgram()
     {
         const Spool spool = record({"paced", "60", "1000"}, {{kEnvSpoolLimit, "1"}, {kEnvDetail, "normal"}});
