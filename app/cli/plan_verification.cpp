@@ -69,7 +69,7 @@ private:
 };
 
 /// Predicts and trains `plan`.
-Status train(const RunSpec& searched, cost::CostModel& model, const engine::RunOptions& options, VerifiedPlan& plan)
+Status trainPlan(const RunSpec& searched, cost::CostModel& model, const engine::RunOptions& options, VerifiedPlan& plan)
 {
     FOURWALLS_TRY_ASSIGN(const RunSpec spec, trainable(searched, plan.plan));
     FOURWALLS_TRY_ASSIGN(const cost::PredictedStep predicted, cost::predictStep(model, spec));
@@ -159,7 +159,7 @@ Result<PlanVerification> verifyPlans(const PredictionInputs& inputs, std::span<c
     std::size_t done = 0;
     for (; done < verification.plans.size(); ++done) {
         progress(static_cast<double>(done) / static_cast<double>(verification.plans.size()));
-        const Status trained = train(inputs.spec, model, deviceClock(table, stop), verification.plans[done]);
+        const Status trained = trainPlan(inputs.spec, model, deviceClock(table, stop), verification.plans[done]);
         if (trained.ok()) continue;
         verification.failure = trained.error();
         break;

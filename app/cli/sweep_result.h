@@ -32,7 +32,7 @@ struct SweepResult {
     std::int64_t tokensPerStep = 0;
     std::int64_t noiseEvery = 0; ///< steps between probes of the gradients' noise; 0: none
     engine::GradientNoise noise; ///< of the probes that were taken
-    std::string traceHash; ///< of the trace beside it
+    std::string traceHash;       ///< of the trace beside it
 
     bool isWhole() const { return diverged || static_cast<std::int64_t>(taken.size()) >= steps; }
     bool hasSteps(std::int64_t count) const { return diverged || static_cast<std::int64_t>(taken.size()) >= count; }

@@ -19,8 +19,8 @@ struct SweepJob {
 };
 
 struct SweepOptions {
-    std::string folder; ///< exists
-    int jobs = 1;       ///< at a time
+    std::string folder;          ///< exists
+    int jobs = 1;                ///< at a time
     std::int64_t noiseEvery = 0; ///< steps between probes of the gradients' noise; 0: none
 };
 

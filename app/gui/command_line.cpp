@@ -82,9 +82,9 @@ Status checkTogether(const CommandLine& line, const QStringList& given)
     } else {
         static const QStringList kRenderOnly{QStringLiteral("--size"), QStringLiteral("--view-only"),
                                              QStringLiteral("--whatif"), QStringLiteral("--by"), QStringLiteral("-o")};
-        static const QStringList kOfPlace{QStringLiteral("--view"), QStringLiteral("--range"), QStringLiteral("--step"),
-                                          QStringLiteral("--rank"), QStringLiteral("--area"),  QStringLiteral("--find"),
-                                          QStringLiteral("--slice")};
+        static const QStringList kOfPlace{
+            QStringLiteral("--view"), QStringLiteral("--range"), QStringLiteral("--step"),  QStringLiteral("--rank"),
+            QStringLiteral("--area"), QStringLiteral("--find"),  QStringLiteral("--slice"), QStringLiteral("--page")};
         for (const QString& option : given)
             if (kOfPlace.contains(option) && (line.mode != Mode::Window || line.files.isEmpty()))
                 return wrong(QStringLiteral("%1 needs a trace that is opened").arg(option), {},
@@ -151,6 +151,11 @@ std::map<QString, Take> selectingOptions(CommandLine& line, const QStringList& v
                  return wrong(QStringLiteral("there is no view \"%1\"").arg(value), QStringLiteral("--view"),
                               views.join(QStringLiteral(", ")));
              line.view = value;
+             return {};
+         }},
+        {QStringLiteral("--page"),
+         [&line](const QString& value) -> Status {
+             line.page = value;
              return {};
          }},
         {QStringLiteral("--slice"),
@@ -315,14 +320,14 @@ QString usage(const QStringList& views, const QStringList& demos)
                "                       %3\n"
                "  --theme light|dark   colours\n"
                "  --lang en|zh_CN      language\n"
-               "  --view VIEW          open the trace at this view, and at what --range, --step, --rank, --area, "
-               "--find\n"
-               "                       or --slice name; the window's menu copies such a command\n"
+               "  --view VIEW          open the trace at this view, and at what --page, --range, --step, --rank,\n"
+               "                       --area, --find or --slice name; the window's menu copies such a command\n"
                "  --render VIEW        draw a view into a file, without a display; VIEW is one of\n"
                "                       %1;\n"
                "                       first: the one that the trace opens on (memory, of a memory snapshot)\n"
                "    -o FILE            the picture: .png, .svg or .pdf\n"
                "    --size WxH         of the window in pixels (1600x900)\n"
+               "    --page NAME        of a view with several pages, as operators, launches, path, experts\n"
                "    --range FROM:TO    what to show, as 10ms:25ms (units ns, us, ms, s; ms without one)\n"
                "    --step N           show this training step\n"
                "    --area FROM:TO     select this range; the timeline shows its statistics\n"

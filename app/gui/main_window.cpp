@@ -182,6 +182,9 @@ void MainWindow::watch(int key, TraceDocument* document)
             if (document == currentDocument()) showFirstView(*document);
             if (place) {
                 if (!place->view.isEmpty() && document == currentDocument()) showView(place->view);
+                if (views::View* view = document->currentView())
+                    if (const Status paged = showPage(*view, place->page); !paged.ok())
+                        say(QString::fromStdString(paged.error().message()));
                 goToPlace(*document, *place, [this](const Status& status) {
                     if (!status.ok()) say(QString::fromStdString(status.error().message()));
                 });

@@ -92,6 +92,7 @@ Status showTrace(const CommandLine& line, MainWindow& window)
     if (shown == kFirstView) shown = firstViewOf(document->session()->info());
     window.showView(shown);
     views::View* view = document->currentView();
+    FOURWALLS_TRY(showPage(*view, line.page));
     if (auto* timeline = qobject_cast<views::TimelineView*>(view); timeline && !line.by.isEmpty()) {
         const auto page = areaPages().indexOf(line.by);
         if (page < kRangeGroupingCount)

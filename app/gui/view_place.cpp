@@ -4,6 +4,7 @@
 
 #include "app/gui/record_request.h"
 #include "app/gui/trace_document.h"
+#include "views/base/analysis_view.h"
 
 #include <QPointer>
 
@@ -100,6 +101,17 @@ void goToPlace(TraceDocument& document, const ViewPlace& place, std::function<vo
         });
 }
 
+Status showPage(views::View& view, const QString& page)
+{
+    if (page.isEmpty()) return {};
+    auto* paged = qobject_cast<views::AnalysisView*>(&view);
+    if (!paged || !paged->pages().contains(page))
+        return Error{ErrorCode::NotFound, "the view has no page '" + page.toStdString() + "'", "--page",
+                     paged ? paged->pages().join(QStringLiteral(", ")).toStdString() : "leave --page out"};
+    paged->setPage(page);
+    return {};
+}
+
 QString commandOf(const TraceDocument& document, const QString& view)
 {
     const views::Selection& selection = *document.selection();
@@ -108,6 +120,8 @@ QString commandOf(const TraceDocument& document, const QString& view)
     const auto textOf = [](TimeRange range) {
         return QStringLiteral("%1ns:%2ns").arg(range.begin.ns).arg(range.end.ns);
     };
+    const auto* paged = qobject_cast<const views::AnalysisView*>(document.currentView());
+    if (paged && paged->page() != paged->pages().constFirst()) add("--page", paged->page());
     if (document.session()->info().header.ranks.size() > 1) add("--rank", QString::number(selection.rank().value));
     if (selection.step()) add("--step", QString::number(selection.step()->value));
     if (selection.range() != selection.whole()) add("--range", textOf(selection.range()));

@@ -10,12 +10,17 @@
 #include <functional>
 #include <optional>
 
+namespace fourwalls::views {
+class View;
+}
+
 namespace fourwalls::gui {
 
 class TraceDocument;
 
 struct ViewPlace {
     QString view;                   ///< its id; empty: as it opens
+    QString page;                   ///< of a view that has several, by name; empty: the first
     std::optional<TimeRange> range; ///< on the trace's clock
     std::optional<TimeRange> area;  ///< selected: the timeline shows its statistics
     std::optional<int> step, rank;
@@ -26,6 +31,9 @@ struct ViewPlace {
 /// Selects what the place names in an open document; what has to be read is read by its session. Calls done on the GUI
 /// thread, before it returns where nothing is read. Errors: NotFound, naming the option.
 void goToPlace(TraceDocument& document, const ViewPlace& place, std::function<void(const Status&)> done);
+
+/// Turns a view to one of its pages; nothing to do for an empty name. Errors: NotFound, naming those that it has.
+Status showPage(views::View& view, const QString& page);
 
 /// "fourwalls FILE --view timeline --step 3 --range …": opens the document as it is seen now.
 QString commandOf(const TraceDocument& document, const QString& view);

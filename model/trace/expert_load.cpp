@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -31,6 +32,11 @@ using PassOfLayer = std::tuple<Exchange, std::int32_t /* layer */, std::int32_t 
 struct LayerRun {
     TimeRange range;
     std::int32_t layer = 0, microbatch = -1;
+};
+
+/// Of one rank in one pass, forward and backward.
+struct RankLoad {
+    double tokens = 0, products = 0; ///< [ns]
 };
 
 struct ExpertCounter {
@@ -126,16 +132,17 @@ public:
             for (std::size_t f = 0; f < kCapacityFactors.size(); ++f)
                 m_result.drops.push_back({kCapacityFactors[f], dropped[f] / all});
         std::map<Exchange, double> lost;
-        for (const auto& [pass, times] : m_products) {
-            double most = 0, sum = 0;
-            for (const auto& [rank, time] : times) {
-                most = std::max(most, time);
-                sum += time;
+        for (const auto& [pass, loads] : m_loads) {
+            double most = 0, sum = 0, time = 0;
+            for (const auto& [rank, load] : loads) {
+                most = std::max(most, load.tokens);
+                sum += load.tokens;
+                time += load.products;
             }
-            lost[std::get<0>(pass)] += most - sum / static_cast<double>(times.size());
+            if (sum > 0) lost[std::get<0>(pass)] += time * (most / sum - 1 / static_cast<double>(loads.size()));
         }
         for (const auto& [exchange, time] : lost)
-            if (m_result.exchanged) m_result.lost = std::max(m_result.lost, Duration{static_cast<std::int64_t>(time)});
+            if (m_result.exchanged) m_result.lost = std::max(m_result.lost, Duration{std::llround(time)});
     }
 
 private:
@@ -157,7 +164,7 @@ private:
                     m_runs.push_back({{slice.start, slice.end()}, op.layer->value, microbatch});
                 if (op.name != kExpertProducts) continue;
                 own.products += slice.duration;
-                m_products[{exchange, op.layer->value, microbatch, op.phase}][rank] +=
+                m_loads[{exchange, op.layer->value, microbatch}][rank].products +=
                     static_cast<double>(slice.duration.ns);
             }
         std::sort(m_runs.begin(), m_runs.end(),
@@ -170,9 +177,10 @@ private:
         const auto after = std::upper_bound(m_runs.begin(), m_runs.end(), sample.at,
                                             [](Instant at, const LayerRun& run) { return at < run.range.begin; });
         if (after == m_runs.begin() || std::prev(after)->range.end < sample.at) return;
-        own.tokens += sample.last;
-        if (m_groups.repeats.contains(own.rank)) return;
         const LayerRun& run = *std::prev(after);
+        own.tokens += sample.last;
+        m_loads[{exchange, run.layer, run.microbatch}][own.rank].tokens += sample.last;
+        if (m_groups.repeats.contains(own.rank)) return;
         std::vector<double>& tokens = m_tokens[{exchange, run.layer, run.microbatch}];
         if (tokens.size() <= static_cast<std::size_t>(expert)) tokens.resize(static_cast<std::size_t>(expert) + 1, 0.0);
         tokens[static_cast<std::size_t>(expert)] += sample.last;
@@ -201,7 +209,7 @@ private:
     std::stop_token m_stop;
     std::vector<LayerRun> m_runs; ///< of the rank that is read, by time
     std::map<PassOfLayer, std::vector<double>> m_tokens;
-    std::map<std::tuple<Exchange, std::int32_t, std::int32_t, Phase>, std::map<RankId, double>> m_products; ///< [ns]
+    std::map<PassOfLayer, std::map<RankId, RankLoad>> m_loads;
 };
 
 } // namespace

@@ -48,8 +48,9 @@ struct ExpertLoad {
     std::vector<ExpertRank> ranks;   ///< with experts, by number
     std::vector<CapacityDrop> drops; ///< for the usual factors; no token was dropped in the recording
     bool exchanged = false;          ///< experts are shared out over ranks: an all-to-all takes tokens to them
-    /// By how much the busiest rank's products are longer than the mean of the ranks that it exchanges tokens with, added
-    /// up over passes, of those ranks that lose most: what even loads would save at most. 0 without an exchange.
+    /// What even loads would save at most: in each pass the products of the tokens that the busiest rank has beyond the
+    /// mean of the ranks that it exchanges tokens with, at the pass's time per token, added up over passes; of the ranks
+    /// that exchange, those that lose most. 0 without an exchange.
     Duration lost;
     std::size_t ranksLeftOut = 0; ///< beyond kMostRanksAnalysed
     Duration shortest;            ///< see BoundedSlices; above 0 some passes may lack their layer and are left out

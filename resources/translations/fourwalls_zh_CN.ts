@@ -1687,6 +1687,140 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
 </context>
 <context>
+    <name>ExpertPlot</name>
+    <message>
+        <source>layer %1, expert %2: %3 tokens, %4 × the mean</source>
+        <translation>第 %1 层，专家 %2：%3 个 token，平均值的 %4 倍</translation>
+    </message>
+    <message>
+        <source>expert</source>
+        <translation>专家</translation>
+    </message>
+    <message>
+        <source>layer</source>
+        <translation>层</translation>
+    </message>
+    <message>
+        <source>mean</source>
+        <translation>平均</translation>
+    </message>
+</context>
+<context>
+    <name>ExpertsPage</name>
+    <message>
+        <source>Tokens by expert</source>
+        <translation>各专家的 token</translation>
+    </message>
+    <message>
+        <source>Ranks</source>
+        <translation>rank</translation>
+    </message>
+    <message>
+        <source>If experts had a capacity</source>
+        <translation>若专家有容量上限</translation>
+    </message>
+    <message>
+        <source>Tokens of each expert of each layer</source>
+        <translation>每层每个专家的 token</translation>
+    </message>
+    <message>
+        <source>Tokens and time of the experts by rank</source>
+        <translation>按 rank 的专家 token 与时间</translation>
+    </message>
+    <message>
+        <source>Tokens that would be dropped</source>
+        <translation>会被丢弃的 token</translation>
+    </message>
+    <message>
+        <source>all experts get the same</source>
+        <translation>各专家所得相同</translation>
+    </message>
+    <message>
+        <source>layer %1: expert %2 gets %3 × the mean</source>
+        <translation>第 %1 层：专家 %2 得到平均值的 %3 倍</translation>
+    </message>
+    <message>
+        <source>, step %1</source>
+        <translation>，第 %1 步</translation>
+    </message>
+    <message>
+        <source>A prediction takes experts as equally loaded.</source>
+        <translation>预测假定各专家负载相同。</translation>
+    </message>
+    <message>
+        <source>This trace does not count the tokens of experts.
+To see them, record a mixture of experts:
+fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 routing=natural&quot;</source>
+        <translation>此轨迹未统计各专家的 token。
+要看到它们，请录制一个专家混合模型：
+fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan "dp=2 ep=2 routing=natural"</translation>
+    </message>
+    <message>
+        <source>rank</source>
+        <translation>rank</translation>
+    </message>
+    <message>
+        <source>experts</source>
+        <translation>专家数</translation>
+    </message>
+    <message>
+        <source>That this rank holds, of each layer</source>
+        <translation>此 rank 每层所持有的专家数</translation>
+    </message>
+    <message>
+        <source>tokens</source>
+        <translation>token</translation>
+    </message>
+    <message>
+        <source>That its experts got in the step, all layers</source>
+        <translation>其专家在该步所得，所有层合计</translation>
+    </message>
+    <message>
+        <source>products</source>
+        <translation>矩阵乘</translation>
+    </message>
+    <message>
+        <source>Time of its experts&apos; products, forward and backward</source>
+        <translation>其专家的矩阵乘时间，前向与反向</translation>
+    </message>
+    <message>
+        <source>waited</source>
+        <translation>等待</translation>
+    </message>
+    <message>
+        <source>For the last rank of its all-to-alls, added up</source>
+        <translation>在其 all-to-all 中等待最后一个 rank 的时间合计</translation>
+    </message>
+    <message>
+        <source>even loads would save at most %1, %2 of the step</source>
+        <translation>负载均匀至多可省 %1，占该步 %2</translation>
+    </message>
+    <message>
+        <source>every rank has all experts: no rank waits for another one&apos;s</source>
+        <translation>每个 rank 都有全部专家：无需等待其他 rank 的专家</translation>
+    </message>
+    <message>
+        <source> · ranks left out: %1</source>
+        <translation> · 略去的 rank：%1</translation>
+    </message>
+    <message>
+        <source>An expert of capacity factor c takes at most c times the mean of a micro-batch; the tokens beyond it skip the layer (Fedus et al. 2021, Switch Transformers)</source>
+        <translation>容量因子为 c 的专家至多接收一个微批平均值的 c 倍；超出的 token 跳过该层（Fedus 等 2021，Switch Transformers）</translation>
+    </message>
+    <message>
+        <source>capacity factor</source>
+        <translation>容量因子</translation>
+    </message>
+    <message>
+        <source>tokens dropped</source>
+        <translation>丢弃的 token</translation>
+    </message>
+    <message>
+        <source>the recording dropped none</source>
+        <translation>录制中没有丢弃</translation>
+    </message>
+</context>
+<context>
     <name>Figures</name>
     <message>
         <source>step time</source>
@@ -6091,6 +6225,14 @@ A memory snapshot alone says nothing of time: import it together with the profil
     <message>
         <source>of %1</source>
         <translation>占 %1</translation>
+    </message>
+    <message>
+        <source>Experts</source>
+        <translation>专家</translation>
+    </message>
+    <message>
+        <source>Tokens by layer and expert, and what uneven loads cost</source>
+        <translation>按层与专家的 token，以及负载不均的代价</translation>
     </message>
 </context>
 <context>

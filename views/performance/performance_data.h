@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/replay/critical_path.h"
+#include "model/trace/expert_load.h"
 #include "model/trace/launch_gaps.h"
 #include "model/trace/metrics.h"
 #include "model/trace/operator_roofline.h"

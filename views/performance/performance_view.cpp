@@ -2,6 +2,7 @@
 // See performance_view.h.
 #include "views/performance/performance_view.h"
 
+#include "views/performance/experts_page.h"
 #include "views/performance/launches_page.h"
 #include "views/performance/operators_page.h"
 #include "views/performance/path_page.h"
@@ -21,10 +22,12 @@ PerformanceView::PerformanceView(QWidget* parent)
     , m_operators(new OperatorsPage)
     , m_launches(new LaunchesPage)
     , m_path(new PathPage)
+    , m_experts(new ExpertsPage)
 {
     addPage("operators", m_operators);
     addPage("launches", m_launches);
     addPage("path", m_path);
+    addPage("experts", m_experts);
     connect(m_operators, &OperatorsPage::stepChosen, this, [this](StepIndex step) {
         if (selection()) selection()->setStep(step);
     });
@@ -37,6 +40,9 @@ PerformanceView::PerformanceView(QWidget* parent)
         if (m_launchFacts) openOnTimeline(m_launchFacts->rank, range);
     });
     connect(m_path, &PathPage::segmentActivated, this, &PerformanceView::openOnTimeline);
+    connect(m_experts, &ExpertsPage::rankChosen, this, [this](RankId rank) {
+        if (selection()) selection()->setRank(rank);
+    });
     connect(this, &AnalysisView::pageChanged, this, &PerformanceView::askPageData);
     retranslate();
 }
@@ -50,6 +56,8 @@ void PerformanceView::retranslate()
     m_operators->retranslate();
     m_launches->retranslate();
     m_path->retranslate();
+    setPageTitle("experts", tr("Experts"), tr("Tokens by layer and expert, and what uneven loads cost"));
+    m_experts->retranslate();
 }
 
 void PerformanceView::forget()
@@ -58,6 +66,7 @@ void PerformanceView::forget()
     m_step.reset();
     m_launchFacts.reset();
     m_pathFacts.reset();
+    m_expertFacts.reset();
 }
 
 void PerformanceView::followSlice()
@@ -90,13 +99,32 @@ void PerformanceView::askAll()
             showAll();
         });
     m_pathFacts.reset();
+    m_expertFacts.reset();
     askPageData();
 }
 
 void PerformanceView::askPageData()
 {
-    // The path looks at every rank: only where it is seen.
-    if (page() != QLatin1String("path") || m_pathFacts || !session() || !session()->isOpen()) return;
+    // The path and the experts look at every rank: only where they are seen.
+    if (!session() || !session()->isOpen()) return;
+    if (page() == QLatin1String("path") && !m_pathFacts) askPath();
+    if (page() == QLatin1String("experts") && !m_expertFacts) askExperts();
+}
+
+void PerformanceView::askExperts()
+{
+    ask<ExpertLoad>(
+        "experts",
+        [step = selection()->step()](TraceQuery& trace, std::stop_token stop) { return expertLoad(trace, step, stop); },
+        [this, step = selection()->step()](std::shared_ptr<const ExpertLoad> answer) {
+            if (step != selection()->step()) return; // another one was chosen while another page was shown
+            m_expertFacts = std::move(answer);
+            showAll();
+        });
+}
+
+void PerformanceView::askPath()
+{
     ask<CriticalPath>(
         "path",
         [step = selection()->step()](TraceQuery& trace, std::stop_token stop) {
@@ -133,6 +161,7 @@ void PerformanceView::showAll()
     }
     m_launches->present(m_launchFacts, selection()->byteUnit());
     m_path->present(m_pathFacts, session()->info());
+    m_experts->present(m_expertFacts, session()->info());
 }
 
 /// What MFU is of, and of how much of the time it knows.
@@ -206,6 +235,7 @@ QString PerformanceView::tableAsCsv() const
 {
     if (page() == QLatin1String("launches")) return m_launches->candidates().asCsv();
     if (page() == QLatin1String("path")) return m_path->table().asCsv();
+    if (page() == QLatin1String("experts")) return m_experts->ranks().asCsv();
     return m_operators->table().asCsv();
 }
 

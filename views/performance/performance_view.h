@@ -9,6 +9,7 @@
 
 namespace fourwalls::views {
 
+class ExpertsPage;
 class LaunchesPage;
 class OperatorsPage;
 class PathPage;
@@ -26,6 +27,7 @@ public:
     OperatorsPage& operators() { return *m_operators; }
     LaunchesPage& launches() { return *m_launches; }
     PathPage& path() { return *m_path; }
+    ExpertsPage& experts() { return *m_experts; }
     const PerformanceData* facts() const { return m_facts.get(); }
 
 protected:
@@ -41,6 +43,8 @@ private:
     /// Marks the operator of the slice that is selected in another view.
     void followSlice();
     void askPageData();
+    void askPath();
+    void askExperts();
     PredictedUtilisation predictedUtilisation() const;
     void showFigures();
     static QString mfuNote(const TraceMetrics& metrics);
@@ -49,10 +53,12 @@ private:
     OperatorsPage* m_operators;
     LaunchesPage* m_launches;
     PathPage* m_path;
+    ExpertsPage* m_experts;
     std::shared_ptr<const PerformanceData> m_facts;
     std::optional<StepIndex> m_step; ///< what m_facts was asked for
     std::shared_ptr<const LaunchAnalysis> m_launchFacts;
     std::shared_ptr<const CriticalPath> m_pathFacts;
+    std::shared_ptr<const ExpertLoad> m_expertFacts;
 };
 
 } // namespace fourwalls::views

@@ -132,6 +132,29 @@ private slots:
         QTRY_VERIFY(other->currentDocument()->isSettled());
     }
 
+    void thePageOfAViewIsPartOfThePlace()
+    {
+        Settings settings(Settings::Kind::Forgetful);
+        const auto window = windowOf(settings);
+        TraceDocument* document = window->openFile(m_trace);
+        QTRY_VERIFY(document->isOpen());
+        window->showView(QStringLiteral("performance"));
+        QVERIFY(!commandOf(*document, QStringLiteral("performance")).contains(QStringLiteral("--page")));
+        QVERIFY(showPage(*document->currentView(), QStringLiteral("path")).ok());
+        const auto words = wordsOfCommand(commandOf(*document, QStringLiteral("performance")));
+        QVERIFY(words.ok());
+        const auto line = parse(words->mid(1));
+        QVERIFY(line.ok());
+        QCOMPARE(line->page, QStringLiteral("path"));
+        const Status refused = showPage(*document->currentView(), QStringLiteral("nowhere"));
+        QCOMPARE(refused.error().code, ErrorCode::NotFound);
+        QVERIFY(QString::fromStdString(refused.error().hint).contains(QStringLiteral("experts")));
+        window->showView(QStringLiteral("timeline"));
+        QVERIFY(!showPage(*document->currentView(), QStringLiteral("path")).ok());
+        QVERIFY(showPage(*document->currentView(), {}).ok());
+        QTRY_VERIFY(document->isSettled());
+    }
+
     void aPlaceThatIsNotThereIsSaid()
     {
         Settings settings(Settings::Kind::Forgetful);

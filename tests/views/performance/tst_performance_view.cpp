@@ -4,6 +4,8 @@
 #include "tests/views/communication/sample_ranks.h"
 
 #include "tests/support/test_program.h"
+#include "views/performance/expert_plot.h"
+#include "views/performance/experts_page.h"
 #include "views/performance/launches_page.h"
 #include "views/performance/operators_page.h"
 #include "views/performance/path_page.h"
@@ -257,6 +259,56 @@ private slots:
         QCOMPARE(asked.size(), 1);
         QCOMPARE(probe.selection.rank(), RankId(2));
         QCOMPARE(probe.selection.measured()->length(), Duration{14 * kMs});
+    }
+
+    void tokensOfExperts()
+    {
+        Probe none(ring());
+        QVERIFY(none.ready());
+        none.view->setPage(QStringLiteral("experts"));
+        QVERIFY(none.ready());
+        QCOMPARE(none.view->experts().ranks().rows(), 0);
+        QVERIFY(none.view->experts().finding().isEmpty());
+
+        TraceHeader header;
+        header.ranks.resize(1);
+        InMemoryTrace trace(std::move(header));
+        const auto counterOf = [&](int expert) {
+            return trace.defineCounter(
+                {RankId{0}, std::string(kExpertTokens) + std::to_string(expert), CounterUnit::None});
+        };
+        const std::array counters{counterOf(0), counterOf(1)};
+        OpInfo op;
+        op.name = std::string(kExpertDispatch);
+        op.layer = LayerIndex{4};
+        {
+            const auto producer = trace.openProducer();
+            const TrackId track = trace.defineTrack({RankId{0}, TrackKind::Operators, "operators", 2});
+            StepRecord step;
+            step.range = {Instant{0}, Instant{100}};
+            producer->step(RankId{0}, step);
+            producer->slice({track, trace.defineOp(op), Instant{10}, Duration{20}, {}, {}});
+            producer->counter({counters[0], Instant{15}, 30});
+            producer->counter({counters[1], Instant{15}, 10});
+        }
+        QVERIFY(trace.finish({}).ok());
+        Probe probe(trace.data());
+        QVERIFY(probe.ready());
+        probe.view->setPage(QStringLiteral("experts"));
+        QVERIFY(probe.ready());
+        ExpertsPage& page = probe.view->experts();
+        QCOMPARE(page.finding(), QStringLiteral("layer 4: expert 0 gets 1.50 × the mean, step 0"));
+        QCOMPARE(page.ranks().rows(), 1);
+        QCOMPARE(page.capacity().rows(), 4);
+        QVERIFY2(page.capacity().asCsv().contains(QStringLiteral("1,0.25")), qPrintable(page.capacity().asCsv()));
+        page.plot().resize(400, 200);
+        QCOMPARE(page.plot().cellText(0, 0), QStringLiteral("layer 4, expert 0: 30 tokens, 1.50 × the mean"));
+        QVERIFY(page.plot().cellText(0, 2).isEmpty() && page.plot().cellText(1, 0).isEmpty());
+        QVERIFY(!page.plot().cellAt({1, 1}));
+        QSignalSpy chosen(&page, &ExpertsPage::rankChosen);
+        emit page.ranks().rowChosen(0);
+        QCOMPARE(chosen.size(), 1);
+        paintEveryPage(probe);
     }
 
     void everyPageSizeAndThemePaints()
