@@ -117,7 +117,7 @@ private:
         const StopSignals signals;
         Progress progress("reading");
         return rangeStatistics(
-            trace, tracks, *range,
+            trace, tracks, *range, nullptr,
             [&progress](const RangeStatistics& sofar) {
                 progress(static_cast<double>(sofar.tracks) / static_cast<double>(sofar.askedTracks));
             },
@@ -171,10 +171,10 @@ private:
                                       {"total_ns", row.total.ns},
                                       {"self_ns", row.self.ns},
                                       {"share", row.share},
-                                      {"min_ns", row.shortest.ns},
-                                      {"p50_ns", row.median.ns},
-                                      {"p99_ns", row.percentile99.ns},
-                                      {"max_ns", row.longest.ns},
+                                      {"min_ns", row.spread.shortest.ns},
+                                      {"p50_ns", row.spread.median.ns},
+                                      {"p99_ns", row.spread.percentile99.ns},
+                                      {"max_ns", row.spread.longest.ns},
                                       {"exact", row.exact}});
         return object;
     }
@@ -194,8 +194,8 @@ private:
         for (std::size_t i = 0; i < rows.size(); ++i) {
             const RangeRow& row = rows[i];
             text += fmt::format("{:>10}{:>12}{:>12}{:>7.1f}%{:>11}{:>11}{:>11}  {}\n", row.count, formatTime(row.total),
-                                formatTime(row.self), 100 * row.share, formatTime(row.shortest), formatTime(row.median),
-                                formatTime(row.percentile99), names[i]);
+                                formatTime(row.self), 100 * row.share, formatTime(row.spread.shortest),
+                                formatTime(row.spread.median), formatTime(row.spread.percentile99), names[i]);
         }
         if (all > rows.size()) text += fmt::format("and {} more lines (--limit 0)\n", all - rows.size());
         text.pop_back(); // the console ends the last line

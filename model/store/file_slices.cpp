@@ -309,6 +309,7 @@ Status FileQuery::addOp(OpDictionary& ops, OpId id, std::int64_t& damaged)
 
 Result<std::shared_ptr<const OpInfo>> FileQuery::op(OpId id)
 {
+    if (const auto cached = m_ops.find(id); cached != m_ops.end()) return cached->second;
     FOURWALLS_TRY_ASSIGN(sqlite::Statement * row, statement("SELECT 1 FROM op WHERE id=?1"));
     row->bind(1, std::int64_t{id.value});
     FOURWALLS_TRY_ASSIGN(const sqlite::Row found, row->step());

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// First the devices' tracks: how long the work of each launch took. Then the hosts' tracks, slice by slice, with a path of
-// names for each place in the nesting.
+// First the devices' tracks: how long the work of each launch took. Then the hosts' tracks, with a path of names for each
+// place in the nesting: block by block where these are summarized, else slice by slice.
 #include "model/trace/call_tree.h"
 
+#include "model/trace/range_summaries.h"
 #include "model/trace/slice_walk.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 namespace fourwalls {
@@ -18,134 +18,205 @@ namespace {
 
 constexpr std::size_t kMostLaunches = 200'000; ///< whose arrows are read
 constexpr Duration kBehindArrows{50'000'000};
-constexpr std::size_t kMostNodes = 1'000'000; ///< deeper paths are counted with their parent
+constexpr std::size_t kMostBottomUp = 1'000'000; ///< nodes; deeper paths are left out
 
-bool isDevice(TrackKind kind)
-{
-    return kind == TrackKind::ComputeStream || kind == TrackKind::CommStream || kind == TrackKind::CopyStream;
-}
+using NodeTotal = BlockSums<TreeTimes>::Total;
 
-bool isHost(TrackKind kind)
-{
-    return kind == TrackKind::CpuThread || kind == TrackKind::Operators || kind == TrackKind::Other;
-}
+/// What the walk along the rows of a part adds to.
+struct NodeTarget {
+    std::vector<NodeTotal>* nodes;
+    RangePart part;
 
-/// Device time by launch, of one rank.
-using Launched = std::unordered_map<std::int64_t, Duration>;
+    NodeTotal& at(std::uint32_t node)
+    {
+        if (node >= nodes->size()) nodes->resize(node + 1);
+        return (*nodes)[node];
+    }
+    void entered(std::uint32_t node, const SliceView& slice)
+    {
+        const bool begins = slice.start >= part.range.begin;
+        if (begins || part.use == RangePart::Use::All) at(node).count += part.isTaken() ? -1 : 1;
+        if (part.use == RangePart::Use::NotBegun && slice.end() > part.range.end) ++at(node).count;
+    }
+    void add(std::uint32_t node, Duration total, Duration self)
+    {
+        at(node).sums += part.isTaken() ? TreeTimes{-total, -self, {}} : TreeTimes{total, self, {}};
+    }
+    void launched(std::uint32_t node, Duration device)
+    {
+        at(node).sums += TreeTimes{{}, {}, part.isTaken() ? -device : device};
+    }
+};
 
 class TreeBuilder {
 public:
-    TreeBuilder(TraceQuery& trace, TimeRange range, CallTreeBy by, std::stop_token stop)
+    TreeBuilder(TraceQuery& trace, TimeRange range, CallTreeBy by, const RangeSummaries* summaries,
+                std::stop_token stop)
         : m_trace(trace)
         , m_range(range)
         , m_by(by)
+        , m_summaries(summaries)
         , m_stop(std::move(stop))
-    {
-        m_tree.nodes.emplace_back();
-    }
+        , m_ops(trace)
+    {}
 
     Status readDevices(std::span<const TrackId> tracks)
     {
         std::set<RankId> ranks;
-        for (const TrackId track : tracks) ranks.insert(viewOf(track).info.rank);
-        FOURWALLS_TRY_ASSIGN(const Instant end, lastLaunched(tracks));
+        for (const TrackId track : tracks) {
+            const RankId rank = viewOf(track).info.rank;
+            if (m_ranks.contains(rank) || ranks.contains(rank)) continue;
+            if (auto known = m_summaries ? m_summaries->of(rank) : nullptr)
+                m_ranks[rank] = std::move(known);
+            else
+                ranks.insert(rank);
+        }
+        if (ranks.empty()) return {};
+        FOURWALLS_TRY_ASSIGN(const Instant end, lastLaunched(tracks, ranks));
         for (const TrackView& track : m_trace.tracks()) {
-            if (!isDevice(track.info.kind) || !ranks.contains(track.info.rank)) continue;
-            Launched& launched = m_launched[track.info.rank];
+            if (!isDeviceTrack(track.info.kind) || !ranks.contains(track.info.rank)) continue;
+            LaunchedWork& launched = m_launched[track.info.rank];
             FOURWALLS_TRY(forEachSlice(
                 m_trace, track, {m_range.begin, end},
                 [&](const SliceView& slice) {
-                    if (slice.correlation && slice.lane == 0) launched[slice.correlation->value] += slice.duration;
+                    launched.add(slice);
                     return true;
                 },
                 m_stop));
         }
+        for (auto& [rank, launched] : m_launched) launched.finish();
         return {};
     }
 
     Status readHost(const TrackView& track)
     {
+        const bool isFrames = threadOfFrames(m_trace, track) != nullptr;
+        if (!hasNodes(m_by, isFrames)) return {};
+        if (const RankSummary* known = summaryOf(track.info.rank)) {
+            const TreeSummary& tree = known->trees[static_cast<std::size_t>(m_by)];
+            const auto found = tree.tracks.find(track.id);
+            const auto inside =
+                found == tree.tracks.end() ? BlockSums<TreeTimes>::Inside() : found->second.within(m_range);
+            if (inside.any()) {
+                for (const RangePart& part : inside.parts) FOURWALLS_TRY(readRows(track, part));
+                std::vector<NodeTotal>& totals = m_known[&tree];
+                totals.resize(tree.nodes.nodes().size());
+                found->second.addBlocks(inside.first, inside.last, totals);
+                return {};
+            }
+        }
+        return readRows(track, {m_range, RangePart::Use::All});
+    }
+
+    Result<CallTree> finish()
+    {
+        for (const auto& [tree, totals] : m_known) FOURWALLS_TRY(addKnown(*tree, totals));
+        const std::vector<CallTreeNodes::Node>& all = m_nodes.nodes();
+        m_totals.resize(all.size());
+        // Parts that were taken away have left nodes without anything.
+        std::vector<bool> isSeen(all.size());
+        isSeen[0] = true;
+        for (std::size_t i = all.size(); i-- > 1;)
+            if (isSeen[i] || m_totals[i].count != 0) isSeen[i] = isSeen[all[i].parent] = true;
+        CallTree result;
+        std::vector<CallNode>& nodes = result.nodes;
+        std::vector<std::uint32_t> places(all.size());
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            if (!isSeen[i]) continue;
+            places[i] = static_cast<std::uint32_t>(nodes.size());
+            CallNode& node = nodes.emplace_back();
+            node.parent = places[all[i].parent];
+            node.count = m_totals[i].count;
+            node.total = m_totals[i].sums.total;
+            node.self = m_totals[i].sums.self;
+            node.deviceSelf = node.deviceTotal = m_totals[i].sums.device;
+            if (node.deviceSelf.ns > 0) result.hasDevice = true;
+            if (i == 0) continue;
+            node.op = all[i].op;
+            const auto op = m_ops.all().find(node.op);
+            node.name = op->second->name;
+            result.ops.insert(*op);
+        }
+        for (std::size_t i = nodes.size(); i-- > 1;) {
+            nodes[nodes[i].parent].deviceTotal += nodes[i].deviceTotal;
+            if (nodes[i].parent == 0) nodes[0].total += nodes[i].total;
+        }
+        return result;
+    }
+
+private:
+    Status readRows(const TrackView& track, const RangePart& part)
+    {
         const TrackView* thread = threadOfFrames(m_trace, track);
-        const bool isFrames = thread != nullptr;
-        if (m_by == CallTreeBy::Operator && isFrames) return {};
-        if (m_by == CallTreeBy::Frame && !isFrames) return {};
-        if (m_by == CallTreeBy::Range && isFrames) return {};
         // Launches lie on the thread, not among its frames.
         std::vector<std::pair<Instant, Duration>> launches;
-        if (isFrames) {
+        if (thread) {
             FOURWALLS_TRY(forEachSlice(
-                m_trace, *thread, m_range,
+                m_trace, *thread, part.range,
                 [&](const SliceView& slice) {
-                    if (const Duration device = takeDevice(*thread, slice); device.ns > 0)
+                    if (const Duration device = launchedBy(*thread, slice, part.range); device.ns > 0)
                         launches.emplace_back(slice.start, device);
                     return true;
                 },
                 m_stop));
         }
-        NestingWalk<std::uint32_t> walk(m_range);
-        const auto leave = [this](const NestingWalk<std::uint32_t>::Left& left) {
-            CallNode& node = m_tree.nodes[left.tag];
-            ++node.count;
-            node.total += left.inside;
-            node.self += left.self;
-        };
-        const auto attribute = [&](Instant at, Duration device) {
-            const std::uint32_t* node = walk.deepestAt(at);
-            m_tree.nodes[node ? *node : 0].deviceSelf += device;
-            m_tree.hasDevice = true;
-        };
+        CallTreeWalk<NodeTarget> walk(m_nodes, part.range, {&m_totals, part});
         std::size_t next = 0;
         Status problem;
         FOURWALLS_TRY(forEachSlice(
-            m_trace, track, m_range,
+            m_trace, track, part.range,
             [&](const SliceView& slice) {
                 for (; next < launches.size() && launches[next].first < slice.start; ++next)
-                    attribute(launches[next].first, launches[next].second);
-                const auto op = infoOf(slice.op);
+                    walk.launched(launches[next].first, launches[next].second);
+                const auto op = m_ops.info(slice.op);
                 if (!op.ok()) {
                     problem = op.error();
                     return false;
                 }
-                if (isNode(**op, isFrames))
-                    walk.add(
-                        slice,
-                        [&](const SliceView&, const std::uint32_t* parent) {
-                            return nodeOf(parent ? *parent : 0, slice.op, (*op)->name);
-                        },
-                        leave);
-                if (isFrames) return true;
-                if (const Duration device = takeDevice(track, slice); device.ns > 0) attribute(slice.start, device);
+                if (isNode(m_by, **op, thread != nullptr)) walk.enter(slice, (*op)->name);
+                if (thread) return true;
+                if (const Duration device = launchedBy(track, slice, part.range); device.ns > 0)
+                    walk.launched(slice.start, device);
                 return true;
             },
             m_stop));
         if (!problem.ok()) return problem;
-        for (; next < launches.size(); ++next) attribute(launches[next].first, launches[next].second);
-        walk.finish(leave);
+        for (; next < launches.size(); ++next) walk.launched(launches[next].first, launches[next].second);
+        walk.finish();
         return {};
     }
 
-    CallTree finish()
+    /// A rank's tree of whole blocks, by path.
+    Status addKnown(const TreeSummary& tree, const std::vector<NodeTotal>& totals)
     {
-        std::vector<CallNode>& nodes = m_tree.nodes;
-        for (CallNode& node : nodes) node.deviceTotal = node.deviceSelf;
-        for (std::size_t i = nodes.size(); i-- > 1;) {
-            nodes[nodes[i].parent].deviceTotal += nodes[i].deviceTotal;
-            if (nodes[i].parent == 0) nodes[0].total += nodes[i].total;
+        const std::vector<CallTreeNodes::Node>& from = tree.nodes.nodes();
+        std::vector<bool> isNeeded(from.size());
+        for (std::size_t i = totals.size(); i-- > 1;)
+            if (isNeeded[i] || totals[i].count > 0 || totals[i].sums.total.ns > 0 || totals[i].sums.device.ns > 0)
+                isNeeded[i] = isNeeded[from[i].parent] = true;
+        std::vector<std::uint32_t> places(from.size());
+        NodeTarget target{&m_totals, {}};
+        for (std::uint32_t i = 0; i < totals.size(); ++i) {
+            if (i > 0 && !isNeeded[i]) continue;
+            if (i > 0) {
+                FOURWALLS_TRY_ASSIGN(const OpInfo* op, m_ops.info(from[i].op));
+                places[i] = m_nodes.nodeOf(places[from[i].parent], from[i].op, op->name);
+            }
+            NodeTotal& total = target.at(places[i]);
+            total.count += totals[i].count;
+            total.sums += totals[i].sums;
         }
-        for (std::size_t i = 1; i < nodes.size(); ++i)
-            if (const auto op = m_infos.find(nodes[i].op); op != m_infos.end()) m_tree.ops.insert(*op);
-        return std::move(m_tree);
+        return {};
     }
 
-private:
     /// A launch comes before its work: until when that runs which was launched in the range. The arrows tell; without
     /// any, as long again as the range is looked at.
-    Result<Instant> lastLaunched(std::span<const TrackId> tracks)
+    Result<Instant> lastLaunched(std::span<const TrackId> tracks, const std::set<RankId>& ranks)
     {
         if (m_trace.info().counts.flows == 0) return m_range.end + m_range.length();
         Instant last = m_range.end;
         for (const TrackId id : tracks) {
-            if (isDevice(viewOf(id).info.kind)) continue;
+            if (isDeviceTrack(viewOf(id).info.kind) || !ranks.contains(viewOf(id).info.rank)) continue;
             const TrackView* thread = threadOfFrames(m_trace, viewOf(id));
             const TrackId from = thread ? thread->id : id;
             FOURWALLS_TRY_ASSIGN(const std::vector<FlowRecord> flows, m_trace.flows(from, m_range, kMostLaunches));
@@ -159,63 +230,32 @@ private:
 
     const TrackView& viewOf(TrackId track) const { return m_trace.tracks()[static_cast<std::size_t>(track.value)]; }
 
-    Result<std::shared_ptr<const OpInfo>> infoOf(OpId id)
+    const RankSummary* summaryOf(RankId rank) const
     {
-        const auto found = m_infos.find(id);
-        if (found != m_infos.end()) return found->second;
-        FOURWALLS_TRY_ASSIGN(std::shared_ptr<const OpInfo> op, m_trace.op(id));
-        m_infos.emplace(id, op);
-        return op;
+        const auto found = m_ranks.find(rank);
+        return found == m_ranks.end() ? nullptr : found->second.get();
     }
 
-    bool isNode(const OpInfo& op, bool isFrames) const
+    /// What the slice had the device do, if it began in the part.
+    Duration launchedBy(const TrackView& track, const SliceView& slice, TimeRange part) const
     {
-        switch (m_by) {
-        case CallTreeBy::Operator: return true;
-        case CallTreeBy::Frame: return isFrames;
-        case CallTreeBy::Module: return op.kind == SliceKind::Layer;
-        case CallTreeBy::Range: return op.kind == SliceKind::Marker;
-        }
-        return false;
-    }
-
-    /// What the slice had the device do, if it began in the range.
-    Duration takeDevice(const TrackView& track, const SliceView& slice)
-    {
-        if (!slice.correlation || !m_range.contains(slice.start)) return {};
+        if (!slice.correlation || !part.contains(slice.start)) return {};
+        if (const RankSummary* known = summaryOf(track.info.rank)) return known->launched.of(slice);
         const auto rank = m_launched.find(track.info.rank);
-        if (rank == m_launched.end()) return {};
-        const auto found = rank->second.find(slice.correlation->value);
-        return found == rank->second.end() ? Duration{} : found->second;
-    }
-
-    std::uint32_t nodeOf(std::uint32_t parent, OpId op, const std::string& name)
-    {
-        const auto [byOp, isNewOp] = m_byOp.try_emplace({parent, op}, 0);
-        if (!isNewOp) return byOp->second;
-        // Operators of one name differ in their shape; the tree has names.
-        const auto [byName, isNew] = m_byName.try_emplace({parent, name}, 0);
-        if (isNew) {
-            if (m_tree.nodes.size() >= kMostNodes) return byName->second = byOp->second = parent;
-            byName->second = static_cast<std::uint32_t>(m_tree.nodes.size());
-            CallNode node;
-            node.name = name;
-            node.op = op;
-            node.parent = parent;
-            m_tree.nodes.push_back(std::move(node));
-        }
-        return byOp->second = byName->second;
+        return rank == m_launched.end() ? Duration{} : rank->second.of(slice);
     }
 
     TraceQuery& m_trace;
     TimeRange m_range;
     CallTreeBy m_by;
+    const RangeSummaries* m_summaries;
     std::stop_token m_stop;
-    CallTree m_tree;
-    std::map<RankId, Launched> m_launched;
-    std::unordered_map<OpId, std::shared_ptr<const OpInfo>> m_infos;
-    std::map<std::pair<std::uint32_t, OpId>, std::uint32_t> m_byOp;
-    std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> m_byName;
+    KnownOps m_ops;
+    CallTreeNodes m_nodes;
+    std::vector<NodeTotal> m_totals{1};                           ///< by node
+    std::map<RankId, std::shared_ptr<const RankSummary>> m_ranks; ///< that are summarized
+    std::map<RankId, LaunchedWork> m_launched;                    ///< of the others
+    std::map<const TreeSummary*, std::vector<NodeTotal>> m_known; ///< by the node of that tree
 };
 
 } // namespace
@@ -227,17 +267,17 @@ std::string_view name(CallTreeBy by)
 }
 
 Result<CallTree> callTree(TraceQuery& trace, std::span<const TrackId> tracks, TimeRange range, CallTreeBy by,
-                          const std::stop_token& stop)
+                          const RangeSummaries* summaries, const std::stop_token& stop)
 {
     if (range.empty()) return Error{ErrorCode::InvalidArgument, "the time range is empty", "call tree", ""};
     for (const TrackId track : tracks)
         if (track.value < 0 || static_cast<std::size_t>(track.value) >= trace.tracks().size())
             return Error{ErrorCode::NotFound, "no track " + std::to_string(track.value), "call tree", ""};
-    TreeBuilder builder(trace, range, by, stop);
+    TreeBuilder builder(trace, range, by, summaries, stop);
     FOURWALLS_TRY(builder.readDevices(tracks));
     for (const TrackId id : tracks) {
         const TrackView& track = trace.tracks()[static_cast<std::size_t>(id.value)];
-        if (isHost(track.info.kind)) FOURWALLS_TRY(builder.readHost(track));
+        if (isHostTrack(track.info.kind)) FOURWALLS_TRY(builder.readHost(track));
         if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", "call tree", ""};
     }
     return builder.finish();
@@ -268,7 +308,7 @@ CallTree bottomUp(const CallTree& tree)
         if (from.self.ns == 0 && from.deviceSelf.ns == 0 && from.count == 0) continue;
         std::uint32_t place = 0;
         for (std::size_t at = i; at != 0; at = tree.nodes[at].parent) {
-            if (result.nodes.size() >= kMostNodes) break;
+            if (result.nodes.size() >= kMostBottomUp) break;
             place = placeOf(place, tree.nodes[at]);
             CallNode& node = result.nodes[place];
             node.count += from.count;

@@ -40,10 +40,13 @@ struct CallTree {
     bool hasDevice = false;      ///< any device time was found
 };
 
+class RangeSummaries;
+
 /// tracks: hosts' and devices'; only hosts' make nodes. Device work counts where its launch begins in the range.
+/// summaries: of whole blocks, where there are any; rows are then read of what the range's ends cut; may be null.
 /// Errors: InvalidArgument for an empty range; those of the queries; Cancelled.
 Result<CallTree> callTree(TraceQuery& trace, std::span<const TrackId> tracks, TimeRange range, CallTreeBy by,
-                          const std::stop_token& stop = {});
+                          const RangeSummaries* summaries = nullptr, const std::stop_token& stop = {});
 
 /// The same sums from the other end: below the root each name with its own time, below it who called it.
 CallTree bottomUp(const CallTree& tree);

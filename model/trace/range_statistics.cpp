@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pass over the slices of each track, several tracks at a time where there are processors for it.
+// Of each track the sums of whole blocks, and a pass over the slices of what is left; several tracks at a time where there
+// are processors for it.
 #include "model/trace/range_statistics.h"
 
+#include "model/trace/range_summaries.h"
 #include "model/trace/slice_walk.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <tuple>
@@ -31,21 +34,20 @@ struct TrackPart {
 
 class TrackReader {
 public:
-    TrackReader(const TrackView& track, TimeRange range) : m_track(track), m_range(range), m_walk(range) {}
+    TrackReader(const TrackView& track, TimeRange range) : m_track(track), m_range(range) {}
 
-    Result<TrackPart> read(TraceQuery& trace, const std::stop_token& stop)
+    /// known: the blocks of the track, or null.
+    Result<TrackPart> read(TraceQuery& trace, std::shared_ptr<const RankSummary> known, const std::stop_token& stop)
     {
-        const auto leave = [this](const auto& left) { end(left); };
-        FOURWALLS_TRY(forEachSlice(
-            trace, m_track, m_range,
-            [&](const SliceView& slice) {
-                m_walk.add(
-                    slice, [this](const SliceView& each, const std::size_t*) { return indexOf(each.op); }, leave);
-                return true;
-            },
-            stop));
-        m_walk.finish(leave);
-        m_part.busy = m_walk.busy();
+        const TrackSummary* summary = known ? &known->tracks.at(m_track.id) : nullptr;
+        const auto inside = summary ? summary->blocks.within(m_range) : BlockSums<RangeTimes>::Inside();
+        if (inside.any()) {
+            for (const RangePart& part : inside.parts) FOURWALLS_TRY(readRows(trace, part, stop));
+            addBlocks(std::move(known), *summary, inside);
+        } else {
+            FOURWALLS_TRY(readRows(trace, {m_range, RangePart::Use::All}, stop));
+        }
+        std::erase_if(m_part.entries, [](const RangeEntry& entry) { return entry.count == 0; });
         for (const RangeEntry& entry : m_part.entries) {
             FOURWALLS_TRY_ASSIGN(m_part.ops[entry.op], trace.op(entry.op));
         }
@@ -62,27 +64,88 @@ private:
             m_part.entries.emplace_back();
             m_part.entries.back().track = m_track.id;
             m_part.entries.back().op = op;
+            m_notBegun.push_back(0);
+            m_notEnded.push_back(0);
         }
         return found->second;
     }
 
-    void end(const NestingWalk<std::size_t>::Left& left)
+    Status readRows(TraceQuery& trace, const RangePart& part, const std::stop_token& stop)
     {
-        RangeEntry& entry = m_part.entries[left.tag];
+        NestingWalk<std::size_t> walk(part.range);
+        const auto leave = [&](const NestingWalk<std::size_t>::Left& left) {
+            m_part.entries[left.tag].total += part.isTaken() ? -left.inside : left.inside;
+            m_part.entries[left.tag].self += part.isTaken() ? -left.self : left.self;
+        };
+        const auto enter = [&](const SliceView& slice, const std::size_t*) {
+            const std::size_t index = indexOf(slice.op);
+            const bool begins = slice.start >= part.range.begin;
+            if (part.isTaken()) {
+                if (begins) ++(part.use == RangePart::Use::NotBegun ? m_notBegun : m_notEnded)[index];
+                if (part.use == RangePart::Use::NotBegun && slice.end() > part.range.end)
+                    count(m_part.entries[index], slice.duration);
+            } else if (begins || part.use == RangePart::Use::All) {
+                count(m_part.entries[index], slice.duration);
+            }
+            return index;
+        };
+        FOURWALLS_TRY(forEachSlice(
+            trace, m_track, part.range,
+            [&](const SliceView& slice) {
+                walk.add(slice, enter, leave);
+                return true;
+            },
+            stop));
+        walk.finish(leave);
+        m_part.busy += part.isTaken() ? -walk.busy() : walk.busy();
+        return {};
+    }
+
+    void count(RangeEntry& entry, Duration duration)
+    {
         ++entry.count;
-        entry.total += left.inside;
-        entry.self += left.self;
-        entry.durations.add(left.slice.duration);
+        entry.durations.add(duration);
         if (++m_kept < kMostKept) return;
         for (RangeEntry& each : m_part.entries) each.durations.makeRough();
         m_kept = 0;
     }
 
+    void addBlocks(std::shared_ptr<const RankSummary> owner, const TrackSummary& summary,
+                   const BlockSums<RangeTimes>::Inside& inside)
+    {
+        std::vector<BlockSums<RangeTimes>::Total> before(summary.ops.size()), within(summary.ops.size());
+        // How many of each began before says where its durations lie.
+        summary.blocks.addBlocks(0, inside.first, before);
+        summary.blocks.addBlocks(inside.first, inside.last, within);
+        for (std::uint32_t key = 0; key < summary.ops.size(); ++key) {
+            if (within[key].count == 0 && within[key].sums.total.ns == 0) continue;
+            const std::size_t index = indexOf(summary.ops[key]);
+            RangeEntry& entry = m_part.entries[index];
+            within[key].count -= m_notBegun[index] + m_notEnded[index];
+            entry.count += within[key].count;
+            entry.total += within[key].sums.total;
+            entry.self += within[key].sums.self;
+            if (!owner->hasDurations) continue;
+            const auto first = static_cast<std::size_t>(before[key].count + m_notBegun[index]),
+                       count = static_cast<std::size_t>(within[key].count);
+            std::size_t elsewhere = 0;
+            if (const auto longer = summary.longer.find(key); longer != summary.longer.end())
+                for (const auto& [place, duration] : longer->second)
+                    if (place >= first && place < first + count) {
+                        entry.durations.add(duration);
+                        ++elsewhere;
+                    }
+            entry.durations.addShared(owner, std::span(summary.durations[key]).subspan(first, count), elsewhere);
+        }
+        for (std::size_t i = inside.first; i < inside.last; ++i) m_part.busy += summary.busy[i];
+    }
+
     const TrackView& m_track;
     TimeRange m_range;
-    NestingWalk<std::size_t> m_walk;
     TrackPart m_part;
     std::unordered_map<OpId, std::size_t> m_index;
+    /// By entry: how many began in a block that was added, but before the range or behind its end.
+    std::vector<std::int64_t> m_notBegun, m_notEnded;
     std::size_t m_kept = 0;
 };
 
@@ -162,29 +225,23 @@ std::string keyOf(RangeGrouping grouping, const OpInfo& op, const TrackView& tra
     return {};
 }
 
-} // namespace
+/// A track of the question, and what is known of its rank.
+struct Asked {
+    const TrackView* track;
+    std::shared_ptr<const RankSummary> known; ///< null: nothing
+};
 
-Result<RangeStatistics> rangeStatistics(TraceQuery& trace, std::span<const TrackId> tracks, TimeRange range,
-                                        const std::function<void(const RangeStatistics&)>& progress,
-                                        std::stop_token stop)
+Result<RangeStatistics> collect(TraceQuery& trace, const std::vector<Asked>& asked, TimeRange range,
+                                const std::function<void(const RangeStatistics&)>& progress,
+                                const std::stop_token& stop)
 {
-    if (range.empty()) return Error{ErrorCode::InvalidArgument, "the time range is empty", "statistics", ""};
-    std::vector<const TrackView*> views;
-    for (const TrackId track : tracks) {
-        if (track.value < 0 || static_cast<std::size_t>(track.value) >= trace.tracks().size())
-            return Error{ErrorCode::NotFound, "no track " + std::to_string(track.value), "statistics", ""};
-        views.push_back(&trace.tracks()[static_cast<std::size_t>(track.value)]);
-    }
-    // The long ones first, so that the readers end together.
-    std::stable_sort(views.begin(), views.end(),
-                     [](const TrackView* a, const TrackView* b) { return a->slices > b->slices; });
-    Collection collection(range, views.size(), progress);
+    Collection collection(range, asked.size(), progress);
     std::atomic<std::size_t> next{0};
     const auto readSome = [&](TraceQuery& own) {
         while (!stop.stop_requested()) {
             const std::size_t index = next++;
-            if (index >= views.size()) return;
-            Result<TrackPart> part = TrackReader(*views[index], range).read(own, stop);
+            if (index >= asked.size()) return;
+            Result<TrackPart> part = TrackReader(*asked[index].track, range).read(own, asked[index].known, stop);
             if (!part.ok()) return collection.fail(part.error());
             collection.add(std::move(*part));
         }
@@ -193,7 +250,7 @@ Result<RangeStatistics> rangeStatistics(TraceQuery& trace, std::span<const Track
     {
         std::vector<std::jthread> readers;
         const unsigned most = std::min(kMostReaders, std::max(1U, std::thread::hardware_concurrency() / 2));
-        for (std::size_t i = 1; i < std::min<std::size_t>(most, views.size()); ++i) {
+        for (std::size_t i = 1; i < std::min<std::size_t>(most, asked.size()); ++i) {
             auto own = trace.reopen();
             if (!own.ok()) break; // one reader can do it, too
             readers.emplace_back([&readSome, own = std::move(*own)] { readSome(*own); });
@@ -201,6 +258,39 @@ Result<RangeStatistics> rangeStatistics(TraceQuery& trace, std::span<const Track
         readSome(trace);
     }
     return collection.take();
+}
+
+} // namespace
+
+Result<RangeStatistics> rangeStatistics(TraceQuery& trace, std::span<const TrackId> tracks, TimeRange range,
+                                        const RangeSummaries* summaries,
+                                        const std::function<void(const RangeStatistics&)>& progress,
+                                        std::stop_token stop)
+{
+    if (range.empty()) return Error{ErrorCode::InvalidArgument, "the time range is empty", "statistics", ""};
+    std::vector<Asked> asked;
+    std::map<RankId, std::shared_ptr<const RankSummary>> known;
+    bool lacksDurations = false;
+    for (const TrackId track : tracks) {
+        if (track.value < 0 || static_cast<std::size_t>(track.value) >= trace.tracks().size())
+            return Error{ErrorCode::NotFound, "no track " + std::to_string(track.value), "statistics", ""};
+        const TrackView& view = trace.tracks()[static_cast<std::size_t>(track.value)];
+        const auto [rank, isNew] = known.try_emplace(view.info.rank);
+        if (isNew && summaries) rank->second = summaries->of(view.info.rank);
+        lacksDurations = lacksDurations || (rank->second && !rank->second->hasDurations);
+        asked.push_back({&view, rank->second});
+    }
+    // The long ones first, so that the readers end together.
+    std::stable_sort(asked.begin(), asked.end(),
+                     [](const Asked& a, const Asked& b) { return a.track->slices > b.track->slices; });
+    if (!lacksDurations) return collect(trace, asked, range, progress, stop);
+    if (progress) {
+        FOURWALLS_TRY_ASSIGN(RangeStatistics sums, collect(trace, asked, range, {}, stop));
+        sums.hasDurations = false;
+        progress(sums);
+    }
+    for (Asked& each : asked) each.known = nullptr;
+    return collect(trace, asked, range, {}, stop);
 }
 
 std::string_view name(RangeGrouping grouping)
@@ -234,17 +324,14 @@ std::vector<RangeRow> groupRange(const RangeStatistics& statistics, std::span<co
         row.count += entry.count;
         row.total += entry.total;
         row.self += entry.self;
-        group.durations.add(entry.durations);
+        if (statistics.hasDurations) group.durations.add(entry.durations);
     }
     std::vector<RangeRow> rows;
     for (auto& [key, group] : groups) {
         RangeRow& row = group.row;
-        row.shortest = group.durations.shortest();
-        row.longest = group.durations.longest();
-        row.median = group.durations.percentile(0.5).value_or(Duration{});
-        row.percentile99 = group.durations.percentile(0.99).value_or(Duration{});
+        row.hasSpread = statistics.hasDurations;
+        if (row.hasSpread) row.spread = group.durations.spread();
         row.exact = group.durations.isExact();
-        row.bars = group.durations.bars();
         if (statistics.self.ns > 0)
             row.share = static_cast<double>(row.self.ns) / static_cast<double>(statistics.self.ns);
         rows.push_back(std::move(row));

@@ -15,6 +15,8 @@
 
 namespace fourwalls {
 
+class RangeSummaries;
+
 /// One operator on one track.
 struct RangeEntry {
     TrackId track;
@@ -34,12 +36,16 @@ struct RangeStatistics {
     Duration busy;               ///< over the tracks, the time in which anything was there
     std::size_t tracks = 0;      ///< that were read
     std::size_t askedTracks = 0; ///< more than `tracks` while reading goes on
-    bool complete() const { return tracks == askedTracks; }
+    bool hasDurations = true;    ///< false: only sums so far, the entries' durations follow
+    bool complete() const { return tracks == askedTracks && hasDurations; }
 };
 
-/// Reads every slice of the tracks that is seen in the range. progress hears of what is known so far, now and then.
+/// Of every slice of the tracks that is seen in the range. progress hears of what is known so far, now and then.
+/// summaries: of whole blocks, where there are any; rows are then read of what the range's ends cut, and of all where
+/// the summaries have sums but no durations (progress hears of the sums first). May be null.
 /// Errors: InvalidArgument for an empty range, NotFound for an unknown track; those of TraceQuery::slices.
 Result<RangeStatistics> rangeStatistics(TraceQuery& trace, std::span<const TrackId> tracks, TimeRange range,
+                                        const RangeSummaries* summaries = nullptr,
                                         const std::function<void(const RangeStatistics&)>& progress = {},
                                         std::stop_token stop = {});
 
@@ -56,10 +62,10 @@ struct RangeRow {
     TrackId track;
     std::int64_t count = 0;
     Duration total, self;
-    Duration shortest, median, percentile99, longest; ///< of whole slices, also of those that the range cuts
-    bool exact = true;                                ///< median and percentile99
-    double share = 0;                                 ///< self by the statistics' self
-    DurationDistribution::Bars bars{};
+    DurationDistribution::Spread spread; ///< of whole slices, also of those that the range cuts
+    bool hasSpread = true;               ///< false: not known yet
+    bool exact = true;                   ///< median and percentile99
+    double share = 0;                    ///< self by the statistics' self
 };
 
 /// By own time, most first; of equal ones by text.

@@ -75,6 +75,25 @@ public:
         return deepest ? &deepest->tag : nullptr;
     }
 
+    /// What follows lies behind an instant at which the next slice begins: part(Left) comes for every slice that is
+    /// still there, with its time up to there; the range then begins at that instant, and so does busy().
+    template <class Leave, class Part>
+    void split(Instant at, Leave&& leave, Part&& part)
+    {
+        leaveUntil(at, leave);
+        for (Open& open : m_open) {
+            const Duration inside = std::max(Duration{}, at - std::max(open.slice.start, m_range.begin));
+            // Children began before, so what they cover behind the instant is one piece.
+            const Duration behind = open.children.behind(at);
+            part(Left{open.slice, open.tag, inside, inside - (open.children.covered - behind)});
+            open.children.covered = behind;
+        }
+        m_top.covered = m_top.behind(at);
+        m_range.begin = at;
+    }
+    /// Of busy(), what lies before an instant that is not before the last start.
+    Duration busyUntil(Instant at) const { return m_top.covered - m_top.behind(at); }
+
     /// After the last slice.
     template <class Leave>
     void finish(Leave&& leave)
@@ -97,6 +116,7 @@ private:
             covered = covered + (to - from);
             until = to;
         }
+        Duration behind(Instant at) const { return until > at ? until - at : Duration{}; }
     };
     struct Open {
         SliceView slice;

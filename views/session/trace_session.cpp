@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The workers behind a TraceSession. All bookkeeping of questions lives on the GUI thread; the workers share only a
 // queue of jobs. Worker 0 opens the trace; worker 1 gets its own query by reopen as soon as worker 0 has a quiet
-// moment, so that the first paint does not wait for it.
+// moment, so that the first paint does not wait for it. When the first question was answered, a third thread of low
+// priority reads the whole trace once, for the summaries of ranges.
 #include "views/session/trace_session.h"
 
+#include "model/trace/range_summaries.h"
 #include "views/session/gui_call.h"
 
 #include <QElapsedTimer>
@@ -17,12 +19,25 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#ifdef __linux__
+#include <sys/resource.h>
+#endif
 
 namespace fourwalls::views {
 
 namespace {
 constexpr int kWorkers = 2;
+
+/// This thread takes what others leave. Not so little that waiting for its end would be felt.
+void giveWay()
+{
+#ifdef __linux__
+    constexpr int kNice = 10;
+    static_cast<void>(::setpriority(PRIO_PROCESS, 0, kNice)); // of a thread, on Linux
+#endif
 }
+
+} // namespace
 
 struct TraceSession::Impl {
     struct Job {
@@ -63,6 +78,21 @@ struct TraceSession::Impl {
     std::unique_ptr<TraceQuery> secondQuery;
 
     std::array<std::thread, kWorkers> threads;
+    const std::shared_ptr<RangeSummaries> summaries = std::make_shared<RangeSummaries>();
+    std::stop_source stopSummarizing;
+    std::thread summarizer; // worker 0's, until that has ended
+
+    /// On worker 0, once. What cannot be summarized is read when it is asked.
+    void startSummarizer(const TraceQuery& query)
+    {
+        Result<std::unique_ptr<TraceQuery>> own = query.reopen();
+        if (!own.ok()) return;
+        summarizer = std::thread(
+            [to = summaries, stop = stopSummarizing.get_token(), own = std::shared_ptr<TraceQuery>(std::move(*own))] {
+                giveWay();
+                static_cast<void>(summarize(*own, *to, stop)); // a damaged file says so where it is shown
+            });
+    }
 
     /// The next job that this worker may run. Call with the mutex held.
     std::optional<Job> takeJob(int worker)
@@ -118,7 +148,7 @@ struct TraceSession::Impl {
             emit q->opened();
         });
 
-        bool gaveSecond = false;
+        bool gaveSecond = false, answered = false;
         std::unique_lock lock(mutex);
         while (!stopping) {
             if (std::optional<Job> job = takeJob(0)) {
@@ -126,6 +156,7 @@ struct TraceSession::Impl {
                 run(*job, *query);
                 job.reset();
                 lock.lock();
+                answered = true;
             } else if (!gaveSecond && secondAsked) {
                 gaveSecond = true;
                 lock.unlock();
@@ -137,6 +168,11 @@ struct TraceSession::Impl {
                     secondFailed = true; // one worker then does everything
                 }
                 wake.notify_all();
+            } else if (answered && !summarizer.joinable()) {
+                lock.unlock();
+                startSummarizer(*query);
+                lock.lock();
+                answered = false;
             } else {
                 wake.wait(lock);
             }
@@ -185,7 +221,9 @@ TraceSession::~TraceSession()
         m_impl->jobs.clear();
     }
     m_impl->wake.notify_all();
+    m_impl->stopSummarizing.request_stop();
     for (std::thread& thread : m_impl->threads) thread.join();
+    if (m_impl->summarizer.joinable()) m_impl->summarizer.join();
 }
 
 const QString& TraceSession::path() const
@@ -207,6 +245,10 @@ const TraceInfo& TraceSession::info() const
 const std::vector<TrackView>& TraceSession::tracks() const
 {
     return m_impl->tracks;
+}
+std::shared_ptr<const RangeSummaries> TraceSession::summaries() const
+{
+    return m_impl->summaries;
 }
 double TraceSession::openMilliseconds() const
 {

@@ -15,6 +15,10 @@
 #include <memory>
 #include <stop_token>
 
+namespace fourwalls {
+class RangeSummaries;
+}
+
 namespace fourwalls::views {
 
 /// Opens a trace by path; called on a worker thread. The application injects it (views know no files).
@@ -51,6 +55,9 @@ public:
     /// Absent facts of a trace that is not open yet are empty.
     const TraceInfo& info() const;
     const std::vector<TrackView>& tracks() const;
+    /// Sums of whole blocks of the trace, for statistics and call trees of ranges. They come rank by rank, from a thread
+    /// of their own that runs when the machine has nothing else to do. Never null.
+    std::shared_ptr<const RangeSummaries> summaries() const;
     /// Time from construction to `opened`.
     double openMilliseconds() const;
 

@@ -88,16 +88,17 @@ QVariant AreaModel::exact(std::size_t row, int column) const
 {
     const RangeRow& each = m_table.rows[row];
     const auto ns = [](Duration duration) { return QVariant(static_cast<qlonglong>(duration.ns)); };
+    if (!each.hasSpread && column >= Shortest) return {};
     switch (column) {
     case Name: return nameOf(row);
     case Count: return static_cast<qlonglong>(each.count);
     case Total: return ns(each.total);
     case Share: return each.share;
     case Self: return ns(each.self);
-    case Shortest: return ns(each.shortest);
-    case Median: return ns(each.median);
-    case Percentile99: return ns(each.percentile99);
-    case Longest: return ns(each.longest);
+    case Shortest: return ns(each.spread.shortest);
+    case Median: return ns(each.spread.median);
+    case Percentile99: return ns(each.spread.percentile99);
+    case Longest: return ns(each.spread.longest);
     default: return {};
     }
 }
@@ -108,16 +109,17 @@ QString AreaModel::written(std::size_t row, int column) const
     const auto rough = [&](Duration duration) {
         return each.exact ? formatDuration(duration, 3) : QStringLiteral("\u2248 ") + formatDuration(duration, 2);
     };
+    if (!each.hasSpread && column >= Shortest) return column == Spread ? QString() : QStringLiteral("\u2026");
     switch (column) {
     case Name: return nameOf(row);
     case Count: return formatCount(each.count);
     case Total: return formatDuration(each.total, 3);
     case Share: return formatPercent(each.share, each.share < kWholePercents ? 1 : 0);
     case Self: return formatDuration(each.self, 3);
-    case Shortest: return formatDuration(each.shortest, 3);
-    case Median: return rough(each.median);
-    case Percentile99: return rough(each.percentile99);
-    case Longest: return formatDuration(each.longest, 3);
+    case Shortest: return formatDuration(each.spread.shortest, 3);
+    case Median: return rough(each.spread.median);
+    case Percentile99: return rough(each.spread.percentile99);
+    case Longest: return formatDuration(each.spread.longest, 3);
     default: return {};
     }
 }
@@ -135,9 +137,9 @@ QVariant AreaModel::data(const QModelIndex& index, int role) const
     case kExactRole: return exact(row, column);
     case kShareRole: return column == Share ? QVariant(m_table.rows[row].share) : QVariant();
     case kBarsRole: {
-        if (column != Spread) return {};
+        if (column != Spread || !m_table.rows[row].hasSpread) return {};
         QVariantList bars;
-        for (const std::int64_t bar : m_table.rows[row].bars) bars << static_cast<qlonglong>(bar);
+        for (const std::int64_t bar : m_table.rows[row].spread.bars) bars << static_cast<qlonglong>(bar);
         return bars;
     }
     case kColourRole: {

@@ -206,8 +206,8 @@ void AreaPanel::ask()
     const QPointer<QObject> receiver(this);
     m_session->ask<Found>(
         this, kAreaChannel,
-        [this, receiver, generation, area = *m_area,
-         grouping = m_grouping](TraceQuery& trace, const std::stop_token& stop) -> Result<Found> {
+        [this, receiver, generation, area = *m_area, grouping = m_grouping,
+         summaries = m_session->summaries()](TraceQuery& trace, const std::stop_token& stop) -> Result<Found> {
             const auto progress = [&](const RangeStatistics& sofar) {
                 const auto part = std::make_shared<AreaTable>(areaTableOf(sofar, trace.tracks(), grouping));
                 const Totals totals{sofar.count, sofar.busy, sofar.tracks, sofar.askedTracks};
@@ -219,7 +219,7 @@ void AreaPanel::ask()
             };
             Found found;
             FOURWALLS_TRY_ASSIGN(RangeStatistics statistics,
-                                 rangeStatistics(trace, area.tracks, area.range, progress, stop));
+                                 rangeStatistics(trace, area.tracks, area.range, summaries.get(), progress, stop));
             found.table = areaTableOf(statistics, trace.tracks(), grouping);
             found.statistics = std::make_shared<const RangeStatistics>(std::move(statistics));
             return found;
@@ -298,8 +298,9 @@ void AreaPanel::describe()
             const double all = static_cast<double>(m_area->range.length().ns) * tracks;
             parts << tr("%1 busy").arg(formatPercent(static_cast<double>(m_totals.busy.ns) / all));
         } else {
-            parts << (m_totals.tracks > 0 ? tr("reading: %1 of %2 tracks").arg(m_totals.tracks).arg(m_totals.asked)
-                                          : tr("reading\u2026"));
+            parts << (m_totals.tracks > 0 && m_totals.tracks < m_totals.asked
+                          ? tr("reading: %1 of %2 tracks").arg(m_totals.tracks).arg(m_totals.asked)
+                          : tr("reading\u2026"));
         }
     }
     const QString text = parts.join(QStringLiteral(" \u00b7 "));

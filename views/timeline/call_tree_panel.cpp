@@ -120,9 +120,9 @@ void CallTreePanel::ask()
     show();
     m_session->ask<CallTree>(
         this, kTreeChannel,
-        [area = m_area, by = by(), fromBelow = m_end->currentIndex() == 1](TraceQuery& trace,
-                                                                           std::stop_token stop) -> Result<CallTree> {
-            FOURWALLS_TRY_ASSIGN(CallTree tree, callTree(trace, area->tracks, area->range, by, stop));
+        [area = m_area, by = by(), fromBelow = m_end->currentIndex() == 1,
+         summaries = m_session->summaries()](TraceQuery& trace, std::stop_token stop) -> Result<CallTree> {
+            FOURWALLS_TRY_ASSIGN(CallTree tree, callTree(trace, area->tracks, area->range, by, summaries.get(), stop));
             return fromBelow ? bottomUp(tree) : std::move(tree);
         },
         [this](const Answer<CallTree>& answer) {

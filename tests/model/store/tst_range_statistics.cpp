@@ -3,8 +3,10 @@
 // of random traces; the file against the trace in memory.
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
+#include "model/trace/call_tree.h"
 #include "model/trace/in_memory_query.h"
 #include "model/trace/range_statistics.h"
+#include "model/trace/range_summaries.h"
 #include "model/trace/slice_walk.h"
 #include "tests/model/store/random_trace.h"
 #include "tests/support/test_program.h"
@@ -43,7 +45,8 @@ std::map<std::pair<std::int32_t, std::int32_t>, Sums> sumsOf(const RangeStatisti
     std::map<std::pair<std::int32_t, std::int32_t>, Sums> sums;
     for (const RangeEntry& entry : statistics.entries)
         sums[{entry.track.value, entry.op.value}] = {entry.count, entry.total.ns, entry.self.ns,
-                                                     entry.durations.shortest().ns, entry.durations.longest().ns};
+                                                     entry.durations.spread().shortest.ns,
+                                                     entry.durations.spread().longest.ns};
     return sums;
 }
 
@@ -76,6 +79,12 @@ private slots:
             m_rows.push_back({static_cast<int>(integer(row[1])), integer(row[2]), integer(row[3]),
                               static_cast<std::int32_t>(integer(row[0])), static_cast<std::int32_t>(integer(row[4]))});
         QVERIFY(m_rows.size() > 4000);
+        // Blocks of a few rows, so that ranges have whole ones and cut them in every way.
+        SummaryLimits limits;
+        limits.blocks = limits.treeBlocks = {9, 0};
+        QVERIFY(summarize(*m_file, m_summaries, {}, limits).ok());
+        limits.mostDurations = 0;
+        QVERIFY(summarize(*m_file, m_onlySums, {}, limits).ok());
     }
 
     void everySliceOnceInOrder()
@@ -105,10 +114,11 @@ private slots:
 
     void sumsEqualSql()
     {
-        for (int i = 0; i < 120; ++i) {
+        for (int i = 0; i < 240; ++i) {
             const TimeRange range = randomRange();
             const std::vector<TrackId> tracks = randomTracks();
-            const auto found = rangeStatistics(*m_file, tracks, range);
+            // From rows, and from the blocks' sums with the rows that the range's ends cut.
+            const auto found = rangeStatistics(*m_file, tracks, range, i % 4 == 0 ? nullptr : &m_summaries);
             QVERIFY2(found.ok(), found.ok() ? "" : found.error().message().c_str());
             QVERIFY(found->complete());
             const UserRows sql = rows(QString("SELECT r.track, s.op, count(*), sum(max(0, min(s.start+s.dur, %2) - "
@@ -146,10 +156,10 @@ private slots:
             {RangeGrouping::Name, "o.kind || o.name"},   {RangeGrouping::Kind, "o.kind"},
             {RangeGrouping::Phase, "o.phase"},           {RangeGrouping::Layer, "coalesce(o.layer, '')"},
             {RangeGrouping::Stream, "t.kind || t.name"}, {RangeGrouping::Rank, "t.rank"}};
-        for (int i = 0; i < 60; ++i) {
+        for (int i = 0; i < 96; ++i) {
             const TimeRange range = randomRange();
             const std::vector<TrackId> tracks = randomTracks();
-            const auto found = rangeStatistics(*m_file, tracks, range);
+            const auto found = rangeStatistics(*m_file, tracks, range, i % 4 == 3 ? nullptr : &m_summaries);
             QVERIFY(found.ok());
             const Grouped& by = all[static_cast<std::size_t>(i) % std::size(all)];
             // The nearest rank: the first of the sorted durations that as many do not exceed.
@@ -164,14 +174,100 @@ private slots:
             double share = 0;
             for (const RangeRow& row : groupRange(*found, m_file->tracks(), by.grouping)) {
                 QVERIFY(row.exact);
-                rows.insert({row.count, row.median.ns, row.percentile99.ns, row.shortest.ns, row.longest.ns});
+                rows.insert({row.count, row.spread.median.ns, row.spread.percentile99.ns, row.spread.shortest.ns,
+                             row.spread.longest.ns});
                 std::int64_t inBars = 0;
-                for (const std::int64_t bar : row.bars) inBars += bar;
+                for (const std::int64_t bar : row.spread.bars) inBars += bar;
                 QCOMPARE(inBars, row.count);
                 share += row.share;
             }
             QCOMPARE(rows, expected);
             if (found->self.ns > 0) QVERIFY(std::abs(share - 1) < 1e-9);
+        }
+    }
+
+    /// Of very long traces the sums come at once and the durations after them.
+    void sumsBeforeDurations()
+    {
+        for (int i = 0; i < 20; ++i) {
+            const TimeRange range = randomRange();
+            const std::vector<TrackId> tracks = randomTracks();
+            int parts = 0;
+            const auto found = rangeStatistics(*m_file, tracks, range, &m_onlySums, [&](const RangeStatistics& sums) {
+                ++parts;
+                QVERIFY(!sums.hasDurations && !sums.complete());
+                const auto whole = rangeStatistics(*m_file, tracks, range);
+                QVERIFY(whole.ok());
+                QCOMPARE(sums.count, whole->count);
+                QCOMPARE(sums.self.ns, whole->self.ns);
+                QCOMPARE(sums.busy.ns, whole->busy.ns);
+                const auto rows = groupRange(sums, m_file->tracks(), RangeGrouping::Kind),
+                           right = groupRange(*whole, m_file->tracks(), RangeGrouping::Kind);
+                QCOMPARE(rows.size(), right.size());
+                for (std::size_t row = 0; row < rows.size(); ++row) {
+                    QVERIFY(!rows[row].hasSpread && right[row].hasSpread);
+                    QCOMPARE(rows[row].total.ns, right[row].total.ns);
+                }
+            });
+            QVERIFY(found.ok() && found->complete());
+            QCOMPARE(parts, 1);
+            for (const RangeRow& row : groupRange(*found, m_file->tracks(), RangeGrouping::Kind))
+                QVERIFY(row.hasSpread && row.spread.longest.ns >= row.spread.median.ns);
+        }
+    }
+
+    void callTreesEqualThoseFromRows()
+    {
+        for (int i = 0; i < 160; ++i) {
+            const TimeRange range = randomRange();
+            const std::vector<TrackId> tracks = randomTracks();
+            const auto by = static_cast<CallTreeBy>(i % kCallTreeByCount);
+            const auto rows = callTree(*m_file, tracks, range, by),
+                       summed = callTree(*m_file, tracks, range, by, &m_summaries);
+            QVERIFY(rows.ok() && summed.ok());
+            QVERIFY(pathsOf(*rows) == pathsOf(*summed));
+        }
+    }
+
+    /// Enough durations to be counted by bucket first, also such that 32 bits do not hold and many of one length.
+    void percentilesOfSharedDurations()
+    {
+        std::mt19937_64 random(7);
+        for (int i = 0; i < 20; ++i) {
+            const auto all = std::make_shared<std::vector<std::uint32_t>>();
+            std::vector<std::int64_t> sorted;
+            DurationDistribution durations;
+            std::size_t elsewhere = 0;
+            for (int k = 0; k < 6000; ++k) {
+                const std::int64_t ns = k % 3 == 0 ? 70'000 + i
+                                                   : static_cast<std::int64_t>(std::exp2(
+                                                         static_cast<double>(random() % 1'000'000) / 1e6 * (25 + i)));
+                sorted.push_back(ns);
+                const bool isShort = ns < DurationDistribution::kElsewhere;
+                all->push_back(isShort ? static_cast<std::uint32_t>(ns) : DurationDistribution::kElsewhere);
+                if (isShort) continue;
+                durations.add(Duration{ns});
+                ++elsewhere;
+            }
+            durations.addShared(all, *all, elsewhere);
+            std::sort(sorted.begin(), sorted.end());
+            const DurationDistribution::Spread spread = durations.spread();
+            QCOMPARE(durations.count(), 6000);
+            QCOMPARE(spread.shortest.ns, sorted.front());
+            QCOMPARE(spread.median.ns, sorted[2999]);
+            QCOMPARE(spread.percentile99.ns, sorted[5939]);
+            QCOMPARE(spread.longest.ns, sorted.back());
+            QCOMPARE(durations.percentile(0.25)->ns, sorted[1499]);
+            DurationDistribution::Bars bars{};
+            const double from = std::log2(static_cast<double>(std::max<std::int64_t>(sorted.front(), 1))),
+                         width = std::log2(static_cast<double>(sorted.back())) - from;
+            for (const std::int64_t ns : sorted) {
+                const double place = (std::log2(static_cast<double>(std::max<std::int64_t>(ns, 1))) - from) / width *
+                                     DurationDistribution::kBars;
+                ++bars[static_cast<std::size_t>(
+                    std::clamp(static_cast<int>(place), 0, DurationDistribution::kBars - 1))];
+            }
+            QVERIFY(spread.bars == bars);
         }
     }
 
@@ -193,7 +289,7 @@ private slots:
         joined.add(rough);
         QVERIFY(exact.isExact() && !rough.isExact() && !joined.isExact());
         QCOMPARE(joined.count(), 2 * exact.count());
-        QCOMPARE(rough.longest(), exact.longest());
+        QCOMPARE(rough.spread().longest, exact.spread().longest);
         for (const double share : {0.0, 0.01, 0.5, 0.9, 0.99, 1.0}) {
             const auto right = static_cast<double>(exact.percentile(share)->ns);
             for (DurationDistribution* each : {&rough, &joined})
@@ -208,15 +304,28 @@ private slots:
         for (const TrackView& track : m_file->tracks()) tracks.push_back(track.id);
         std::stop_source stop;
         stop.request_stop();
-        const auto stopped = rangeStatistics(*m_file, tracks, m_file->info().range, {}, stop.get_token());
+        const auto stopped = rangeStatistics(*m_file, tracks, m_file->info().range, nullptr, {}, stop.get_token());
         QVERIFY(!stopped.ok());
         QCOMPARE(stopped.error().code, ErrorCode::Cancelled);
-        QCOMPARE(rangeStatistics(*m_file, tracks, {}, {}).error().code, ErrorCode::InvalidArgument);
+        QCOMPARE(rangeStatistics(*m_file, tracks, {}).error().code, ErrorCode::InvalidArgument);
         const std::vector<TrackId> unknown{TrackId(999)};
         QCOMPARE(rangeStatistics(*m_file, unknown, m_file->info().range).error().code, ErrorCode::NotFound);
     }
 
 private:
+    using Paths = std::map<std::string, std::array<std::int64_t, 3>>;
+    static Paths pathsOf(const CallTree& tree)
+    {
+        Paths paths;
+        for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
+            std::string path = tree.nodes[i].name;
+            for (std::size_t at = tree.nodes[i].parent; at != 0; at = tree.nodes[at].parent)
+                path = tree.nodes[at].name + "/" + path;
+            paths[path] = {tree.nodes[i].count, tree.nodes[i].total.ns, tree.nodes[i].self.ns};
+        }
+        return paths;
+    }
+
     static bool isSeen(const Row& row, TimeRange range)
     {
         return row.start < range.end.ns && (row.end() > range.begin.ns || row.start >= range.begin.ns);
@@ -316,6 +425,7 @@ private:
     std::string m_path;
     std::unique_ptr<TraceQuery> m_file;
     std::unique_ptr<InMemoryTraceQuery> m_memory;
+    RangeSummaries m_summaries, m_onlySums;
     std::vector<Row> m_rows;
     std::mt19937_64 m_random{99};
 };

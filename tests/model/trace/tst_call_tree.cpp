@@ -5,11 +5,15 @@
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
 #include "model/trace/range_statistics.h"
+#include "model/trace/range_summaries.h"
 #include "tests/support/test_program.h"
 
 #include <QtTest>
 
+#include <array>
 #include <map>
+#include <random>
+#include <vector>
 
 namespace tst_call_tree {
 
@@ -62,6 +66,7 @@ private slots:
         }
         QVERIFY(trace.finish({}).ok());
         m_trace = std::make_unique<InMemoryTraceQuery>(trace.data());
+        summarizeFinely(*m_trace, m_summaries);
     }
 
     void operatorsWithTheirDevice()
@@ -122,6 +127,85 @@ private slots:
             QCOMPARE(own[row.text], row.self.ns);
     }
 
+    /// Threads with frames, launches and streams, whose arrows say until when the work of a range runs.
+    void randomTreesFromSummaries()
+    {
+        std::mt19937_64 random(3);
+        const auto below = [&](std::int64_t most) {
+            return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+        };
+        InMemoryTrace trace(TraceHeader{});
+        constexpr int kNames = 6;
+        std::vector<OpId> ops[3];
+        for (int i = 0; i < kNames; ++i) {
+            OpInfo info;
+            info.name = "call" + std::to_string(i / 2); // two of each name
+            info.kind = i % 3 == 0 ? SliceKind::Marker : i % 3 == 1 ? SliceKind::Layer : SliceKind::Operator;
+            ops[0].push_back(trace.defineOp(info));
+            info.name = "frame" + std::to_string(i);
+            info.kind = i % 2 == 0 ? SliceKind::Layer : SliceKind::Marker;
+            ops[1].push_back(trace.defineOp(info));
+            info.name = "kernel" + std::to_string(i);
+            info.kind = SliceKind::Kernel;
+            ops[2].push_back(trace.defineOp(info));
+        }
+        for (int rank = 0; rank < 2; ++rank) {
+            const TrackId thread = trace.defineTrack({RankId{rank}, TrackKind::CpuThread, "thread 1", 0}),
+                          frames = trace.defineTrack({RankId{rank}, TrackKind::CpuThread, "thread 1 frames", 1}),
+                          stream = trace.defineTrack({RankId{rank}, TrackKind::ComputeStream, "stream 7", 2});
+            const auto out = trace.openProducer();
+            const auto put = [&](TrackId track, OpId op, std::int64_t from, std::int64_t to, std::int64_t id) {
+                SliceRecord slice;
+                slice.track = track;
+                slice.op = op;
+                slice.start = Instant{from};
+                slice.duration = Duration{to - from};
+                if (id > 0) slice.correlation = CorrelationId{id};
+                out->slice(slice);
+            };
+            std::int64_t free = 0, launches = 0;
+            for (std::int64_t now = 0; now < 60'000;) {
+                const std::int64_t length = 20 + below(200);
+                const auto any = [&](int kind) { return ops[kind][static_cast<std::size_t>(below(kNames))]; };
+                put(thread, any(0), now, now + length, 0);
+                if (below(2) == 0) put(frames, any(1), now - below(5), now + length / 2, 0);
+                if (below(3) == 0) put(frames, any(1), now + 1, now + length / 3, 0);
+                for (std::int64_t at = now; at + 8 < now + length; at += 1 + below(40)) {
+                    put(thread, any(0), at, at + 4, ++launches);
+                    const std::int64_t start = std::max(free, at + 4);
+                    free = start + 1 + below(30);
+                    put(stream, any(2), start, free, launches);
+                    out->flow({"launch", thread, Instant{at}, stream, Instant{start}});
+                    at += 4;
+                }
+                now += length + below(30);
+            }
+        }
+        QVERIFY(trace.finish({}).ok());
+        InMemoryTraceQuery query(trace.data());
+        RangeSummaries summaries;
+        summarizeFinely(query, summaries);
+        std::vector<TrackId> tracks;
+        for (const TrackView& track : query.tracks()) tracks.push_back(track.id);
+        for (int i = 0; i < 200; ++i) {
+            const std::int64_t from = below(62'000) - 100, to = from + 1 + below(i % 2 == 0 ? 500 : 60'000);
+            const TimeRange range{Instant{from}, Instant{to}};
+            const auto by = static_cast<CallTreeBy>(i / 2 % kCallTreeByCount);
+            const auto rows = callTree(query, tracks, range, by),
+                       summed = callTree(query, tracks, range, by, &summaries);
+            QVERIFY(rows.ok() && summed.ok());
+            QVERIFY(i > 0 || rows->hasDevice);
+            const auto expected = byPath(*rows), found = byPath(*summed);
+            QCOMPARE(found.size(), expected.size());
+            for (const auto& [path, node] : expected) {
+                const auto at = found.find(path);
+                QVERIFY2(at != found.end(), path.c_str());
+                QVERIFY2(sumsOf(node) == sumsOf(at->second), path.c_str());
+            }
+            QVERIFY(sumsOf(rows->nodes[0]) == sumsOf(summed->nodes[0]));
+        }
+    }
+
     void whatMakesNoTree()
     {
         const std::vector<TrackId> all{TrackId{0}, TrackId{1}, TrackId{2}}, stream{TrackId{2}}, unknown{TrackId{3}};
@@ -131,19 +215,38 @@ private slots:
         QCOMPARE(callTree(*m_trace, all, {}, CallTreeBy::Operator).error().code, ErrorCode::InvalidArgument);
         std::stop_source stop;
         stop.request_stop();
-        QCOMPARE(callTree(*m_trace, all, range(0, 100), CallTreeBy::Operator, stop.get_token()).error().code,
+        QCOMPARE(callTree(*m_trace, all, range(0, 100), CallTreeBy::Operator, nullptr, stop.get_token()).error().code,
                  ErrorCode::Cancelled);
     }
 
 private:
+    /// Blocks of a few slices.
+    static void summarizeFinely(TraceQuery& trace, RangeSummaries& summaries)
+    {
+        SummaryLimits limits;
+        limits.blocks = limits.treeBlocks = {1, 0};
+        if (!summarize(trace, summaries, {}, limits).ok()) qFatal("no summaries");
+    }
+
+    static std::array<std::int64_t, 5> sumsOf(const CallNode& node)
+    {
+        return {node.count, node.total.ns, node.self.ns, node.deviceTotal.ns, node.deviceSelf.ns};
+    }
+
     static TimeRange range(std::int64_t from, std::int64_t to) { return {Instant{from * 1000}, Instant{to * 1000}}; }
 
     CallTree treeOf(CallTreeBy by, std::pair<std::int64_t, std::int64_t> microseconds)
     {
         std::vector<TrackId> all;
         for (const TrackView& track : m_trace->tracks()) all.push_back(track.id);
-        auto tree = callTree(*m_trace, all, range(microseconds.first, microseconds.second), by);
-        if (!tree.ok()) qFatal("%s", tree.error().message().c_str());
+        const TimeRange asked = range(microseconds.first, microseconds.second);
+        auto tree = callTree(*m_trace, all, asked, by), summed = callTree(*m_trace, all, asked, by, &m_summaries);
+        if (!tree.ok() || !summed.ok()) qFatal("no tree");
+        const auto nodes = byPath(*tree), others = byPath(*summed);
+        const bool same = std::equal(nodes.begin(), nodes.end(), others.begin(), others.end(), [](auto& a, auto& b) {
+            return a.first == b.first && sumsOf(a.second) == sumsOf(b.second);
+        });
+        if (!same) qFatal("the summaries' tree is another one");
         return std::move(*tree);
     }
 
@@ -173,6 +276,7 @@ private:
     }
 
     std::unique_ptr<InMemoryTraceQuery> m_trace;
+    RangeSummaries m_summaries;
 };
 
 FOURWALLS_TEST(CallTreeTest, QCoreApplication)

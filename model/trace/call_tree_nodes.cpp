@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// See call_tree_nodes.h.
+#include "model/trace/call_tree_nodes.h"
+
+namespace fourwalls {
+
+namespace {
+
+constexpr std::size_t kMostTreeNodes = 1'000'000; ///< deeper paths are counted with their parent
+
+std::uint64_t pairOf(std::uint32_t parent, std::uint32_t what)
+{
+    return std::uint64_t{parent} << 32 | what;
+}
+
+} // namespace
+
+std::uint32_t CallTreeNodes::nodeOf(std::uint32_t parent, OpId op, const std::string& name)
+{
+    const auto [byOp, isNewOp] = m_byOp.try_emplace(pairOf(parent, static_cast<std::uint32_t>(op.value)), 0);
+    if (!isNewOp) return byOp->second;
+    const std::uint32_t named = m_names.try_emplace(name, static_cast<std::uint32_t>(m_names.size())).first->second;
+    const auto [byName, isNew] = m_byName.try_emplace(pairOf(parent, named), 0);
+    if (isNew) {
+        if (m_nodes.size() >= kMostTreeNodes) return byName->second = byOp->second = parent;
+        byName->second = static_cast<std::uint32_t>(m_nodes.size());
+        m_nodes.push_back({parent, op});
+    }
+    return byOp->second = byName->second;
+}
+
+void CallTreeNodes::finish()
+{
+    m_byOp = {};
+    m_byName = {};
+    m_names = {};
+    m_nodes.shrink_to_fit();
+}
+
+void LaunchedWork::finish()
+{
+    std::sort(m_work.begin(), m_work.end());
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < m_work.size(); ++i) {
+        if (kept > 0 && m_work[kept - 1].first == m_work[i].first)
+            m_work[kept - 1].second += m_work[i].second;
+        else
+            m_work[kept++] = m_work[i];
+    }
+    m_work.resize(kept);
+    m_work.shrink_to_fit();
+}
+
+Duration LaunchedWork::of(const SliceView& launch) const
+{
+    if (!launch.correlation || m_work.empty()) return {};
+    const auto found = std::lower_bound(m_work.begin(), m_work.end(), launch.correlation->value,
+                                        [](const auto& work, std::int64_t id) { return work.first < id; });
+    return found != m_work.end() && found->first == launch.correlation->value ? found->second : Duration{};
+}
+
+bool isDeviceTrack(TrackKind kind)
+{
+    return kind == TrackKind::ComputeStream || kind == TrackKind::CommStream || kind == TrackKind::CopyStream;
+}
+
+bool isHostTrack(TrackKind kind)
+{
+    return kind == TrackKind::CpuThread || kind == TrackKind::Operators || kind == TrackKind::Other;
+}
+
+bool hasNodes(CallTreeBy by, bool isFrames)
+{
+    switch (by) {
+    case CallTreeBy::Operator:
+    case CallTreeBy::Range: return !isFrames;
+    case CallTreeBy::Frame: return isFrames;
+    case CallTreeBy::Module: return true;
+    }
+    return false;
+}
+
+bool isNode(CallTreeBy by, const OpInfo& op, bool isFrames)
+{
+    switch (by) {
+    case CallTreeBy::Operator: return true;
+    case CallTreeBy::Frame: return isFrames;
+    case CallTreeBy::Module: return op.kind == SliceKind::Layer;
+    case CallTreeBy::Range: return op.kind == SliceKind::Marker;
+    }
+    return false;
+}
+
+} // namespace fourwalls
