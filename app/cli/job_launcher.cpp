@@ -5,14 +5,20 @@
 #include "app/cli/rank_launcher.h"
 #include "app/cli/record_ranks.h"
 #include "profiler/engine/job.h"
+#include "profiler/engine/run.h"
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -92,7 +98,92 @@ JobOfRank jobOfRank(const char* variable)
     return job;
 }
 
-int launchJob(Console& console, const std::string& output, int world, std::chrono::milliseconds timeout,
+namespace {
+
+std::string notesFile(const std::string& output)
+{
+    return output + ".job";
+}
+
+/// The number in a variable of the environment; absent without it.
+Result<std::optional<int>> countIn(const char* variable)
+{
+    const char* const text = std::getenv(variable);
+    if (!text) return std::optional<int>();
+    int count = 0;
+    const char* const end = text + std::strlen(text);
+    const auto read = std::from_chars(text, end, count);
+    if (read.ec != std::errc{} || read.ptr != end || count < 0)
+        return Error{ErrorCode::InvalidArgument, "is '" + std::string(text) + "', not a number of restarts",
+                     std::string("the environment's ") + variable, "a launcher that counts its restarts there"};
+    return std::optional(count);
+}
+
+/// Instant 0 of a job that began on this machine or another one.
+engine::ClockOrigin originAt(std::int64_t unixNs)
+{
+    engine::ClockOrigin origin = engine::ClockOrigin::now();
+    origin.monotonicNs -= origin.unixNs - unixNs;
+    origin.unixNs = unixNs;
+    return origin;
+}
+
+/// Of the first attempt; it stands in its note.
+std::optional<engine::ClockOrigin> originOf(const std::vector<engine::JobNote>& notes)
+{
+    if (notes.empty() || notes.front().what != engine::JobNote::What::Attempt) return std::nullopt;
+    std::int64_t unixNs = 0;
+    const char* const text = notes.front().text;
+    if (std::from_chars(text, text + std::strlen(text), unixNs).ec != std::errc{}) return std::nullopt;
+    return originAt(unixNs);
+}
+
+} // namespace
+
+Result<JobOfRank> jobOfLauncher(const std::string& output, int rank, int world, const engine::RunOptions& options)
+{
+    JobOfRank job;
+    FOURWALLS_TRY_ASSIGN(const std::optional<int> elastic, countIn("TORCHELASTIC_RESTART_COUNT"));
+    FOURWALLS_TRY_ASSIGN(const std::optional<int> slurm, countIn("SLURM_RESTART_COUNT"));
+    FOURWALLS_TRY_ASSIGN(const std::optional<int> most, countIn("TORCHELASTIC_MAX_RESTARTS"));
+    const bool isSlurm = std::getenv("SLURM_JOB_ID") != nullptr; // which does not count before the first restart
+    if (output.empty() || (!elastic && !slurm && !isSlurm)) return job;
+    job.attempt = elastic.value_or(slurm.value_or(0));
+    job.isLast = job.attempt >= std::min(options.restarts, most.value_or(options.restarts));
+    job.isOfLauncher = true;
+    const bool begins = rank == 0 && job.attempt == 0;
+    const std::string path = notesFile(output);
+    const int file = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (begins ? O_TRUNC : 0), 0666);
+    if (file < 0)
+        return Error{ErrorCode::Io, std::string("cannot be written: ") + std::strerror(errno), path,
+                     "a folder that all ranks can write to"};
+    job.notes = std::make_unique<engine::JobNotes>(file);
+    if (rank != 0) return job;
+    if (begins) FOURWALLS_TRY(engine::checkCheckpointFolder(options));
+    const auto origin = originOf(job.notes->all());
+    if (!begins && !origin)
+        return Error{ErrorCode::NotFound, "does not know how the job began", path, "the folder of the first attempt"};
+    job.origin = origin.value_or(engine::ClockOrigin::now());
+    if (job.attempt > 0) engine::prepareRestart(*job.notes, options, job.attempt - 1);
+    job.notes->add(
+        {.what = engine::JobNote::What::Attempt, .ranks = world, .step = job.attempt, .at = job.origin.instantNow()},
+        std::to_string(job.origin.unixNs));
+    for (const std::string& earlier : tracesOfAttempt(attemptFile(output, job.attempt), world)) removeTrace(earlier);
+    return job;
+}
+
+int endOfLauncher(Console& console, const JobOfRank& job, const std::string& output, int world, int exitCode)
+{
+    if (exitCode != kExitDone && !job.isLast) return exitCode;
+    std::vector<std::string> parts;
+    for (int attempt = 0; attempt <= job.attempt; ++attempt) addParts(attemptFile(output, attempt), world, parts);
+    const int joined = joinAttempts(console, parts, output, exitCode);
+    std::error_code ignored;
+    if (joined == exitCode) fs::remove(notesFile(output), ignored);
+    return joined;
+}
+
+int launchJob(Console& console, const std::string& output, const RunSpec& spec, std::chrono::milliseconds timeout,
               const engine::RunOptions& options)
 {
     if (const Status free = engine::checkCheckpointFolder(options); !free.ok()) return console.fail(free.error());
@@ -103,7 +194,10 @@ int launchJob(Console& console, const std::string& output, int world, std::chron
     const auto origin = engine::ClockOrigin::now();
     std::vector<std::string> parts;
     for (int attempt = 0;; ++attempt) {
-        notes.add({.what = engine::JobNote::What::Attempt, .step = attempt, .at = origin.instantNow()});
+        const auto now = engine::specOfAttempt(spec, options, notes, attempt);
+        if (!now) return joinAttempts(console, parts, output, console.fail(now.error()));
+        const auto world = static_cast<int>(engine::describeRun(*now, {}, options.clock).ranks.size());
+        notes.add({.what = engine::JobNote::What::Attempt, .ranks = world, .step = attempt, .at = origin.instantNow()});
         const std::string part = attemptFile(output, attempt);
         for (const std::string& earlier : tracesOfAttempt(part, world)) removeTrace(earlier);
         const std::string job = std::to_string(attempt) + ' ' + std::to_string(origin.monotonicNs) + ' ' +

@@ -234,6 +234,9 @@ Arguments RecordArguments::ofFailures()
          "after a failure the job goes on from its last whole checkpoint, at most so often: a rank that ended or "
          "hangs, "
          "memory that ran out, a loss that jumps or is no number, spoilt weights"},
+        {"--spares", &spares,
+         "devices that stand by: each that fails is lost, and where too few are left the job goes on with the largest "
+         "smaller dp that divides its batch (default: each that fails is replaced)"},
         {"--skip-data", &skippedData, "numbers of the batches that are left out, for example 3,7-9"},
     };
 }
@@ -382,6 +385,11 @@ Result<engine::RunOptions> RecordArguments::runOptions(const RunSpec& spec) cons
     if (restarts < 0 || restarts > kMostRestarts)
         return wrongArgument("--restarts", "must be from 0 to " + std::to_string(kMostRestarts), "--restarts 3");
     options.restarts = static_cast<int>(restarts);
+    if (spares && (*spares < 0 || *spares > kMostRestarts || restarts == 0))
+        return wrongArgument("--spares",
+                             restarts == 0 ? "needs --restarts" : "must be from 0 to " + std::to_string(kMostRestarts),
+                             "--restarts 3 --spares 1");
+    if (spares) options.spares = static_cast<int>(*spares);
     FOURWALLS_TRY_ASSIGN(options.skippedData, readNumbers("--skip-data", skippedData));
     if (rankTimeout) options.hang.timeout = std::chrono::milliseconds(std::llround(*rankTimeout * 1500));
     return options;

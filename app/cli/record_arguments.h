@@ -31,6 +31,7 @@ struct RecordArguments {
     std::optional<double> rankTimeout; ///< [s], of the transport gloo; absent: kRankTimeout
     std::uint64_t seed = 1;
     std::int64_t restarts = 0;
+    std::optional<std::int64_t> spares;
     std::optional<double> mtbfSteps;
     std::string skippedData; ///< "A-B,C"
     std::optional<std::int64_t> evaluateEvery, evaluateBatches, checkpointEvery;

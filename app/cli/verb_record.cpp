@@ -13,6 +13,7 @@
 #include "model/base/median.h"
 #include "model/store/trace_writer.h"
 #include "profiler/engine/core/out_of_memory.h"
+#include "profiler/engine/job.h"
 #include "profiler/engine/run.h"
 
 #include <fmt/format.h>
@@ -104,6 +105,8 @@ public:
         if (!options) return refuse(console, options.error());
         const Status runnable = engine::checkRunnable(*spec, *options);
         if (!runnable.ok()) return refuse(console, runnable.error());
+        if (const Status spares = engine::checkSpares(*spec, *options); !spares.ok())
+            return refuse(console, spares.error());
 
         const StopSignals signals;
         options->stop = signals.token();
@@ -135,24 +138,35 @@ private:
     }
 
     /// One process per rank: this one is a rank if a launcher says so, else it starts them.
-    int runProcesses(Console& console, const RunSpec& spec, const engine::RunOptions& options)
+    int runProcesses(Console& console, const RunSpec& given, const engine::RunOptions& options)
     {
         const auto self = engine::launchedRank([](const char* name) { return std::getenv(name); });
         if (!self) return refuse(console, self.error());
         const std::string output = m_arguments.noTrace ? "" : m_arguments.output;
-        const auto world = static_cast<int>(engine::describeRun(spec, {}, options.clock).ranks.size());
         const std::chrono::milliseconds timeout(std::llround(m_arguments.rankTimeout.value_or(kRankTimeout) * 1000));
-        if (!*self && options.restarts > 0) return launchJob(console, output, world, timeout, options);
+        if (!*self && options.restarts > 0) return launchJob(console, output, given, timeout, options);
+        constexpr std::string_view kVariable(kJobVariable, sizeof kJobVariable - 2); // without its '='
+        JobOfRank job = jobOfRank(*self ? std::getenv(std::string(kVariable).c_str()) : nullptr);
+        if (*self && options.restarts > 0 && !job.notes) {
+            auto launched = jobOfLauncher(output, (*self)->rank, (*self)->world, options);
+            if (!launched) return refuse(console, launched.error());
+            job = std::move(*launched);
+        }
+        const auto found =
+            job.notes ? engine::specOfAttempt(given, options, *job.notes, job.attempt) : Result<RunSpec>(given);
+        if (!found) return refuse(console, found.error());
+        const RunSpec& spec = *found;
+        const auto world = static_cast<int>(engine::describeRun(spec, {}, options.clock).ranks.size());
         if (!*self) return launchRecording(console, output, world, timeout, options.stop).exitCode;
         if ((*self)->world != world)
             return console.wrongUsage({ErrorCode::InvalidArgument,
                                        fmt::format("has {} ranks, and WORLD_SIZE is {}", world, (*self)->world),
                                        "--plan", "as many processes as ranks"});
-        constexpr std::string_view kVariable(kJobVariable, sizeof kJobVariable - 2); // without its '='
-        const JobOfRank job = jobOfRank(std::getenv(std::string(kVariable).c_str()));
         if (options.restarts > 0 && !job.notes)
-            return console.wrongUsage({ErrorCode::InvalidArgument, "is for ranks that this program starts itself",
-                                       "--restarts", "the launcher's own restarts, with --resume"});
+            return console.wrongUsage({ErrorCode::InvalidArgument,
+                                       "is for ranks that this program starts itself, or a launcher that "
+                                       "counts its restarts (TORCHELASTIC_RESTART_COUNT, SLURM_RESTART_COUNT)",
+                                       "--restarts", "torchrun --max-restarts N, and a trace that is written"});
         RankRecording run;
         run.isAttempt = job.notes != nullptr;
         run.output = run.isAttempt ? attemptFile(output, job.attempt) : output;
@@ -166,7 +180,8 @@ private:
         run.tell = [this, &console, &spec, &output](const engine::RunReport& report, const std::string&) {
             return tell(console, spec, report, output);
         };
-        return recordRank(console, **self, std::move(run));
+        const int ended = recordRank(console, **self, std::move(run));
+        return job.isOfLauncher && (*self)->rank == 0 ? endOfLauncher(console, job, output, world, ended) : ended;
     }
 
     int runUntraced(Console& console, const RunSpec& spec, const engine::RunOptions& options)

@@ -148,7 +148,10 @@ private:
                                    std::string(fourwalls::name(first.clock)) + " clock",
                                "merge traces of one run");
             if (!header.spec) continue;
-            if (withSpec && specHash(*withSpec->info().header.spec) != specHash(*header.spec))
+            RunSpec own = *header.spec;
+            // An attempt may have had fewer ranks than the one before.
+            if (withSpec && m_kind == MergeKind::Attempts) own.plan = withSpec->info().header.spec->plan;
+            if (withSpec && specHash(*withSpec->info().header.spec) != specHash(own))
                 return refused(part.name, "its specification is not that of " + withSpec->name,
                                "merge traces of one run");
             withSpec = &part;
@@ -312,12 +315,16 @@ private:
         }
     }
 
-    /// Whether what a rank has is gone with that part: its next attempt is in a later one.
-    bool endsWith(const Part& part, RankId rank) const
+    /// Whether what its ranks have is gone with that part: a later one is of another attempt.
+    bool endsWith(const Part& part) const
     {
         if (m_kind == MergeKind::Ranks) return false;
+        // Parts of one attempt share no rank.
+        const auto isShared = [&part](RankId own) { return part.ranks.contains(own); };
         const auto later = m_parts.begin() + (&part - m_parts.data()) + 1;
-        return std::any_of(later, m_parts.end(), [rank](const Part& each) { return each.ranks.contains(rank); });
+        return std::any_of(later, m_parts.end(), [&](const Part& each) {
+            return std::any_of(each.ranks.begin(), each.ranks.end(), isShared);
+        });
     }
 
     Status copyCounters(Part& part, bool first, PlacedSink& sink, TraceProducer& producer, const std::stop_token& stop)
@@ -378,7 +385,7 @@ private:
                 producer->allocated(view.rank, record);
                 if (view.end)
                     producer->freed(view.rank, view.id, *view.end);
-                else if (endsWith(part, view.rank))
+                else if (endsWith(part))
                     producer->freed(view.rank, view.id, part.info().range.end);
                 return failure.ok();
             },

@@ -2,12 +2,67 @@
 // See job.h.
 #include "profiler/engine/job.h"
 
+#include "profiler/engine/core/out_of_memory.h"
+#include "profiler/engine/run.h"
 #include "profiler/engine/train/checkpoint.h"
+#include "profiler/engine/train/server_protocol.h"
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 namespace fourwalls::engine {
+
+namespace {
+
+/// Whether the rank that ended this attempt has taken its device with it.
+bool losesDevice(const std::vector<JobNote>& ofAttempt)
+{
+    return std::none_of(ofAttempt.begin(), ofAttempt.end(), [](const JobNote& note) {
+        if (note.what == JobNote::What::Detected) return std::string_view(note.text).starts_with(kOutOfMemory);
+        return note.what == JobNote::What::Spiked;
+    });
+}
+
+Result<RunSpec> specOfDevices(const RunSpec& whole, const RunOptions& options, int devices)
+{
+    if (ranksOf(whole.plan) <= devices) return whole;
+    RunOptions plain = options; // what happens on purpose has been looked at, and is of ranks that may be gone
+    plain.faults.clear();
+    plain.disturbances.clear();
+    plain.linkFaults.clear();
+    plain.processes = nullptr;
+    for (int dp = whole.plan.dp - 1; dp >= 1; --dp) {
+        RunSpec smaller = whole;
+        smaller.plan.dp = dp;
+        if (dp * whole.plan.cp == 1) smaller.plan.zero = 0; // nobody to share with
+        if (smaller.plan.worldSize() > devices) continue;
+        if (resolve(smaller).ok() && checkRunnable(smaller, plain).ok()) return smaller;
+    }
+    return Error{ErrorCode::Unsupported,
+                 "there are " + std::to_string(devices) + " devices left, and the plan of " +
+                     std::to_string(ranksOf(whole.plan)) + " ranks has no smaller dp that divides its batch",
+                 "the plan", "more --spares, or a plan with dp above 1"};
+}
+
+} // namespace
+
+Result<RunSpec> specOfAttempt(const RunSpec& whole, const RunOptions& options, const JobNotes& notes, int attempt)
+{
+    if (!options.spares) return whole;
+    const std::vector<JobNote> all = notes.all();
+    int devices = ranksOf(whole.plan) + *options.spares;
+    for (int earlier = 0; earlier < attempt; ++earlier)
+        if (losesDevice(notesOf(all, earlier))) --devices;
+    return specOfDevices(whole, options, devices);
+}
+
+Status checkSpares(const RunSpec& whole, const RunOptions& options)
+{
+    if (!options.spares || *options.spares > 0) return {};
+    const auto next = specOfDevices(whole, options, ranksOf(whole.plan) - 1);
+    return next ? Status() : next.error();
+}
 
 Status checkCheckpointFolder(const RunOptions& options)
 {

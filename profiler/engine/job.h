@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/base/result.h"
+#include "model/spec/run_spec.h"
 #include "profiler/engine/core/job_notes.h"
 #include "profiler/engine/core/run_options.h"
 
@@ -20,5 +21,12 @@ bool mayRestart(const JobNotes& notes, const RunOptions& options, int attempt, b
 /// Before the next attempt: after a loss that jumped, the checkpoints from there on go; where it jumps a second time, the
 /// batches that it may come from are left out from now on.
 void prepareRestart(JobNotes& notes, const RunOptions& options, int failedAttempt);
+
+/// The run of that attempt: as it is given, or with a smaller dp where more devices have been lost by then than stand by. A
+/// loss that jumps and memory that runs out lose none. Errors: Unsupported where the plan has no dp that is small enough.
+Result<RunSpec> specOfAttempt(const RunSpec& whole, const RunOptions& options, const JobNotes& notes, int attempt);
+
+/// Whether the job could go on after its first failure. Errors: as above.
+Status checkSpares(const RunSpec& whole, const RunOptions& options);
 
 } // namespace fourwalls::engine

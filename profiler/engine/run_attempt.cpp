@@ -36,7 +36,7 @@ RunAttempt::RunAttempt(const RunSpec& spec, const RunOptions& options, const Run
     , m_callbacks(callbacks)
     , m_start(std::move(start))
     , m_machine(machine)
-    , m_faults(pendingFaults(options.faults, m_start))
+    , m_faults(pendingFaults(options.faults, m_start, ranksOf(spec.plan)))
     , m_medians(ranksOf(spec.plan), [this] { return m_failed.load(); })
 {
     m_report.ranks.resize(static_cast<std::size_t>(ranksOf(spec.plan)));

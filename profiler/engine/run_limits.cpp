@@ -115,14 +115,16 @@ Status checkFaults(const RunSpec& spec, const RunOptions& options)
     const auto invalid = [](const Fault& fault, std::string what, std::string hint) {
         return Error{ErrorCode::InvalidArgument, std::move(what), textOf(fault), std::move(hint)};
     };
+    const bool hasFewer = options.attempt > 0 && options.spares; // ranks than those whose faults these are
     for (const Fault& fault : options.faults) {
+        if (hasFewer && fault.rank.value >= world) continue;
         if (fault.rank.value < 0 || fault.rank.value >= world)
             return invalid(fault, "there is no such rank", "0 to " + std::to_string(world - 1));
         if (fault.step < 0 || fault.step >= spec.training.steps)
             return invalid(fault, "there is no such step", "0 to " + std::to_string(spec.training.steps - 1));
         if (fault.kind == FaultKind::Spike && fault.step + 1 == spec.training.steps)
             return invalid(fault, "no step comes after it whose loss would show it", "an earlier step");
-        if (fault.kind == FaultKind::Hang && world < 2)
+        if (fault.kind == FaultKind::Hang && world < 2 && !hasFewer)
             return invalid(fault, "one rank alone waits for nobody, and nobody would notice",
                            "a plan of several ranks");
         if (served && fault.kind != FaultKind::Hang && fault.kind != FaultKind::Slow)
@@ -134,6 +136,9 @@ Status checkFaults(const RunSpec& spec, const RunOptions& options)
                          "offload=none"};
     }
     if (options.restarts < 0) return Error{ErrorCode::InvalidArgument, "cannot be negative", "restarts", "0 or more"};
+    if (options.spares && (*options.spares < 0 || options.restarts == 0))
+        return Error{ErrorCode::InvalidArgument, "are for a job that is restarted, and cannot be negative", "spares",
+                     "0 or more, with --restarts"};
     if (options.restarts > 0 && served)
         return Error{ErrorCode::Unsupported, "parameter servers take no checkpoints to go on from", "restarts",
                      "ps=none"};
@@ -153,7 +158,8 @@ Status checkOptions(const RunSpec& spec, const RunOptions& options)
     };
     const auto exists = [world](RankId rank) { return rank.value >= 0 && rank.value < world; };
     const std::string ranks = "0 to " + std::to_string(world - 1);
-    for (const Disturbance& each : options.disturbances) FOURWALLS_TRY(checkDisturbance(each, worldOf(spec.plan)));
+    for (const Disturbance& each : options.disturbances)
+        if (options.attempt == 0 || !options.spares) FOURWALLS_TRY(checkDisturbance(each, worldOf(spec.plan)));
     for (const LinkFault& fault : options.linkFaults) {
         if (!exists(fault.a) || !exists(fault.b) || fault.a == fault.b)
             return invalid("link", "there are no two such ranks", ranks);

@@ -6,6 +6,7 @@
 #include "profiler/engine/run_limits.h"
 #include "profiler/engine/train/parameter_server.h"
 #include "profiler/engine/train/served_worker.h"
+#include "profiler/engine/train/server_protocol.h"
 
 #include <algorithm>
 #include <cmath>
@@ -31,6 +32,9 @@ Status RunAttempt::runRank(RankSlot& slot)
     Recorder& recorder = rank.recorder;
     recorder.beginAt(m_report.firstStep);
     recordRecovery(recorder);
+    if (m_options.spares && recorder.rank().value == 0)
+        recorder.counter(recorder.defineCounter("ranks", CounterUnit::None, false), recorder.now(),
+                         ranksOf(m_spec.plan));
     std::vector<Disturbance> disturbances = m_options.disturbances;
     for (const PendingFault& each : m_faults)
         if (each.fault.kind == FaultKind::Slow)
@@ -75,9 +79,14 @@ void RunAttempt::recordRecovery(Recorder& recorder) const
         if (hadNoTime && fault.rank == recorder.rank() && !m_options.blind)
             recorder.event(EventKind::Fault, "on purpose: " + textOf(fault), m_start.failedAt);
     }
-    if (recorder.rank().value == 0)
-        recorder.event(EventKind::Rollback, "goes on from step " + std::to_string(m_report.firstStep) + " after rank " +
-                                                std::to_string(m_start.failed.value) + " has failed: " + m_start.why);
+    if (recorder.rank().value != 0) return;
+    const int ranks = ranksOf(m_spec.plan);
+    const std::string fewer = ranks == m_start.ranksBefore ? ""
+                                                           : ", with " + std::to_string(ranks) + " ranks in place of " +
+                                                                 std::to_string(m_start.ranksBefore);
+    recorder.event(EventKind::Rollback, "goes on from step " + std::to_string(m_report.firstStep) + fewer +
+                                            " after rank " + std::to_string(m_start.failed.value) +
+                                            " has failed: " + m_start.why);
 }
 
 StepProgress RunAttempt::takeStep(Trainer& trainer, FaultPoints& points, LossWatch& watch, Recorder& recorder,

@@ -68,6 +68,7 @@ AttemptStart startOf(const std::vector<JobNote>& notes, int attempt)
         case JobNote::What::Attempt:
             now = note.step;
             start.begins = note.at;
+            if (now < attempt) start.ranksBefore = note.ranks;
             break;
         case JobNote::What::Step: steps[note.step] = note; break;
         case JobNote::What::Fired:

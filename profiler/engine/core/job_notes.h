@@ -16,7 +16,7 @@ namespace fourwalls::engine {
 
 struct JobNote {
     enum class What : std::uint8_t {
-        Attempt,  ///< number `step` begins at `at`
+        Attempt,  ///< number `step` begins at `at` with so many `ranks`
         Begun,    ///< its first step
         Step,     ///< was taken: loss, rate, norm, length, isWarmup
         Fired,    ///< fault number `step` of the run's list happened to `rank`
@@ -28,6 +28,7 @@ struct JobNote {
     bool isWarmup = false;
     bool isEnd = false; ///< of a fault: it ends the rank, then and there
     RankId rank{};
+    int ranks = 0;
     std::int64_t step = 0;
     Instant at{};
     double loss = 0, rate = 0, norm = 0;
@@ -63,7 +64,8 @@ struct AttemptStart {
     Instant failedAt, detectedAt;      ///< of the attempt before; equal to `begins` where nobody knows
     Instant begins;
     RankId failed;
-    std::string why; ///< it failed
+    std::string why;     ///< it failed
+    int ranksBefore = 0; ///< of the attempt before
 };
 /// attempt: notes behind its beginning do not count.
 AttemptStart startOf(const std::vector<JobNote>& notes, int attempt);

@@ -81,9 +81,12 @@ struct RunOptions {
     HangOptions hang;
     std::vector<Fault> faults;             ///< each once in a job, restarts included
     std::vector<std::int64_t> skippedData; ///< numbers of the batches that are left out
-    int restarts = 0;          ///< after a failure the job goes on from its last good checkpoint, at most so often
-    int attempt = 0;           ///< at the job, from 0, where somebody else restarts it; needs notes then
-    JobNotes* notes = nullptr; ///< of the attempts before, for this and the next one; null: none
+    int restarts = 0; ///< after a failure the job goes on from its last good checkpoint, at most so often
+    /// Devices that stand by. Each that fails is lost, and where too few are left the job goes on with a smaller dp. Absent:
+    /// each that fails is replaced.
+    std::optional<int> spares;
+    int attempt = 0;                   ///< at the job, from 0, where somebody else restarts it; needs notes then
+    JobNotes* notes = nullptr;         ///< of the attempts before, for this and the next one; null: none
     ProcessWorld* processes = nullptr; ///< those: this one is one rank, and all call the same. Null for threads
 };
 

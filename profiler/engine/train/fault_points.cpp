@@ -9,10 +9,11 @@
 
 namespace fourwalls::engine {
 
-std::vector<PendingFault> pendingFaults(const std::vector<Fault>& all, const AttemptStart& start)
+std::vector<PendingFault> pendingFaults(const std::vector<Fault>& all, const AttemptStart& start, int ranks)
 {
     std::vector<PendingFault> pending;
     for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all[i].rank.value >= ranks) continue;
         const auto number = static_cast<std::int64_t>(i);
         const bool happened = std::find(start.fired.begin(), start.fired.end(), number) != start.fired.end();
         if (!happened || all[i].kind == FaultKind::Spike) pending.push_back({all[i], number});

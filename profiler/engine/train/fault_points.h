@@ -12,12 +12,12 @@
 namespace fourwalls::engine {
 
 /// The faults that this attempt at the job still has before it: those that have not happened. Spikes happen whenever their
-/// batch is taken.
+/// batch is taken. ranks: that the attempt has; a rank whose device is lost has no more faults.
 struct PendingFault {
     Fault fault;
     std::int64_t number = 0; ///< in the run's list
 };
-std::vector<PendingFault> pendingFaults(const std::vector<Fault>& all, const AttemptStart& start);
+std::vector<PendingFault> pendingFaults(const std::vector<Fault>& all, const AttemptStart& start, int ranks);
 
 class FaultPoints {
 public:

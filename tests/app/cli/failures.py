@@ -6,8 +6,10 @@ tells all of it. With --random N SEED: so many jobs with faults drawn at chance,
 Usage: failures.py FOURWALLS-CLI [--random N SEED]
 """
 import json
+import os
 import random
 import shutil
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -140,6 +142,68 @@ class Jobs(unittest.TestCase):
             self.assertEqual(answer["loss"], plain["loss"])
             self.assertEqual(weights, undisturbed)
             self.check_trace(2)
+
+    def test_fewer_ranks(self):
+        """Without a spare the job goes on with a smaller dp, as if somebody had resumed it by hand."""
+        plans = (("dp=4", "dp=2"), ("dp=2 tp=2 zero=1", "dp=1 tp=2"))
+        for transport, (plan, smaller) in zip((TRANSPORTS[0], TRANSPORTS[-1]), plans):
+            with self.subTest(transport=transport, plan=plan):
+                answer, weights = self.faulty("kill:3:5", plan=plan, transport=transport, more=("--spares", 0))
+                self.check_trace(1)
+                with sqlite3.connect(self.trace) as db:
+                    seen = [row[0] for row in db.execute(
+                        "SELECT s.value FROM counter_sample s JOIN counter c ON c.id = s.counter WHERE c.name = 'ranks' "
+                        "ORDER BY s.at")]
+                    texts = [row[0] for row in db.execute("SELECT text FROM event")]
+                    by_rank = dict(db.execute("SELECT rank, count(*) FROM step GROUP BY rank"))
+                self.assertEqual(seen, [4, 2])
+                self.assertTrue(any("with 2 ranks in place of 4" in text for text in texts), texts)
+                self.assertEqual(by_rank[0] - by_rank[3], STEPS - 3)
+                self.faulty("kill:3:5", plan=plan, transport=transport, restarts=0, code=1)
+                by_hand, resumed = self.record("--resume", self.folder / "states", plan=smaller, trace=False)
+                self.assertEqual(weights, resumed, "other weights than resumed by hand")
+                self.assertEqual(answer["loss"][3:], by_hand["loss"])
+        # A spare takes the place of the first that fails, and the job stays as it is.
+        answer, weights = self.faulty("kill:1:4", more=("--spares", 1))
+        self.assertEqual(weights, self.reference()[1])
+        run, _ = self.faulty("kill:1:4", plan="tp=2", more=("--spares", 0), code=1)
+        self.assertIn("has no smaller dp", run.stderr)
+        run, _ = self.faulty("kill:1:4", "kill:0:6", plan="tp=2", more=("--spares", 1), code=1)
+        self.assertIn("has no smaller dp", run.stderr)
+        self.assertTrue(self.trace.exists())
+        self.record("--spares", 1, code=2)
+
+    @unittest.skipUnless(HAS_GLOO, "no Gloo")
+    def test_under_a_launcher(self):
+        """Whoever restarts the ranks counts how often; the last attempt makes one trace of all."""
+        for fault in ("kill:1:4", "kill:0:5"):
+            with self.subTest(fault=fault):
+                shutil.rmtree(self.folder / "states", ignore_errors=True)
+                shutil.rmtree(self.folder / "weights", ignore_errors=True)
+                for attempt in range(2):
+                    with socket.socket() as free:
+                        free.bind(("127.0.0.1", 0))
+                        port = free.getsockname()[1]
+                    surroundings = {**os.environ, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+                                    "TORCHELASTIC_RESTART_COUNT": str(attempt), "TORCHELASTIC_MAX_RESTARTS": "2"}
+                    ranks = [subprocess.Popen(
+                        [CLI, "record", "-o", self.trace, "--model", "gpt-tiny", "--batch", "8", "--seq", "16", "--seed", "3",
+                         "--steps", str(STEPS), "--plan", "dp=2", "--save-weights", self.folder / "weights", "--json",
+                         "--transport", "gloo", "--restarts", "2", "--checkpoint-every", "3", "--checkpoint-dir",
+                         self.folder / "states", "--fault", fault],
+                        env={**surroundings, "RANK": str(rank)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                        for rank in range(2)]
+                    said = [rank.communicate(timeout=120) for rank in ranks]
+                    if attempt == 0:
+                        self.assertTrue(all(rank.returncode != 0 for rank in ranks), said)
+                    else:
+                        self.assertEqual([rank.returncode for rank in ranks], [0, 0], said)
+                answer = json.loads(said[0][0])
+                plain, undisturbed = self.reference()
+                self.assertEqual((self.folder / "weights" / "model.safetensors").read_bytes(), undisturbed)
+                self.assertEqual(answer["loss"], plain["loss"])
+                self.check_trace(1)
+                self.assertFalse((self.folder / "job.fourwalls.job").exists())
 
     def test_at_chance(self):
         faulty, _ = self.faulty("slow:0:1", more=("--mtbf", 3), restarts=100)

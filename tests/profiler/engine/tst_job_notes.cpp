@@ -114,7 +114,7 @@ private slots:
         writeTwoAttempts(notes);
         const std::vector<Fault> faults{
             {FaultKind::Kill, RankId{1}, 5}, {FaultKind::Spike, RankId{0}, 4}, {FaultKind::Hang, RankId{0}, 6}};
-        const auto pending = pendingFaults(faults, startOf(notes.all(), 1));
+        const auto pending = pendingFaults(faults, startOf(notes.all(), 1), 8);
         QCOMPARE(pending.size(), std::size_t{2}); // a spike happens whenever its batch is taken
         QCOMPARE(pending[0].number, std::int64_t{1});
         QCOMPARE(pending[1].number, std::int64_t{2});
