@@ -48,7 +48,7 @@ std::string dayOf(std::int64_t unixNs)
 json seriesJson(const std::vector<CurvePoint>& points)
 {
     json object;
-    for (const char* key : {"step", "seconds", "tokens", "loss", "grad_norm", "lr", "loss_scale", "tokens_per_s"})
+    for (const char* key : {"step", "seconds", "tokens", "loss", "grad_norm", "lr", "loss_scale", "tokens_per_s", "goodput"})
         object[key] = json::array();
     for (const CurvePoint& point : points) {
         object["step"].push_back(point.step);
@@ -59,6 +59,7 @@ json seriesJson(const std::vector<CurvePoint>& points)
         object["lr"].push_back(orNothing(point.learningRate));
         object["loss_scale"].push_back(orNothing(point.lossScale));
         object["tokens_per_s"].push_back(orNothing(point.tokensPerSecond));
+        object["goodput"].push_back(orNothing(point.goodput));
     }
     return object;
 }

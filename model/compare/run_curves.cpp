@@ -244,6 +244,24 @@ std::vector<CurvePoint> thinned(const std::vector<CurvePoint>& points, std::size
     return few;
 }
 
+namespace {
+
+/// Where steps have lengths. steps: those of the points, none of them lost.
+void addGoodput(const std::vector<StepRecord>& steps, std::vector<CurvePoint>& points)
+{
+    std::vector<Duration> lengths;
+    for (const StepRecord& step : steps)
+        if (step.measured()) lengths.push_back(step.range.length());
+    if (lengths.empty()) return;
+    const double median = lowerMedian(std::move(lengths)).seconds();
+    if (median <= 0) return;
+    for (std::size_t i = 0; i < points.size(); ++i)
+        if (points[i].seconds > 0)
+            points[i].goodput = std::min(1.0, static_cast<double>(i + 1) * median / points[i].seconds);
+}
+
+} // namespace
+
 Result<RunCurves> readRunCurves(TraceQuery& trace, const std::stop_token& stop)
 {
     RunCurves run;
@@ -265,6 +283,7 @@ Result<RunCurves> readRunCurves(TraceQuery& trace, const std::stop_token& stop)
         if (step.tokens > 0 && length > 0) point.tokensPerSecond = static_cast<double>(step.tokens) / length;
         run.points.push_back(point);
     }
+    addGoodput(steps, run.points);
     FOURWALLS_TRY(addLossScale(trace, steps, run.points));
     run.spikes = findLossSpikes(run.points);
     FOURWALLS_TRY(nameEvents(trace, steps, run));

@@ -19,6 +19,7 @@ struct CurvePoint {
     double seconds = 0; ///< from the first step's beginning to this one's end, breaks included
     double tokens = 0;  ///< seen until then; 0: unknown
     std::optional<double> loss, gradientNorm, learningRate, lossScale, tokensPerSecond;
+    std::optional<double> goodput; ///< until then: kept steps x the median step, of the time that has passed
 };
 
 /// A jump of the loss that is far above what came before.

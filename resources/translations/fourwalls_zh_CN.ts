@@ -7947,6 +7947,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <source>Settings and loss</source>
         <translation>设置与损失</translation>
     </message>
+    <message>
+        <source>goodput</source>
+        <translation>有效率</translation>
+    </message>
 </context>
 <context>
     <name>Samples</name>

@@ -54,6 +54,7 @@ std::optional<double> valueOf(const compare::CurvePoint& point, RunFigure figure
     case RunFigure::LearningRate: return point.learningRate;
     case RunFigure::LossScale: return point.lossScale;
     case RunFigure::Throughput: return point.tokensPerSecond;
+    case RunFigure::Goodput: return point.goodput;
     }
     return std::nullopt;
 }

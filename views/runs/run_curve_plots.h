@@ -26,7 +26,7 @@ struct RunList {
     int leftOut = 0; ///< files that are no runs
 };
 
-enum class RunFigure : std::uint8_t { Loss, GradientNorm, LearningRate, LossScale, Throughput };
+enum class RunFigure : std::uint8_t { Loss, GradientNorm, LearningRate, LossScale, Throughput, Goodput };
 enum class RunAxis : std::uint8_t { Steps, Tokens, Hours };
 
 std::optional<double> valueOf(const compare::CurvePoint& point, RunFigure figure);

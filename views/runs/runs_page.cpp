@@ -35,7 +35,7 @@ namespace {
 
 constexpr int kMostSmoothing = 99; ///< hundredths
 constexpr std::array kOtherFigures = {RunFigure::GradientNorm, RunFigure::LearningRate, RunFigure::Throughput,
-                                      RunFigure::LossScale};
+                                      RunFigure::LossScale, RunFigure::Goodput};
 
 QString rateText(double rate)
 {
@@ -375,6 +375,7 @@ void RunsPage::showPlots()
         m_other->setNothing(tr("None of the runs says it."));
     else {
         XyAxis value = upright(m_figure->currentText());
+        if (figure == RunFigure::Goodput) value.range = {0, 1};
         value.log = figure == RunFigure::GradientNorm || figure == RunFigure::LossScale;
         m_other->setContent(across, value, std::move(other));
     }
@@ -446,7 +447,8 @@ void RunsPage::retranslate()
         box->setCurrentIndex(chosen);
     };
     refill(m_axis, {tr("steps"), tr("tokens"), tr("hours")});
-    refill(m_figure, {tr("gradient norm"), tr("learning rate"), tr("tokens per second"), tr("loss scale")});
+    refill(m_figure,
+           {tr("gradient norm"), tr("learning rate"), tr("tokens per second"), tr("loss scale"), tr("goodput")});
     m_table->retranslate();
     m_fit->fit();
     showRuns();

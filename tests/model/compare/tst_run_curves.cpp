@@ -82,6 +82,33 @@ private slots:
         QVERIFY(findLossSpikes(points).empty());
     }
 
+    void goodputFallsWithLostSteps()
+    {
+        TraceHeader header;
+        header.ranks.resize(1);
+        InMemoryTrace trace(header);
+        {
+            const auto producer = trace.openProducer();
+            // Steps 0 to 3, a failure of four seconds, and again from step 2 on.
+            const int numbers[] = {0, 1, 2, 3, 2, 3, 4};
+            for (int i = 0; i < 7; ++i) {
+                StepRecord step;
+                step.step = StepIndex{numbers[i]};
+                const std::int64_t begin = i + (i >= 4 ? 4 : 0);
+                step.range = {Instant{begin * 1'000'000'000LL}, Instant{(begin + 1) * 1'000'000'000LL}};
+                producer->step(RankId{0}, step);
+            }
+        }
+        QVERIFY(trace.finish({}).ok());
+        InMemoryTraceQuery query(trace.data());
+        const auto run = readRunCurves(query);
+        QVERIFY(run.ok());
+        QCOMPARE(run->points.size(), std::size_t{5}); // those that stay
+        QCOMPARE(*run->points[1].goodput, 1.0);
+        QCOMPARE(*run->points[2].goodput, 3.0 / 9); // two steps were lost, and four seconds
+        QCOMPARE(*run->points[4].goodput, 5.0 / 11);
+    }
+
     void whatATraceSaysBecomesCurves()
     {
         RunSpec spec = smallRun();
@@ -120,6 +147,7 @@ private slots:
         QCOMPARE(run->points[9].seconds, 10.0);
         QCOMPARE(run->points[9].tokens, 5120.0);
         QCOMPARE(*run->points[9].tokensPerSecond, 512.0);
+        QCOMPARE(*run->points[9].goodput, 1.0);
         QCOMPARE(*run->points[14].lossScale, 1024.0);
         QCOMPARE(*run->points[15].lossScale, 512.0);
         QCOMPARE(run->model, std::string("gpt-tiny"));
