@@ -48,7 +48,8 @@ std::string dayOf(std::int64_t unixNs)
 json seriesJson(const std::vector<CurvePoint>& points)
 {
     json object;
-    for (const char* key : {"step", "seconds", "tokens", "loss", "grad_norm", "lr", "loss_scale", "tokens_per_s", "goodput"})
+    for (const char* key :
+         {"step", "seconds", "tokens", "loss", "grad_norm", "lr", "loss_scale", "tokens_per_s", "goodput"})
         object[key] = json::array();
     for (const CurvePoint& point : points) {
         object["step"].push_back(point.step);

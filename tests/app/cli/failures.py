@@ -3,7 +3,7 @@
 """Jobs that really fail and go on: they end with the weights of one that nothing happened to, bit for bit, and one trace
 tells all of it. With --random N SEED: so many jobs with faults drawn at chance, which takes long.
 
-Usage: failures.py FOURWALLS-CLI [--random N SEED]
+Usage: failures.py FOURWALLS-CLI [--random N SEED] [Jobs | OtherRanks]
 """
 import json
 import os
@@ -31,7 +31,7 @@ HAS_GLOO = "no Gloo" not in subprocess.run(
 TRANSPORTS = ("local", "gloo") if HAS_GLOO else ("local",)
 
 
-class Jobs(unittest.TestCase):
+class JobCase(unittest.TestCase):
     undisturbed = {}
 
     def setUp(self):
@@ -59,9 +59,9 @@ class Jobs(unittest.TestCase):
 
     def reference(self, plan="dp=2", *arguments, steps=STEPS):
         key = (plan, arguments, steps)
-        if key not in Jobs.undisturbed:
-            Jobs.undisturbed[key] = self.record(*arguments, plan=plan, steps=steps, trace=False)
-        return Jobs.undisturbed[key]
+        if key not in JobCase.undisturbed:
+            JobCase.undisturbed[key] = self.record(*arguments, plan=plan, steps=steps, trace=False)
+        return JobCase.undisturbed[key]
 
     def faulty(self, *faults, plan="dp=2", transport="local", restarts=3, every=3, steps=STEPS, more=(), code=0):
         """A job with faults; its answer and its weights."""
@@ -96,6 +96,8 @@ class Jobs(unittest.TestCase):
             self.assertEqual(answer["restarts"], failures)
             return self.check_trace(failures)
 
+
+class Jobs(JobCase):
     def test_killed_ranks(self):
         for transport in TRANSPORTS:
             self.one("kill:1:4", transport=transport)
@@ -143,6 +145,54 @@ class Jobs(unittest.TestCase):
             self.assertEqual(weights, undisturbed)
             self.check_trace(2)
 
+    def test_at_chance(self):
+        faulty, _ = self.faulty("slow:0:1", more=("--mtbf", 3), restarts=100)
+        plain, _ = self.reference()
+        self.assertEqual(faulty["loss"], plain["loss"])
+        self.assertGreater(faulty["restarts"], 0)
+
+    def test_refusals(self):
+        # No restarts left: an error, and the trace has what happened.
+        run, _ = self.faulty("kill:1:3", restarts=0, code=1)
+        self.assertIn("was killed in step 3", run.stderr)
+        self.assertTrue(self.trace.exists())
+        run, _ = self.faulty("kill:1:3", "kill:1:4", restarts=1, code=1)
+        self.assertIn("was killed in step 4", run.stderr)
+        # Checkpoints of another run are not taken for the job's own.
+        self.faulty()
+        run, _ = self.record("--restarts", 1, "--checkpoint-every", 3, "--checkpoint-dir", self.folder / "states", code=1)
+        self.assertIn("checkpoints of another run", run.stderr)
+        # A mistake in the command is no failure.
+        self.record("--restarts", 3, "--data", self.folder / "nothing", code=1)
+        for wrong in ("kill:1", "kill:2:1", "kill:1:99", "drop:1:1", "kill:1:2.3", "kill:-1:2"):
+            self.record("--fault", wrong, code=2)
+        self.record("--fault", "hang:0:1", plan="", code=2)
+        self.record("--restarts", "-1", code=2)
+        self.record("--skip-data", "3-1", code=2)
+        self.record("--restarts", 1, "--clock", "device", code=1)
+
+    @unittest.skipUnless(RANDOM, "takes long; asked for with --random")
+    def test_random(self):
+        count, seed = RANDOM
+        draw = random.Random(seed)
+        kinds = ["kill"] * 20 + ["hang"] * 5 + ["spike"] * 5 + ["flip"] * 2
+        for number in range(count):
+            kind, plan = draw.choice(kinds), draw.choice(("dp=2", "tp=2", "pp=2 microbatches=2", "dp=2 zero=2"))
+            transport, step = draw.choice(TRANSPORTS), draw.randrange(STEPS - (kind == "spike"))
+            fault = f"{kind}:{draw.randrange(2)}:{step}"
+            more = ["--checkpoint-async"] if draw.random() < 0.5 else []
+            if kind == "hang":
+                more += ["--rank-timeout", 1]
+            with self.subTest(number=number, fault=fault, plan=plan, transport=transport):
+                answer, weights = self.faulty(fault, plan=plan, transport=transport, every=draw.randrange(1, 5), more=more)
+                skipped = ("--skip-data", f"{step},{step + 1}") if kind == "spike" and answer["restarts"] > 0 else ()
+                plain, undisturbed = self.reference(plan, *skipped)
+                self.assertEqual(weights, undisturbed)
+                self.check_trace(answer["restarts"])
+            print(f"{number + 1}/{count} {fault} {plan} {transport}: {answer['restarts']} restarts", file=sys.stderr)
+
+
+class OtherRanks(JobCase):
     def test_fewer_ranks(self):
         """Without a spare the job goes on with a smaller dp, as if somebody had resumed it by hand."""
         plans = (("dp=4", "dp=2"), ("dp=2 tp=2 zero=1", "dp=1 tp=2"))
@@ -204,52 +254,6 @@ class Jobs(unittest.TestCase):
                 self.assertEqual(answer["loss"], plain["loss"])
                 self.check_trace(1)
                 self.assertFalse((self.folder / "job.fourwalls.job").exists())
-
-    def test_at_chance(self):
-        faulty, _ = self.faulty("slow:0:1", more=("--mtbf", 3), restarts=100)
-        plain, _ = self.reference()
-        self.assertEqual(faulty["loss"], plain["loss"])
-        self.assertGreater(faulty["restarts"], 0)
-
-    def test_refusals(self):
-        # No restarts left: an error, and the trace has what happened.
-        run, _ = self.faulty("kill:1:3", restarts=0, code=1)
-        self.assertIn("was killed in step 3", run.stderr)
-        self.assertTrue(self.trace.exists())
-        run, _ = self.faulty("kill:1:3", "kill:1:4", restarts=1, code=1)
-        self.assertIn("was killed in step 4", run.stderr)
-        # Checkpoints of another run are not taken for the job's own.
-        self.faulty()
-        run, _ = self.record("--restarts", 1, "--checkpoint-every", 3, "--checkpoint-dir", self.folder / "states", code=1)
-        self.assertIn("checkpoints of another run", run.stderr)
-        # A mistake in the command is no failure.
-        self.record("--restarts", 3, "--data", self.folder / "nothing", code=1)
-        for wrong in ("kill:1", "kill:2:1", "kill:1:99", "drop:1:1", "kill:1:2.3", "kill:-1:2"):
-            self.record("--fault", wrong, code=2)
-        self.record("--fault", "hang:0:1", plan="", code=2)
-        self.record("--restarts", "-1", code=2)
-        self.record("--skip-data", "3-1", code=2)
-        self.record("--restarts", 1, "--clock", "device", code=1)
-
-    @unittest.skipUnless(RANDOM, "takes long; asked for with --random")
-    def test_random(self):
-        count, seed = RANDOM
-        draw = random.Random(seed)
-        kinds = ["kill"] * 20 + ["hang"] * 5 + ["spike"] * 5 + ["flip"] * 2
-        for number in range(count):
-            kind, plan = draw.choice(kinds), draw.choice(("dp=2", "tp=2", "pp=2 microbatches=2", "dp=2 zero=2"))
-            transport, step = draw.choice(TRANSPORTS), draw.randrange(STEPS - (kind == "spike"))
-            fault = f"{kind}:{draw.randrange(2)}:{step}"
-            more = ["--checkpoint-async"] if draw.random() < 0.5 else []
-            if kind == "hang":
-                more += ["--rank-timeout", 1]
-            with self.subTest(number=number, fault=fault, plan=plan, transport=transport):
-                answer, weights = self.faulty(fault, plan=plan, transport=transport, every=draw.randrange(1, 5), more=more)
-                skipped = ("--skip-data", f"{step},{step + 1}") if kind == "spike" and answer["restarts"] > 0 else ()
-                plain, undisturbed = self.reference(plan, *skipped)
-                self.assertEqual(weights, undisturbed)
-                self.check_trace(answer["restarts"])
-            print(f"{number + 1}/{count} {fault} {plan} {transport}: {answer['restarts']} restarts", file=sys.stderr)
 
 
 if __name__ == "__main__":
