@@ -133,8 +133,9 @@ class PyTorchJob(unittest.TestCase):
             from torch._dynamo.utils import counters
             torch.cuda.nvtx.range_push("job")
             cuda = ctypes.CDLL(os.environ["STAND_IN"])
+            for library in ("libcuda.so.1", "libnvidia-ml.so.1"):
+                ctypes.CDLL(os.path.join(os.path.dirname(os.environ["STAND_IN"]), library))
             if "CUDA_INJECTION64_PATH" in os.environ:
-                ctypes.CDLL(os.path.join(os.path.dirname(os.environ["STAND_IN"]), "libcuda.so.1"))
                 ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).InitializeInjection()
             @torch.library.custom_op("made_up::wait", mutates_args=())
             def wait(x: torch.Tensor) -> torch.Tensor:
