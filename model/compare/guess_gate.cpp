@@ -131,7 +131,7 @@ void compareProducts(const SpecEvidenceData& evidence, const RunSpec& spec, Gues
 void compareLayers(const SpecEvidenceData& evidence, const RunSpec& spec, GuessVerdict& verdict)
 {
     std::int64_t attention = 0, softmax = 0;
-    for (const auto& [shape, count] : evidence.attention) attention += count;
+    for (const auto& [shape, count] : evidence.attentions()) attention += count;
     for (const auto& [shape, count] : evidence.softmax) softmax += count;
     const double found =
         static_cast<double>(attention > 0 ? attention : softmax) / static_cast<double>(evidence.runs());

@@ -315,7 +315,8 @@ void findWaiting(CaseFacts& facts)
         facts.abstain(Cause::SlowRank, Lack::Sequence,
                       "communication is in the trace, but not which operations belong together");
     const std::size_t ranks = facts.summaries.size();
-    if (joined.empty() || ranks < 2) return;
+    // Who came late is known where the ranks' clocks are the same.
+    if (joined.empty() || ranks < 2 || !ranksShareClock(facts.trace.info())) return;
     const ArrivalSkew skew = arrivalSkew(joined);
     const auto widest = std::max_element(joined.begin(), joined.end(),
                                          [](const auto& a, const auto& b) { return a.skew() < b.skew(); });

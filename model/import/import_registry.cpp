@@ -103,7 +103,8 @@ Error unknownFormat(const std::string& path, std::string_view beginning)
                  path, "copy it again, or record it again"};
     } else if (path.ends_with(".csv")) {
         error = {ErrorCode::Unsupported, "a table (CSV), not a trace", path,
-                 "give the trace that it was made of; of Ascend's profiler, the trace_view.json beside it"};
+                 "give the trace that it was made of: of Nsight Systems the report (or nsys export --type sqlite "
+                 "REPORT.nsys-rep), of Ascend's profiler the trace_view.json beside it"};
     } else if (path.ends_with(".pftrace") || path.ends_with(".perfetto-trace") || looksLikeProtobuf(beginning)) {
         error = {ErrorCode::Unsupported, "a protobuf trace (as of Perfetto or XLA)", path, "export it as Chrome JSON"};
     } else if (begins("7z\xbc\xaf") || begins("Rar!")) {

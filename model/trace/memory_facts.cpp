@@ -83,6 +83,16 @@ bool isMemoryOnly(const TraceInfo& info)
            (info.counts.slices == 0 && (info.counts.allocations > 0 || hasAllocatorCurve(info)));
 }
 
+bool isLogOnly(const TraceInfo& info)
+{
+    return info.header.computeLabel == "none" && info.header.communicationLabel == "none";
+}
+
+bool hasOrderOnly(const TraceInfo& info)
+{
+    return std::ranges::any_of(info.audit, [](const AuditRecord& record) { return record.name == "no_times"; });
+}
+
 bool hasMemorySnapshot(const TraceInfo& info)
 {
     return info.header.source == TraceSource::Imported &&

@@ -36,6 +36,10 @@ Result<std::vector<OutOfMemory>> outOfMemoryMoments(TraceQuery& trace);
 
 /// Whether nothing but memory was recorded (an allocator's snapshot): it has no steps, no kernels, no communication.
 bool isMemoryOnly(const TraceInfo& info);
+/// Whether only the lengths of steps were written down, and nothing of what was done in them (a job's own log).
+bool isLogOnly(const TraceInfo& info);
+/// Whether the trace has operators in their order, and no times (an execution trace).
+bool hasOrderOnly(const TraceInfo& info);
 /// Whether the trace is a memory snapshot, alone or beside a profile: its buffers begin with what its history begins with.
 bool hasMemorySnapshot(const TraceInfo& info);
 /// Whether the curve of the buffers counts from the start of the profile, because the profiler did not say what was

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures of a trace from its stored summaries.
 #include "model/trace/metrics.h"
+
 #include "model/trace/collective_rows.h"
 #include "model/trace/group_label.h"
+#include "model/trace/memory_facts.h"
 #include "model/trace/step_window.h"
 
 #include "model/trace/summary_builder.h"
@@ -282,9 +284,12 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace, std::optional<StepIndex> 
     metrics.hostOnly = isHostOnly(trace);
     metrics.mfuAbsent = NoMfu::NoStep;
     const Shares sums = sumShares(steps, info.header);
-    // A job's own log has steps, and nothing of what was done in them.
-    const bool nothingRecorded = info.header.computeLabel == "none" && info.header.communicationLabel == "none";
-    if (sums.total > 0 && !nothingRecorded) {
+    if (isLogOnly(info)) metrics.mfuAbsent = NoMfu::NoFlops;
+    if (hasOrderOnly(info)) {
+        metrics.stepTime.reset();
+        metrics.tokensPerSecond.reset();
+        metrics.samplesPerSecond.reset();
+    } else if (sums.total > 0 && !isLogOnly(info)) {
         metrics.exposedCommFraction = sums.exposedComm / sums.total;
         metrics.exposedCopyFraction = sums.exposedCopy / sums.total;
         metrics.idleFraction = sums.idle / sums.total;

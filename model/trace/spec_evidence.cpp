@@ -108,8 +108,9 @@ void SpecEvidence::addOperator(const OpInfo& op, std::int64_t count)
 {
     static constexpr std::array<std::string_view, 3> kLosses{"aten::nll_loss_forward", "aten::nll_loss2d_forward",
                                                              "aten::mse_loss"};
-    static constexpr std::array<std::string_view, 3> kHeadsFirst{
-        "aten::scaled_dot_product_attention", "fused attention", "aten::_scaled_dot_product_flash_attention_for_cpu"};
+    static constexpr std::array<std::string_view, 2> kHeadsFirst{"aten::scaled_dot_product_attention",
+                                                                 "fused attention"};
+    constexpr std::string_view kInsideAttention = "aten::_scaled_dot_product_flash_attention_for_cpu";
     static constexpr std::array<std::string_view, 4> kHeadsThird{"xformers::efficient_attention_forward",
                                                                  "flash_attn::_flash_attn_forward",
                                                                  "flash_attn::_flash_attn_forward_v3", "FlashAttnFunc"};
@@ -174,7 +175,7 @@ void SpecEvidence::addOperator(const OpInfo& op, std::int64_t count)
         m_data.convolutions += count;
     }
     if (isAgain) return;
-    if (isAmong(name, kHeadsFirst)) {
+    if (isAmong(name, kHeadsFirst) || name == kInsideAttention) {
         const auto of = shapes(2);
         Shape first = argumentAt(of, 0);
         const Shape key = argumentAt(of, 1);
@@ -182,7 +183,7 @@ void SpecEvidence::addOperator(const OpInfo& op, std::int64_t count)
             first.clear();
         else if (key.size() == 4)
             first.push_back(key[1]);
-        addShape(m_data.attention, first, count);
+        addShape(name == kInsideAttention ? m_data.attentionParts : m_data.attention, first, count);
     } else if (isAmong(name, kHeadsThird)) {
         const auto of = shapes(2);
         const Shape first = argumentAt(of, 0), key = argumentAt(of, 1);

@@ -41,8 +41,9 @@ struct SpecEvidenceData {
     CountedShapes forwardProducts; ///< those known to be of the forward pass
     CountedShapes batchedProducts; ///< [batch, m, k, n]
     CountedShapes embeddings;      ///< [rows, width] and the shape of the indices behind them
-    CountedShapes attention; ///< [batch, heads, sequence, head width], and behind them the key's heads where known
-    CountedShapes softmax;   ///< [batch, heads, sequence, sequence]; of the engine [batch * heads * queries, keys]
+    CountedShapes attention;      ///< [batch, heads, sequence, head width], and behind them the key's heads where known
+    CountedShapes attentionParts; ///< the same of the operator inside, which compiled programs call alone
+    CountedShapes softmax;        ///< [batch, heads, sequence, sequence]; of the engine [batch * heads * queries, keys]
     CountedShapes attentionBlocks; ///< of the engine's ring: [batch * heads, queries, keys, head width]
     CountedShapes activations;     ///< [width] of the engine's feed-forward networks and of their gradients
     CountedShapes norms;           ///< [width]
@@ -66,6 +67,8 @@ struct SpecEvidenceData {
     std::optional<std::int64_t> stepTokens, stepSamples; ///< of one step, global
     std::vector<RecordedCollectives> collectives;
 
+    /// Each attention once.
+    const CountedShapes& attentions() const { return attention.empty() ? attentionParts : attention; }
     /// Steps times ranks that counts were added up over.
     std::int64_t runs() const { return std::max<std::int64_t>(1, steps) * (manyRanks ? std::max(1, ranks) : 1); }
 };

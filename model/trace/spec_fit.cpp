@@ -115,7 +115,7 @@ private:
 
     std::int64_t attentionCount() const
     {
-        const std::int64_t fused = countOf(m_evidence.attention);
+        const std::int64_t fused = countOf(m_evidence.attentions());
         return fused > 0 ? fused : countOf(m_evidence.softmax);
     }
     /// Attention, and more of it than convolutions: a network of images with a text encoder beside it is none.
@@ -192,7 +192,7 @@ void SpecFit::fitOwnNetwork()
     const std::int64_t layers = static_cast<std::int64_t>(m_evidence.layers.size());
     const bool contiguous = layers > 0 && *m_evidence.layers.begin() == 0 && *m_evidence.layers.rbegin() == layers - 1;
     const std::int64_t attention =
-        countOf(m_evidence.attention) + countOf(m_evidence.softmax) + countOf(m_evidence.attentionBlocks);
+        countOf(m_evidence.attentions()) + countOf(m_evidence.softmax) + countOf(m_evidence.attentionBlocks);
     if (attention == 0 || m_evidence.convolutions > 0) return;
     if (contiguous && allRanks)
         state("layers", layers, Confidence::High, "operators name their layers, and all stages are in the trace");
@@ -231,7 +231,7 @@ void SpecFit::fitOwnNetwork()
 OwnHeads SpecFit::ownHeads(std::int64_t hidden, std::int64_t size, std::int64_t queries) const
 {
     std::int64_t times = 0;
-    if (const Shape* fused = prevailing(m_evidence.attention, times); fused && fused->size() >= 4)
+    if (const Shape* fused = prevailing(m_evidence.attentions(), times); fused && fused->size() >= 4)
         return {(*fused)[1], (*fused)[3]};
     std::set<std::pair<std::int64_t, std::int64_t>> found;
     if (size == 0) return {};
@@ -309,7 +309,7 @@ void SpecFit::fitNetwork()
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     const std::int64_t ofNorm = norm != m_evidence.norms.end() && norm->first.size() == 1 ? norm->first[0] : 0;
     // A fused operator says more than a softmax over a square.
-    const Shape* const fused = prevailing(m_evidence.attention, times);
+    const Shape* const fused = prevailing(m_evidence.attentions(), times);
     const bool isFused = fused && fused->size() >= 4;
     const Shape* const soft = prevailing(m_evidence.softmax, times);
     const Shape* const shaped = isFused ? fused : soft && soft->size() == 4 ? soft : nullptr;
@@ -384,7 +384,7 @@ void SpecFit::fitNetwork()
         const std::int64_t size = words->first[2], length = words->first[3];
         const bool agree = shaped && (*shaped)[0] == size && sequence == length;
         if (agree || (!shaped && length > 1)) {
-            const CountedShapes& all = isFused ? m_evidence.attention : m_evidence.softmax;
+            const CountedShapes& all = isFused ? m_evidence.attentions() : m_evidence.softmax;
             state("microbatch_size", size, agree ? Confidence::High : Confidence::Medium,
                   agree ? "shape of the embedding's indices and of the attention" : "shape of the embedding's indices",
                   nextOf(all, size, 1, sizeAt(0)));
@@ -395,7 +395,7 @@ void SpecFit::fitNetwork()
         }
     }
     if (shaped) {
-        const CountedShapes& all = isFused ? m_evidence.attention : m_evidence.softmax;
+        const CountedShapes& all = isFused ? m_evidence.attentions() : m_evidence.softmax;
         if (m_tpKnown)
             state("heads", (*shaped)[1] * m_tp, Confidence::High,
                   std::string("shape of the attention") + (m_tp > 1 ? ", times tp" : ""),

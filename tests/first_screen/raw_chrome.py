@@ -171,13 +171,15 @@ def header_facts(rank, header):
 
 
 def add_allocator(rank, events):
-    """[memory] events of devices: the running total where the file has it, and the rise since the first event."""
-    rows = []
+    """[memory] events of devices, or of the processor where there are no others: the running total where the file has
+    it, and the rise since the first event."""
+    rows, of_host = [], []
     for event in events:
         if isinstance(event, dict) and event.get("name") == "[memory]":
             args = event.get("args") or {}
-            if args.get("Device Type") not in (0, None):
-                rows.append((nanoseconds(event.get("ts")) or 0, args))
+            (of_host if args.get("Device Type") in (0, None) else rows).append((nanoseconds(event.get("ts")) or 0, args))
+    rank.allocator_of_host = not rows and bool(of_host)
+    rows = rows or of_host
     rank.allocator_events = len(rows)
     rows.sort(key=lambda row: row[0])
     totals = [args["Total Allocated"] for _, args in rows if args.get("Total Allocated") is not None]

@@ -75,6 +75,7 @@ class Rank:
     sizes: dict = dataclasses.field(default_factory=dict)  # see raw_sizes
     span: tuple | None = None
     allocator_events: int = 0
+    allocator_of_host: bool = False  # main memory, no device's
     allocated_peak: int | None = None  # by the allocator's total
     allocated_rise: int | None = None  # the largest sum of sizes since the first event
     memory: dict = dataclasses.field(default_factory=dict)  # of a snapshot

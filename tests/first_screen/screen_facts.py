@@ -98,7 +98,7 @@ class Facts:
             if rank.memory:
                 return f"a snapshot, peak {fig.gigabytes(rank.memory['peak'])}"
             if rank.allocator_events:
-                return f"{rank.allocator_events} allocator events of devices"
+                return f"{rank.allocator_events} allocator events of {'the processor' if rank.allocator_of_host else 'devices'}"
         return None
 
     def communication(self):

@@ -91,6 +91,8 @@ def peak(match, claim, facts):
     raws = facts.peaks()
     if not raws:
         return FALSE, "no allocations in the file"
+    if "in use" in claim.words and any(rank.allocator_of_host for rank in facts.run.ranks) != ("main memory" in claim.words):
+        return FALSE, facts.memory_in_file()
     return verdict(any(fig.near(abs(shown), r) for r in raws), " or ".join(map(fig.gigabytes, raws)))
 
 
@@ -159,7 +161,7 @@ def steps_by(match, claim, facts):
     return UNCHECKED, f"{len(facts.run.job_steps())} marks of steps"
 
 
-@rule(r"^computing, communicating or copying$|^from the trace itself$|^by the profiler's count$|^since the start of the profile$|findings$")
+@rule(r"^computing, communicating or copying$|^from the trace itself$|^(?:main memory, )?by the profiler's count$|^since the start of the profile$|findings$")
 def plain_note(match, claim, facts):
     return NO_CLAIM, ""
 

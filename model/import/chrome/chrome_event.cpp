@@ -53,6 +53,7 @@ ArgKey argKey(std::string_view key)
         return key == "labels" ? ArgKey::Labels : ArgKey::Count;
     case 8:
         if (key == "Src Rank") return ArgKey::SourceRank;
+        if (key == "step_num") return ArgKey::StepNumber;
         return key == "Dst Rank" ? ArgKey::TargetRank : ArgKey::Count;
     case 9:
         if (key == "Task Type") return ArgKey::TaskType;
@@ -65,6 +66,7 @@ ArgKey argKey(std::string_view key)
         return key == "Group size" ? ArgKey::GroupSize : ArgKey::Count;
     case 11:
         if (key == "correlation") return ArgKey::Correlation;
+        if (key == "External id") return ArgKey::ExternalId;
         if (key == "model_chunk") return ArgKey::ModelChunk;
         return key == "Device Type" ? ArgKey::DeviceType : ArgKey::Count;
     case 13: return key == "In msg nelems" ? ArgKey::InElements : ArgKey::Count;

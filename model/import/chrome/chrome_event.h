@@ -52,6 +52,8 @@ enum class ArgKey : std::uint8_t {
     JobRank,
     ModelChunk,
     MicrobatchId,
+    StepNumber,
+    ExternalId,
     Count
 };
 

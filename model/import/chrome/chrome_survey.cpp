@@ -116,6 +116,9 @@ private:
         const std::string_view what = event[EventKey::Name].text;
         if (!event[ArgKey::Name]) return;
         if (what == "process_name") m_survey.ascend.nameProcess(event[EventKey::Pid].text, event[ArgKey::Name].text);
+        if (what == "process_name") m_survey.xla.nameProcess(event[EventKey::Pid].text, event[ArgKey::Name].text);
+        if (what == "thread_name")
+            m_survey.xla.nameThread(event[EventKey::Pid].text, event[EventKey::Tid].text, event[ArgKey::Name].text);
         if (what == "process_name")
             m_survey.lanes.nameProcess(event[EventKey::Pid].text, decoded(event[ArgKey::Name]).substr(0, 200));
         else if (what == "thread_name")
@@ -139,14 +142,16 @@ private:
                            dur = roundedLength(begin, timeOf(event, EventKey::Dur).value_or(FineTime{}));
         if (dur < 0) return;
         if (category != Category::Span) m_survey.lastNs = std::max(m_survey.lastNs, ts + dur);
+        if (const auto step = annotatedStep(event)) m_survey.steps.push_back({*step, ts, ts + dur, false});
+        if (const auto step = m_survey.xla.deviceStep(event)) m_survey.steps.push_back({*step, ts, ts + dur, true});
         const int lane = laneOf(m_survey.lanes, category, event);
-        m_survey.kineto = m_survey.kineto || (written != Category::None && written != Category::Other);
+        m_survey.kineto =
+            m_survey.kineto || (written != Category::None && written != Category::Other && !m_survey.xla.hasDevices());
         m_survey.beforeKineto = m_survey.beforeKineto || written != category;
         if (isStreamWork(category, event)) {
             streamWork(event, category, lane, ts, dur);
         } else if (isRuntimeCall(category)) {
-            const auto correlation = integerFromText(event[ArgKey::Correlation].text);
-            if (event[ArgKey::Correlation] && correlation) m_survey.links.addLaunch(*correlation, lane, ts);
+            if (const auto id = launchId(event)) m_survey.links.addLaunch(*id, lane, ts);
         } else if (category == Category::CpuOp || category == Category::UserAnnotation ||
                    category == Category::GpuUserAnnotation) {
             annotation(event, category, lane, ts, dur);
@@ -340,6 +345,9 @@ Error noTraceEvents(const ChromeSurvey& survey, const std::string& path)
                path.find("communication") != std::string::npos) {
         what = "a table of Ascend's profiler, not its trace";
         hint = "give the trace_view.json beside it";
+    } else if (has("pg_config") || has("pg_status")) {
+        what = "a dump of PyTorch's flight recorder, which is no profile";
+        hint = "ask it what a hung job waits for: fourwalls-cli hang FILES, or open it in the window";
     } else if (has("nodes") && has("startTime")) {
         what = "a V8 CPU profile";
     } else if (has("libs") && has("threads")) {
@@ -377,6 +385,14 @@ int laneOf(LaneIndex& lanes, Category category, const ChromeEvent& event)
     }
 }
 
+std::optional<std::int64_t> launchId(const ChromeEvent& event)
+{
+    if (event[ArgKey::Correlation]) return integerFromText(event[ArgKey::Correlation].text);
+    if (!event[ArgKey::ExternalId]) return std::nullopt;
+    const auto number = integerFromText(event[ArgKey::ExternalId].text);
+    return number && *number > 0 ? std::optional(-*number) : std::nullopt;
+}
+
 std::optional<FineTime> timeOf(const ChromeEvent& event, EventKey key)
 {
     const JsonToken& token = event[key];
@@ -385,7 +401,7 @@ std::optional<FineTime> timeOf(const ChromeEvent& event, EventKey key)
 
 Category ChromeSurvey::writtenCategory(const ChromeEvent& event) const
 {
-    return ascend.categoryOf(event, importers::categoryOf(event[EventKey::Cat].text));
+    return ascend.categoryOf(event, xla.categoryOf(event, importers::categoryOf(event[EventKey::Cat].text)));
 }
 
 Category ChromeSurvey::categoryOf(const ChromeEvent& event, Category written)
@@ -422,21 +438,24 @@ Result<ChromeSurvey> surveyChromeTrace(const std::string& path, const std::funct
                                        std::stop_token stop, const std::string& scratchFolder)
 {
     ChromeSurvey survey;
-    // Ascend's events are what their processes say; the names of those may stand behind them.
-    for (AscendProcesses ascend;; ascend = survey.ascend) {
+    // Events of Ascend and XLA are what their processes say; the names of those may stand behind them.
+    AscendProcesses ascend;
+    XlaProcesses xla;
+    for (;; ascend = survey.ascend, xla = survey.xla) {
         FOURWALLS_TRY_ASSIGN(auto source, openByteSource(path));
         TextWindow window(std::move(source));
-        const bool known = ascend.found();
+        const bool known = ascend.found() || xla.found();
         survey = ChromeSurvey();
         survey.ascend = std::move(ascend);
+        survey.xla = std::move(xla);
         survey.links = LaunchLinks(scratchFolder);
         SurveyVisitor visitor(survey, fileBytes(path), progress);
         FOURWALLS_TRY_ASSIGN(survey.report, readChromeTrace(window, visitor, path, stop));
         visitor.settleConvolutions();
-        if (known || !survey.ascend.found()) break;
+        if (known || (!survey.ascend.found() && !survey.xla.found())) break;
     }
     if (survey.usable == 0) return noTraceEvents(survey, path);
-    if (survey.ascend.found()) survey.lanes.keepStreamNames();
+    if (survey.ascend.found() || survey.xla.found()) survey.lanes.keepStreamNames();
     survey.kineto = survey.kineto || survey.header.kineto;
     joinRequests(survey);
     FOURWALLS_TRY(survey.links.resolve(survey.training ? Phase::Forward : Phase::None));

@@ -6,6 +6,7 @@
 #include "model/import/chrome/ascend_processes.h"
 #include "model/import/chrome/chrome_header.h"
 #include "model/import/chrome/chrome_reader.h"
+#include "model/import/chrome/xla_processes.h"
 #include "model/import/common/clock_alignment.h"
 #include "model/import/common/collective_detail.h"
 #include "model/import/common/decimal_time.h"
@@ -46,6 +47,7 @@ struct ChromeSurvey {
     ChromeHeader header;
     ChromeReadReport report;
     AscendProcesses ascend;
+    XlaProcesses xla;
     LaneIndex lanes;
     LaunchLinks links;
     std::vector<CollectiveRequest> requests;         ///< as the events come; by Launch::collective
@@ -66,7 +68,7 @@ struct ChromeSurvey {
     bool kineto = false;
     bool beforeKineto = false; ///< PyTorch's operators without categories
 
-    /// What an event is as written: by its category or, of Ascend, its process.
+    /// What an event is as written: by its category or, of Ascend and XLA, its process.
     Category writtenCategory(const ChromeEvent& event) const;
     /// The same where nothing is written: as its name and process tell. written: of writtenCategory().
     static Category categoryOf(const ChromeEvent& event, Category written);
@@ -93,6 +95,9 @@ Result<ChromeSurvey> surveyChromeTrace(const std::string& path, const std::funct
 bool isStreamWork(Category category, const ChromeEvent& event);
 /// The lane of a slice, the same in both walks.
 int laneOf(LaneIndex& lanes, Category category, const ChromeEvent& event);
+/// What a call and the work that it launched have in common: the correlation, or where a tool left that out the
+/// operator's number as a negative one, since the two count apart.
+std::optional<std::int64_t> launchId(const ChromeEvent& event);
 /// An event's ts or dur; absent if there is none that can be read.
 std::optional<FineTime> timeOf(const ChromeEvent& event, EventKey key);
 /// Whole nanoseconds of a duration that begins at `ts`: both ends are rounded, so that slices which nest or touch in a

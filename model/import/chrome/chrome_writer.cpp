@@ -117,7 +117,9 @@ void ChromeWriter::event(const ChromeEvent& event)
         return;
     }
     if (!fine) {
-        ++m_noTime;
+        // Some writers close the list with an empty entry, so that every other one may have a comma behind it.
+        const bool empty = !event[EventKey::Name] && !event[EventKey::Ph] && !event[EventKey::Pid];
+        m_noTime += empty ? 0 : 1;
         return;
     }
     const std::int64_t ts = fine->rounded();
@@ -205,11 +207,14 @@ void ChromeWriter::slice(const ChromeEvent& event, Category category, std::int64
          correlation);
     if (category == Category::GpuUserAnnotation) {
         if (work.stepNumber >= 0) m_steps.addProjected(work.stepNumber, ts, ts + length);
+        if (const auto step = m_survey.xla.deviceStep(event)) m_steps.addProjected(*step, ts, ts + length);
     } else if (category != Category::Span) {
         m_steps.addHost(ts, ts + length);
         if (work.info.activity == Activity::Launch) m_steps.addLaunch(ts);
         if (!work.marksSteps) work.marksSteps = m_steps.interesting(decoded(event[EventKey::Name]));
-        if (*work.marksSteps) m_steps.addRange(decoded(event[EventKey::Name]), lane, ts, ts + length);
+        if (const auto step = annotatedStep(event); step || *work.marksSteps)
+            m_steps.addRange(step ? "ProfilerStep#" + std::to_string(*step) : decoded(event[EventKey::Name]), lane, ts,
+                             ts + length);
     }
     request(event, work, lane, ts, length);
 }
@@ -230,10 +235,9 @@ void ChromeWriter::request(const ChromeEvent& event, const NamedWork& work, int 
 
 void ChromeWriter::streamSlice(const ChromeEvent& event, Category category, int lane, std::int64_t ts, std::int64_t dur)
 {
-    std::optional<std::int64_t> id;
-    if (event[ArgKey::Correlation]) id = integerFromText(event[ArgKey::Correlation].text);
+    const std::optional<std::int64_t> id = launchId(event);
     std::optional<CorrelationId> correlation;
-    if (id) correlation = CorrelationId{*id};
+    if (id && *id >= 0) correlation = CorrelationId{*id};
     const std::optional<Launch> launch = m_survey.links.find(m_survey.ascend.found() ? std::optional(ts) : id);
     m_text.clear();
     if (event[ArgKey::Grid].kind == JsonToken::Kind::Array && event[ArgKey::Block].kind == JsonToken::Kind::Array) {
@@ -467,6 +471,10 @@ TraceFacts ChromeWriter::finish(const ChromeReadReport& report)
     audit("allocated_twice", Repaired, m_allocator.reusedWithoutFree(), "a missing free was added");
 
     audit("not_an_event", Skipped, report.nonEvents, "entries that are no objects");
+    if (m_survey.xla.hasSeveralDevices())
+        audit("devices_not_told_apart", Skipped, 1,
+              "the file has several devices of XLA, and does not say which ranks they are: open the .xplane.pb beside "
+              "it");
     audit("no_time", Skipped, m_noTime, "events without a readable ts");
     audit("negative_duration", Skipped, m_negative);
     audit("time_out_of_range", Skipped, m_outOfRange);

@@ -43,7 +43,8 @@ public:
                          "give the log of rank 0, or a TensorBoard event file"};
         if (!import->place())
             return Error{ErrorCode::Unsupported, "the log says neither when its steps were nor how long they took",
-                         paths.front(), "give a log with times, or the TensorBoard event file of the same run"};
+                         paths.front(),
+                         "give a log with times, the trainer_state.json or the TensorBoard event file of the same run"};
         import->describe();
         return std::unique_ptr<TraceImport>(std::move(import));
     }

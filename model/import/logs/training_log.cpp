@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <ctime>
 #include <utility>
 #include <vector>
@@ -161,11 +162,37 @@ public:
             return;
         LoggedStep* const logged = m_log.at(number);
         if (!logged) return;
+        if (number == m_unnumbered) m_epoch = epochOf(pairs);
         if (const auto time = loggedTime(text)) logged->unixTime = time;
         for (const Pair& pair : pairs) m_log.add(*logged, pair.name, pair.value);
     }
 
+    /// When all lines were read: lines without numbers get those of their steps. The Trainer's last line says how many
+    /// there were in all, and how many epochs; where it does not, nothing tells how long one step was.
+    void finish()
+    {
+        if (m_unnumbered == 0 || static_cast<std::int64_t>(m_log.steps.size()) != m_unnumbered) return;
+        const double all = m_log.runtime.value_or(0) * m_stepsPerSecond;
+        const auto lines = static_cast<double>(m_unnumbered);
+        if (all < lines || all > 1e9) return m_log.runtime.reset();
+        const bool epochs = m_epoch && m_lastEpoch && *m_epoch > 0 && *m_epoch <= *m_lastEpoch;
+        const double last = epochs ? all * *m_epoch / *m_lastEpoch : all;
+        const auto apart = static_cast<std::int64_t>(std::max(1.0, std::floor(last / lines + 0.5)));
+        std::map<std::int64_t, LoggedStep> numbered;
+        for (auto& [number, step] : m_log.steps) numbered.emplace(number * apart, std::move(step));
+        m_log.steps = std::move(numbered);
+        // Of what was not written down any more the time is known, too.
+        m_log.runtime = *m_log.runtime * static_cast<double>(m_unnumbered * apart) / std::max(all, lines);
+    }
+
 private:
+    static std::optional<double> epochOf(const std::vector<Pair>& pairs)
+    {
+        for (const Pair& pair : pairs)
+            if (pair.name == "epoch") return pair.value;
+        return std::nullopt;
+    }
+
     /// What is said once: "  seq_length ...................... 4096", "'train_runtime': 12.3".
     void settings(std::string_view text, const std::vector<Pair>& pairs)
     {
@@ -175,12 +202,17 @@ private:
             rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of(". ")));
             if (const auto length = numberAt(rest); length && *length > 0) m_log.sequenceLength = length;
         }
-        for (const Pair& pair : pairs)
-            if (pair.name == "train_runtime" && pair.value > 0) m_log.runtime = pair.value;
+        for (const Pair& pair : pairs) {
+            if (pair.name == "train_runtime" && pair.value > 0)
+                m_log.runtime = pair.value, m_lastEpoch = epochOf(pairs);
+            if (pair.name == "train_steps_per_second" && pair.value > 0) m_stepsPerSecond = pair.value;
+        }
     }
 
     StepLog& m_log;
     std::int64_t m_unnumbered = 0;
+    double m_stepsPerSecond = 0;                ///< over the whole training; 0: not said
+    std::optional<double> m_epoch, m_lastEpoch; ///< of the last line without a number, and of the training's end
 };
 
 } // namespace
@@ -258,6 +290,7 @@ Status readTrainingLog(const std::string& path, StepLog& log)
         }
     }
     if (!line.empty()) reader.line(line);
+    reader.finish();
     log.damage = source->damage();
     return {};
 }

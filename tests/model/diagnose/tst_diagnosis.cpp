@@ -175,6 +175,18 @@ private slots:
         }
     }
 
+    /// Each time another rank is late: that is known where the ranks' clocks are the same.
+    void whoIsLateByClocksThatDiffer()
+    {
+        for (const bool aligned : {true, false}) {
+            Job job(4);
+            if (!aligned) job.builder.trace.audit({"clock_not_aligned", AuditSeverity::Info, 3, ""});
+            job.steps(0, 7, [](int rank, int step) { return rank == (step * 7 + step / 4) % 4 ? 14.0 : 10.0; });
+            const Diagnosis said = job.diagnosis();
+            QCOMPARE(found(said, Cause::UnevenArrivals) != nullptr, aligned);
+        }
+    }
+
     void aRankThatIsSlowerForTheSameWork()
     {
         Job job(4);

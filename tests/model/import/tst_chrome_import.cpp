@@ -300,6 +300,24 @@ private slots:
         QCOMPARE(trace.data->tracks[0].lanes, 2);
     }
 
+    /// Tools that write traces of their own leave the correlation out, and number calls and kernels by their operator.
+    void launchesByTheOperatorsNumber()
+    {
+        const Imported trace = importText(
+            js("{'schemaVersion':1,'traceEvents':["
+               "{'ph':'X','cat':'cpu_op','name':'aten::mm','pid':9,'tid':9,'ts':100,'dur':20,'args':{'Input Dims':"
+               "[[64,32],[32,16]],'Input type':['float','float'],'External id':7}},"
+               "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':9,'tid':9,'ts':105,'dur':3,'args':{"
+               "'External id':7}},"
+               "{'ph':'X','cat':'kernel','name':'sm80_gemm','pid':0,'tid':7,'ts':120,'dur':10,'args':{'device':0,"
+               "'stream':7,'External id':7}}]}"));
+        QVERIFY2(trace.error.empty(), trace.error.c_str());
+        QCOMPARE(trace.audit("work_without_launch"), std::int64_t{0});
+        const auto kernel = trace.slice("sm80_gemm");
+        QVERIFY(kernel);
+        QCOMPARE(trace.op(*kernel).flops, 2.0 * 64 * 32 * 16);
+    }
+
     /// Other tools rewrite the base as a floating-point number; its digits still count.
     void baseAsAFraction()
     {
@@ -326,6 +344,8 @@ private slots:
                                      << "rocprofiler";
         QTest::newRow("v8") << "{'nodes':[],'startTime':1,'endTime':2}"
                             << "V8";
+        QTest::newRow("flight recorder") << "{'version':'2.5','pg_config':{},'entries':[]}"
+                                         << "fourwalls-cli hang";
         QTest::newRow("other json") << "{'a':1}"
                                     << "traceEvents";
         QTest::newRow("zip") << "PK\x03\x04 trace.json"

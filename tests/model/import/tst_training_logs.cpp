@@ -151,6 +151,31 @@ private slots:
         QCOMPARE(trace.data->info.stepCount, 3);
     }
 
+    /// The Trainer writes a line every so many steps, without their numbers. Its last line says how many steps there were.
+    void linesOfTheTrainerAreNoSteps()
+    {
+        const QTemporaryDir folder;
+        const std::string lines = "{'loss': 2.5, 'learning_rate': 5e-05, 'epoch': 0.5}\n"
+                                  "{'loss': 2.25, 'learning_rate': 4e-05, 'epoch': 1.0}\n";
+        const Imported trace = importPaths({writeFile(
+            folder, "a.log",
+            lines + "{'train_runtime': 50.0, 'train_steps_per_second': 0.5, 'train_loss': 2.3, 'epoch': 1.25}\n")});
+        QVERIFY2(trace.error.empty(), trace.error.c_str());
+        InMemoryTraceQuery query(trace.data);
+        const auto steps = query.jobSteps();
+        QVERIFY(steps.ok());
+        QCOMPARE(steps->size(), std::size_t{2});
+        QCOMPARE(steps->front().step.value, 10);
+        QCOMPARE(steps->back().step.value, 20);
+        const auto metrics = computeMetrics(query);
+        QVERIFY(metrics.ok());
+        QCOMPARE(metrics->stepTime.value().ns, std::int64_t{2'000'000'000});
+        // How long a step was is not half of what two lines took.
+        const Imported unknown = importPaths({writeFile(folder, "b.log", lines + "{'train_runtime': 50.0}\n")});
+        QVERIFY2(unknown.error.find("neither when its steps were nor how long") != std::string::npos,
+                 unknown.error.c_str());
+    }
+
     void tensorBoard()
     {
         StepLog log;

@@ -54,6 +54,23 @@ private slots:
         QCOMPARE(said(evidence, "vocabulary"), std::string("50304 high"));
     }
 
+    /// On a CPU, attention calls an operator of its own: once, not twice. A compiled program calls that one alone.
+    void attentionOnTheCpuIsCountedOnce()
+    {
+        for (const bool compiled : {false, true}) {
+            SpecEvidence evidence;
+            evidence.setSteps(1);
+            evidence.addOperator("aten::embedding", "[[512, 128], [8, 64]]", 1);
+            evidence.addOperator("aten::nll_loss_forward", "[[512, 512], [512]]", 1);
+            if (!compiled)
+                evidence.addOperator("aten::scaled_dot_product_attention", "[[8, 4, 64, 32], [8, 4, 64, 32]]", 3);
+            evidence.addOperator("aten::_scaled_dot_product_flash_attention_for_cpu",
+                                 "[[8, 4, 64, 32], [8, 4, 64, 32]]", 3);
+            QCOMPARE(said(evidence, "layers"), std::string("3 medium"));
+            QCOMPARE(said(evidence, "heads"), std::string("4 high"));
+        }
+    }
+
     /// One of eight ranks whose groups nobody names: what it has of a width may be all of it or an eighth.
     void aPartOfTheRanksMayHoldAPartOfTheWidths()
     {
