@@ -5,6 +5,7 @@
 // priority reads the whole trace once, for the summaries of ranges.
 #include "views/session/trace_session.h"
 
+#include "model/base/thread_priority.h"
 #include "model/trace/range_summaries.h"
 #include "views/session/gui_call.h"
 
@@ -19,23 +20,11 @@
 #include <mutex>
 #include <optional>
 #include <thread>
-#ifdef __linux__
-#include <sys/resource.h>
-#endif
 
 namespace fourwalls::views {
 
 namespace {
 constexpr int kWorkers = 2;
-
-/// This thread takes what others leave. Not so little that waiting for its end would be felt.
-void giveWay()
-{
-#ifdef __linux__
-    constexpr int kNice = 10;
-    static_cast<void>(::setpriority(PRIO_PROCESS, 0, kNice)); // of a thread, on Linux
-#endif
-}
 
 } // namespace
 
