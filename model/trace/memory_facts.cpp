@@ -85,7 +85,7 @@ bool isMemoryOnly(const TraceInfo& info)
 
 bool isLogOnly(const TraceInfo& info)
 {
-    return info.header.computeLabel == "none" && info.header.communicationLabel == "none";
+    return info.header.computeLabel == "none" && info.header.communicationLabel == "none" && !isMemoryOnly(info);
 }
 
 bool hasOrderOnly(const TraceInfo& info)

@@ -5315,6 +5315,14 @@ MFU %4，HFU %5</translation>
         <translation>MFU %1</translation>
     </message>
     <message>
+        <source>operators in their order, without times</source>
+        <translation>算子只有先后次序，没有时间</translation>
+    </message>
+    <message>
+        <source>a job&apos;s own log: where the time goes is not in it</source>
+        <translation>作业自己的日志：其中没有时间去向</translation>
+    </message>
+    <message>
         <source>no measured step: where its time goes is unknown</source>
         <translation>没有测量步：时间去向未知</translation>
     </message>
@@ -5457,6 +5465,10 @@ MFU %4，HFU %5</translation>
     <message>
         <source>rank %1: at most %2 relative to the start of the profile; what was in use then is unknown</source>
         <translation>rank %1：相对记录开始时最多 %2；开始时已用多少未知</translation>
+    </message>
+    <message>
+        <source>rank %1: at most %2 of main memory in use, by the profiler&apos;s count</source>
+        <translation>rank %1：按分析器的计数最多使用主存 %2</translation>
     </message>
     <message>
         <source>rank %1: at most %2 in use, by the profiler&apos;s count</source>
@@ -5762,6 +5774,10 @@ MFU %4，HFU %5</translation>
         <translation>相对记录开始时</translation>
     </message>
     <message>
+        <source>main memory, by the profiler&apos;s count</source>
+        <translation>主存，按分析器的计数</translation>
+    </message>
+    <message>
         <source>by the profiler&apos;s count</source>
         <translation>按分析器的计数</translation>
     </message>
@@ -5961,6 +5977,16 @@ Fill them in under What if to compare plans.</source>
     <message>
         <source>Where the step&apos;s time goes</source>
         <translation>一步的时间去了哪里</translation>
+    </message>
+    <message>
+        <source>An execution trace has operators in their order, and no times.
+Open the profile of the same steps to see where their time goes.</source>
+        <translation>执行轨迹只有算子的先后次序，没有时间。
+打开同样这些步的性能记录，即可看到时间去了哪里。</translation>
+    </message>
+    <message>
+        <source>The job&apos;s own log says how long its steps took, and not where their time went.</source>
+        <translation>作业自己的日志说明了每步用时，没有说明时间去了哪里。</translation>
     </message>
     <message>
         <source>A memory snapshot has no steps and no kernels.

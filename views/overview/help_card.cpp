@@ -70,7 +70,8 @@ std::vector<PageAction> actionsFor(const HelpFacts& help)
 {
     std::vector<PageAction> actions;
     const QList<Lack> lacks = lacksOf(*help.facts);
-    if (lacks.contains(Lack::Steps) && !help.facts->memoryOnly) actions.push_back(chooseSteps());
+    if (lacks.contains(Lack::Steps) && !help.facts->memoryOnly && !help.facts->orderOnly)
+        actions.push_back(chooseSteps());
     if (lacks.contains(Lack::Memory) && takesSnapshot(help.facts->recorder)) actions.push_back(addSnapshot());
     return actions;
 }

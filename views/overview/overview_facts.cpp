@@ -8,6 +8,7 @@
 #include "model/trace/collective_rows.h"
 #include "model/trace/communication_step.h"
 #include "model/trace/kernel_arithmetic.h"
+#include "model/trace/memory_facts.h"
 #include "model/trace/step_window.h"
 #include "model/trace/summary_builder.h"
 #include "views/session/step_states.h"
@@ -174,6 +175,8 @@ Result<OverviewFacts> askOverview(TraceQuery& trace, int columns, std::optional<
     facts.steps = std::make_shared<const StepSpans>(std::move(spans));
     FOURWALLS_TRY(addScope(facts, trace, steps));
     // Somebody's own trace of threads: what of it is work nobody can tell, so no time is taken apart.
+    facts.logOnly = isLogOnly(info);
+    facts.orderOnly = hasOrderOnly(info);
     facts.threadsOnly = facts.metrics.hostOnly && facts.metrics.idleFraction && *facts.metrics.idleFraction > 0.9999;
     if (facts.threadsOnly) {
         facts.metrics.waterfall = {};

@@ -71,6 +71,8 @@ struct OverviewFacts {
     bool memoryStanding = false;             ///< what is in use hardly changes: a reservation or resident data
     std::optional<AllocatorCurve> allocator; ///< where no buffers were recorded
     std::optional<RankId> allocatorRank;
+    bool logOnly = false;     ///< a job's own log: lengths of steps, nothing of what was done in them
+    bool orderOnly = false;   ///< operators in their order, without times
     bool threadsOnly = false; ///< slices of threads, of which none is an operator, a transfer or a copy
     OverviewScope scope;
     Recorder recorder = Recorder::Own;

@@ -52,7 +52,8 @@ PlotFigure busyFigure(const OverviewFacts& facts)
 {
     const TraceMetrics& metrics = facts.metrics;
     PlotFigure busy{OverviewFigures::tr("Device busy"), QString(kDash), OverviewFigures::tr("no measured step"), false};
-    if (facts.threadsOnly) busy.note = OverviewFigures::tr("no device was recorded");
+    if (facts.threadsOnly || facts.logOnly || facts.orderOnly)
+        busy.note = OverviewFigures::tr("no device was recorded");
     if (!metrics.idleFraction) return busy;
     double waiting = *metrics.idleFraction + metrics.waterfall[WaterfallPart::Bubble];
     if (metrics.hostOnly)
@@ -112,8 +113,9 @@ PlotFigure memoryFigure(const FigureFacts& shown)
     if (!facts.fullest && facts.allocator) {
         const AllocatorCurve& curve = *facts.allocator;
         memory.value = curve.relative ? signedBytes(curve.highest, shown.unit) : formatBytes(curve.highest, shown.unit);
-        memory.note = curve.relative ? OverviewFigures::tr("since the start of the profile")
-                                     : OverviewFigures::tr("by the profiler's count");
+        memory.note = curve.relative      ? OverviewFigures::tr("since the start of the profile")
+                      : curve.ofProcessor ? OverviewFigures::tr("main memory, by the profiler's count")
+                                          : OverviewFigures::tr("by the profiler's count");
         if (facts.allocatorRank) memory.note = beside(memory.note, rankOf(*facts.allocatorRank));
     }
     if (!facts.fullest) return memory;

@@ -74,7 +74,8 @@ QString memoryVerdict(const OverviewFacts& facts, ByteUnit unit)
             return Overview::tr(
                        "rank %1: at most %2 relative to the start of the profile; what was in use then is unknown")
                 .arg(rank, signedBytes(curve.highest, unit));
-        return Overview::tr("rank %1: at most %2 in use, by the profiler's count")
+        return (curve.ofProcessor ? Overview::tr("rank %1: at most %2 of main memory in use, by the profiler's count")
+                                  : Overview::tr("rank %1: at most %2 in use, by the profiler's count"))
             .arg(rank, formatBytes(curve.highest, unit));
     }
     if (!facts.fullest) return Overview::tr("no allocations in this trace: its memory is unknown");
@@ -181,6 +182,8 @@ QString performanceVerdict(const OverviewFacts& facts, const compare::WallVerdic
     }
     if (facts.memoryOnly) return Overview::tr("a memory snapshot records no kernels");
     if (facts.threadsOnly) return Overview::tr("nothing was recognised as an operator or as work of a device");
+    if (facts.orderOnly) return Overview::tr("operators in their order, without times");
+    if (facts.logOnly) return Overview::tr("a job's own log: where the time goes is not in it");
     if (facts.metrics.waterfall.empty()) return Overview::tr("no measured step: where its time goes is unknown");
     if (facts.roofDisproved) text += dot() + Overview::tr("kernels run above the peak: no roof is drawn");
     if (!facts.metrics.mfu) return text + dot() + whyNoMfu(facts.metrics);
@@ -299,6 +302,7 @@ QString changeOf(const compare::PlanSuggestion& suggestion, const ParallelPlan& 
 QString scopeOfStep(const OverviewFacts& facts)
 {
     const OverviewScope& scope = facts.scope;
+    if (facts.orderOnly) return Overview::tr("operators in their order, without times");
     if (!facts.metrics.stepTime) return Overview::tr("no measured step");
     if (scope.wholeTrace)
         return facts.metrics.hostOnly ? Overview::tr("all that was recorded: no whole step is marked")

@@ -2,6 +2,7 @@
 // See steps_table.h.
 #include "views/steps/steps_table.h"
 #include "model/base/median.h"
+#include "model/trace/memory_facts.h"
 
 #include <algorithm>
 #include <map>
@@ -91,6 +92,7 @@ Result<StepTable> askSteps(TraceQuery& trace, RankId rank)
         add(totals[summary.step], summary, weight == weights.end() ? 1 : weight->second);
     }
 
+    const bool hasParts = !isLogOnly(trace.info()) && !hasOrderOnly(trace.info());
     StepTable table;
     table.stepsBy = trace.info().closing.stepsBy;
     for (const StepView& view : steps) {
@@ -107,7 +109,8 @@ Result<StepTable> askSteps(TraceQuery& trace, RankId rank)
         row.gradientNorm = record.gradientNorm;
         row.tokens = record.tokens;
         row.samples = record.samples;
-        if (const auto total = totals.find(record.step); total != totals.end())
+        // What was not recorded is not idle.
+        if (const auto total = totals.find(record.step); total != totals.end() && hasParts)
             row.parts = sharesOf(total->second, row.range.length());
         table.rows.push_back(std::move(row));
     }

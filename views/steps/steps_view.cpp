@@ -207,8 +207,10 @@ void StepsView::showPrediction()
 
 void StepsView::hideEmptyColumns()
 {
-    // A column of dashes or of nothing but zeros says nothing. Compute and idle stay: they are the answer.
+    // A column of dashes or of nothing but zeros says nothing. Compute and idle stay where they are known: they are the
+    // answer.
     using M = StepsModel;
+    for (const int column : {M::Where, M::Compute, M::Idle}) m_fit->setHidden(column, !hasParts());
     for (const int column :
          {M::Loss, M::LearningRate, M::GradientNorm, M::Throughput, M::Communication, M::Copy, M::Bubble}) {
         bool any = false;
@@ -220,9 +222,16 @@ void StepsView::hideEmptyColumns()
     m_fit->fit();
 }
 
+bool StepsView::hasParts() const
+{
+    return m_data && std::any_of(m_data->rows.begin(), m_data->rows.end(),
+                                 [](const StepRow& row) { return row.parts.has_value(); });
+}
+
 void StepsView::showFigures()
 {
     std::vector<PlotLegend::Entry> legend;
+    m_legend->setVisible(hasParts());
     for (const StepPart part : {StepPart::Compute, StepPart::Communication, StepPart::Copy}) {
         legend.push_back({PlotLegend::Mark::Area, colourOf(part), words(part)});
     }

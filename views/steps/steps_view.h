@@ -53,6 +53,7 @@ private:
     void showFigures();
     void showPrediction();
     void hideEmptyColumns();
+    bool hasParts() const; ///< where the time of steps went is known
     void chooseStep(StepIndex step);
     void openOnTimeline(StepIndex step);
     void followStep();

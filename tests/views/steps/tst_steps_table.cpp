@@ -63,6 +63,41 @@ private slots:
         }
     }
 
+    /// A job's own log has lengths of steps and an execution trace has an order: neither says that devices were idle.
+    void whatWasNotRecordedIsNotIdle()
+    {
+        for (const bool log : {false, true}) {
+            TraceHeader header;
+            header.source = TraceSource::Imported;
+            header.computeLabel = header.communicationLabel =
+                log ? "none" : "none: operators in their order, 1 us each";
+            header.ranks.push_back({RankId(0), "", "", 0, 0, 1});
+            InMemoryTrace trace(header);
+            const TrackId track =
+                trace.defineTrack({RankId(0), log ? TrackKind::Markers : TrackKind::CpuThread, "0", 0});
+            OpInfo op;
+            op.name = log ? "step" : "aten::mm";
+            op.kind = log ? SliceKind::Step : SliceKind::Operator;
+            auto producer = trace.openProducer();
+            producer->slice({track, trace.defineOp(op), Instant{0}, Duration{1'000'000}, {}, {}});
+            StepRecord step;
+            step.range = {Instant{0}, Instant{1'000'000}};
+            producer->step(RankId(0), step);
+            producer.reset();
+            if (!log) trace.audit({"no_times", AuditSeverity::Info, 1, "order only"});
+            QVERIFY(trace.finish({}).ok());
+            InMemoryTraceQuery query(trace.data());
+            const auto table = askSteps(query, RankId(0));
+            QVERIFY(table.ok());
+            QCOMPARE(table->rows.size(), std::size_t(1));
+            QVERIFY(!table->rows[0].parts);
+            const auto metrics = computeMetrics(query);
+            QVERIFY(metrics.ok());
+            QCOMPARE(metrics->stepTime.has_value(), log);
+            QVERIFY(!metrics->idleFraction && metrics->waterfall.empty());
+        }
+    }
+
     void sharesAreThoseOfTheMetrics()
     {
         // Rank 1 begins 10 ms late and stands for three, rank 0 ends 5 ms early: the job's step is from 10 to 40 ms. Of it
