@@ -172,9 +172,14 @@ Result<JobOfRank> jobOfLauncher(const std::string& output, int rank, int world, 
     return job;
 }
 
-int endOfLauncher(Console& console, const JobOfRank& job, const std::string& output, int world, int exitCode)
+int endOfLauncher(Console& console, const JobOfRank& job, const std::string& output, int world, int exitCode,
+                  bool wasStopped)
 {
-    if (exitCode != kExitDone && !job.isLast) return exitCode;
+    if ((exitCode != kExitDone || wasStopped) && !job.isLast) {
+        console.message("what was recorded is in " + attemptFile(output, job.attempt) +
+                        ", until the launcher starts the job again");
+        return exitCode;
+    }
     std::vector<std::string> parts;
     for (int attempt = 0; attempt <= job.attempt; ++attempt) addParts(attemptFile(output, attempt), world, parts);
     const int joined = joinAttempts(console, parts, output, exitCode);

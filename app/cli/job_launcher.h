@@ -36,7 +36,8 @@ Result<JobOfRank> jobOfLauncher(const std::string& output, int rank, int world, 
 
 /// The end of such an attempt on rank 0: one trace of all where the launcher will not start another one. Returns the exit
 /// code.
-int endOfLauncher(Console& console, const JobOfRank& job, const std::string& output, int world, int exitCode);
+int endOfLauncher(Console& console, const JobOfRank& job, const std::string& output, int world, int exitCode,
+                  bool wasStopped);
 
 /// "run.attempt1.fourwalls" for "run.fourwalls"; empty for none.
 std::string attemptFile(const std::string& output, int attempt);

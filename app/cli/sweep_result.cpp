@@ -155,7 +155,7 @@ SweepResult resultOf(const json& object)
     result.steps = object.at("steps").get<std::int64_t>();
     result.diverged = object.at("diverged").get<bool>();
     result.tokensPerStep = object.at("tokens_per_step").get<std::int64_t>();
-    result.noiseEvery = object.value("noise_every", std::int64_t{0});
+    result.noiseEvery = object.value("noise_every", std::int64_t{-1});
     result.traceHash = object.at("trace_hash").get<std::string>();
     const json &losses = object.at("loss"), &norms = object.at("gradient_norm");
     for (std::size_t i = 0; i < losses.size(); ++i)

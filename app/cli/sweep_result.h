@@ -30,7 +30,7 @@ struct SweepResult {
     std::vector<SweepStep> taken;
     bool diverged = false; ///< and ended there
     std::int64_t tokensPerStep = 0;
-    std::int64_t noiseEvery = 0; ///< steps between probes of the gradients' noise; 0: none
+    std::int64_t noiseEvery = 0; ///< steps between probes of the gradients' noise; 0: none; -1: not said
     engine::GradientNoise noise; ///< of the probes that were taken
     std::string traceHash;       ///< of the trace beside it
 

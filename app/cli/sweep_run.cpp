@@ -84,7 +84,8 @@ void runAll(std::vector<SweepOutcome>& outcomes, const std::vector<std::size_t>&
             SweepOutcome& outcome = outcomes[which[i]];
             const std::int64_t steps = std::min(until, outcome.job.spec.training.steps);
             std::optional<SweepResult> found = readSweepResult(options.folder, outcome.job.name, outcome.job.specHash);
-            const bool probed = found && (options.noiseEvery == 0 || found->noiseEvery == options.noiseEvery);
+            const bool probed = found && (options.noiseEvery == 0 || found->noiseEvery == options.noiseEvery ||
+                                          (found->noiseEvery < 0 && found->noise.probes > 0));
             outcome.wasThere = probed && found->hasSteps(steps);
             if (!outcome.wasThere) {
                 outcome.failure.reset(); // of an earlier try

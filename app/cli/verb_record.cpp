@@ -181,7 +181,8 @@ private:
             return tell(console, spec, report, output);
         };
         const int ended = recordRank(console, **self, std::move(run));
-        return job.isOfLauncher && (*self)->rank == 0 ? endOfLauncher(console, job, output, world, ended) : ended;
+        if (!job.isOfLauncher || (*self)->rank != 0) return ended;
+        return endOfLauncher(console, job, output, (*self)->world, ended, options.stop.stop_requested());
     }
 
     int runUntraced(Console& console, const RunSpec& spec, const engine::RunOptions& options)

@@ -359,6 +359,11 @@ void MainWindow::setViewOnly(bool viewOnly)
 
 void MainWindow::closeEvent(QCloseEvent* event)
 {
+    if (!m_tagsToWrite.isEmpty() && !m_closesWhenTagged) { // a moment; who closes once more does not wait
+        m_closesWhenTagged = true;
+        event->ignore();
+        return;
+    }
     QStringList files;
     for (const TraceDocument* document : documents())
         if (!document->hasFailed() && !document->isCarried()) files.append(document->source());

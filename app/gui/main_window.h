@@ -195,7 +195,8 @@ private:
     QPointer<ChildJob> m_runsJob; ///< that reads the folder of runs which was opened last
     QString m_runFolder;
     QQueue<QStringList> m_tagsToWrite; ///< arguments of fourwalls-cli; the first is being written
-    QPointer<ChildJob> m_hangJob;      ///< that analyses the dumps which were opened last
+    bool m_closesWhenTagged = false;
+    QPointer<ChildJob> m_hangJob; ///< that analyses the dumps which were opened last
     views::DemoPanel* m_demoPanel = nullptr;
     DemoPlayer* m_player = nullptr;
     bool m_claimsAsked = false;

@@ -39,7 +39,10 @@ void MainWindow::buildRuns()
 /// One after the other: each reads the list of tags and writes it with its own.
 void MainWindow::writeTags()
 {
-    if (m_tagsToWrite.isEmpty()) return;
+    if (m_tagsToWrite.isEmpty()) {
+        if (m_closesWhenTagged) close();
+        return;
+    }
     auto* job = new ChildJob(this);
     const auto ended = [this, job] {
         job->deleteLater();

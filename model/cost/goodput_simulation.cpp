@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace {
 constexpr int kMostSimulatedJobs = 1'000'000;
 /// Failures of all jobs together that one call simulates: some seconds of a processor.
 constexpr double kMostSimulatedFailures = 2e8;
+
+/// A job that has kept nothing after so many never ends.
+constexpr double kMostFailuresWithoutWork = 20'000;
 
 /// The same numbers with every standard library: its distributions are not.
 class Chance {
@@ -64,8 +68,10 @@ Result<SimulatedPlan> planOf(const GoodputSimulation& simulation)
     return plan;
 }
 
-/// From one failure to the next until the work is done or the period over.
-SimulatedJob simulateOne(const GoodputSimulation& simulation, const SimulatedPlan& plan, std::uint64_t number)
+/// From one failure to the next until the work is done or the period over. Absent: that takes more failures than so many,
+/// or never comes.
+std::optional<SimulatedJob> simulateOne(const GoodputSimulation& simulation, const SimulatedPlan& plan,
+                                        std::uint64_t number, double mostFailures)
 {
     Chance chance(simulation.seed * 0x9e3779b97f4a7c15ull + number);
     const GoodputInput& input = simulation.job;
@@ -100,6 +106,8 @@ SimulatedJob simulateOne(const GoodputSimulation& simulation, const SimulatedPla
         }
         job.lost += up;
         ++job.failures;
+        const bool getsNowhere = !hasPeriod && job.worked <= 0 && job.failures >= kMostFailuresWithoutWork;
+        if (getsNowhere || job.failures > mostFailures) return std::nullopt;
     }
 }
 
@@ -122,8 +130,14 @@ Result<SimulatedGoodput> simulateGoodput(const GoodputSimulation& simulation)
     std::vector<double> goodputs, failures, seconds;
     SimulatedGoodput result;
     result.intervalSeconds = plan.interval;
+    double left = kMostSimulatedFailures;
     for (int i = 0; i < simulation.jobs; ++i) {
-        const SimulatedJob job = simulateOne(simulation, plan, static_cast<std::uint64_t>(i));
+        const auto simulated = simulateOne(simulation, plan, static_cast<std::uint64_t>(i), left);
+        if (!simulated)
+            return outOfRange("simulate", "the jobs have too many failures to simulate",
+                              "fewer jobs or days, or a shorter interval");
+        const SimulatedJob& job = *simulated;
+        left -= job.failures;
         const double whole = job.seconds();
         goodputs.push_back(job.worked / whole);
         failures.push_back(job.failures);
@@ -149,12 +163,13 @@ Result<double> simulatedBestInterval(const GoodputSimulation& simulation)
         one.job.checkpointIntervalSeconds = interval;
         const auto plan = planOf(one);
         if (!plan) continue; // it would never end
-        double goodput = 0;
-        for (int i = 0; i < one.jobs; ++i) {
-            const SimulatedJob job = simulateOne(one, *plan, static_cast<std::uint64_t>(i));
-            goodput += job.worked / job.seconds();
+        double goodput = 0, left = kMostSimulatedFailures / 100;
+        for (int i = 0; i < one.jobs && left >= 0; ++i) {
+            const auto job = simulateOne(one, *plan, static_cast<std::uint64_t>(i), left);
+            left = job ? left - job->failures : -1;
+            goodput += job ? job->worked / job->seconds() : 0;
         }
-        if (goodput <= most) continue;
+        if (left < 0 || goodput <= most) continue; // hardly ever gets on
         most = goodput;
         best = interval;
     }
@@ -165,6 +180,8 @@ Result<Band> goodputOfFailures(const GoodputInput& job, int failures, std::uint6
 {
     if (failures < 0) return outOfRange("failures", "cannot be negative", "0 or more");
     constexpr int kMostDraws = 200'000, kFewestJobs = 200, kMostJobs = 4000; // a window waits for them
+    constexpr int kMostFailures = 20'000;
+    if (failures > kMostFailures) return outOfRange("failures", "are too many to draw", "20000 or fewer");
     const int jobs = std::clamp(kMostDraws / std::max(failures, 1), kFewestJobs, kMostJobs);
     FOURWALLS_TRY_ASSIGN(const SimulatedPlan plan, planOf({.job = job, .jobs = 1}));
     const double work = job.trainingSeconds;

@@ -71,8 +71,8 @@ public:
     void finish()
     {
         store();
-        m_current = {};
-        m_touched = {};
+        std::vector<Current>().swap(m_current); // = {} would keep the room
+        std::vector<std::uint32_t>().swap(m_touched);
         m_keys.shrink_to_fit();
         m_counts.shrink_to_fit();
         m_sums.shrink_to_fit();

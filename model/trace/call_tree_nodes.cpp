@@ -6,8 +6,6 @@ namespace fourwalls {
 
 namespace {
 
-constexpr std::size_t kMostTreeNodes = 1'000'000; ///< deeper paths are counted with their parent
-
 std::uint64_t pairOf(std::uint32_t parent, std::uint32_t what)
 {
     return std::uint64_t{parent} << 32 | what;
@@ -22,7 +20,7 @@ std::uint32_t CallTreeNodes::nodeOf(std::uint32_t parent, OpId op, const std::st
     const std::uint32_t named = m_names.try_emplace(name, static_cast<std::uint32_t>(m_names.size())).first->second;
     const auto [byName, isNew] = m_byName.try_emplace(pairOf(parent, named), 0);
     if (isNew) {
-        if (m_nodes.size() >= kMostTreeNodes) return byName->second = byOp->second = parent;
+        if (isFull()) return byName->second = byOp->second = parent;
         byName->second = static_cast<std::uint32_t>(m_nodes.size());
         m_nodes.push_back({parent, op});
     }
@@ -31,9 +29,9 @@ std::uint32_t CallTreeNodes::nodeOf(std::uint32_t parent, OpId op, const std::st
 
 void CallTreeNodes::finish()
 {
-    m_byOp = {};
-    m_byName = {};
-    m_names = {};
+    decltype(m_byOp)().swap(m_byOp); // = {} would keep the room
+    decltype(m_byName)().swap(m_byName);
+    decltype(m_names)().swap(m_names);
     m_nodes.shrink_to_fit();
 }
 

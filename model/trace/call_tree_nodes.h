@@ -26,11 +26,14 @@ public:
     /// [0] is the root; parents come before children.
     const std::vector<Node>& nodes() const { return m_nodes; }
     /// Deeper paths of a tree with too many nodes are their parent.
+    bool isFull() const { return m_nodes.size() >= kMostNodes; }
     std::uint32_t nodeOf(std::uint32_t parent, OpId op, const std::string& name);
     /// No more nodes will come: what only finding needs is forgotten.
     void finish();
 
 private:
+    static constexpr std::size_t kMostNodes = 1'000'000;
+
     std::vector<Node> m_nodes{Node{}};
     std::unordered_map<std::uint64_t, std::uint32_t> m_byOp, m_byName; ///< by parent and operator, or name
     std::unordered_map<std::string, std::uint32_t> m_names;

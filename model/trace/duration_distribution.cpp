@@ -126,9 +126,9 @@ void DurationDistribution::makeRough()
         m_shortest = std::min(m_shortest.value_or(Duration{ns}), Duration{ns});
         m_longest = std::max(m_longest.value_or(Duration{ns}), Duration{ns});
     });
-    m_short = {};
-    m_long = {};
-    m_shared = {};
+    decltype(m_short)().swap(m_short); // = {} would keep the room
+    decltype(m_long)().swap(m_long);
+    decltype(m_shared)().swap(m_shared);
 }
 
 std::vector<Duration> DurationDistribution::atRanks(std::span<const std::int64_t> ranks, Spread& spread) const

@@ -20,7 +20,7 @@ namespace fourwalls {
 namespace {
 
 constexpr std::array kCapacityFactors{1.0, 1.25, 1.5, 2.0};
-constexpr std::int64_t kMostExperts = 65'536;
+constexpr std::int64_t kMostExperts = 4096;     ///< in a layer; counters of more are no experts
 constexpr std::size_t kMostExchanges = 200'000; ///< collectives of a rank that are looked at
 
 /// The lowest rank of those that exchange tokens; of a rank that keeps its own, itself.

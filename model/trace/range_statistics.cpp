@@ -43,7 +43,7 @@ public:
         const auto inside = summary ? summary->blocks.within(m_range) : BlockSums<RangeTimes>::Inside();
         if (inside.any()) {
             for (const RangePart& part : inside.parts) FOURWALLS_TRY(readRows(trace, part, stop));
-            addBlocks(std::move(known), *summary, inside);
+            FOURWALLS_TRY(addBlocks(std::move(known), *summary, inside));
         } else {
             FOURWALLS_TRY(readRows(trace, {m_range, RangePart::Use::All}, stop));
         }
@@ -110,8 +110,8 @@ private:
         m_kept = 0;
     }
 
-    void addBlocks(std::shared_ptr<const RankSummary> owner, const TrackSummary& summary,
-                   const BlockSums<RangeTimes>::Inside& inside)
+    Status addBlocks(std::shared_ptr<const RankSummary> owner, const TrackSummary& summary,
+                     const BlockSums<RangeTimes>::Inside& inside)
     {
         std::vector<BlockSums<RangeTimes>::Total> before(summary.ops.size()), within(summary.ops.size());
         // How many of each began before says where its durations lie.
@@ -126,8 +126,13 @@ private:
             entry.total += within[key].sums.total;
             entry.self += within[key].sums.self;
             if (!owner->hasDurations) continue;
-            const auto first = static_cast<std::size_t>(before[key].count + m_notBegun[index]),
-                       count = static_cast<std::size_t>(within[key].count);
+            const std::int64_t from = before[key].count + m_notBegun[index];
+            // Other readers open the file by its name.
+            if (within[key].count < 0 ||
+                from + within[key].count > static_cast<std::int64_t>(summary.durations[key].size()))
+                return Error{ErrorCode::Format, "the trace was changed while it was open", "statistics",
+                             "open it again"};
+            const auto first = static_cast<std::size_t>(from), count = static_cast<std::size_t>(within[key].count);
             std::size_t elsewhere = 0;
             if (const auto longer = summary.longer.find(key); longer != summary.longer.end())
                 for (const auto& [place, duration] : longer->second)
@@ -138,6 +143,7 @@ private:
             entry.durations.addShared(owner, std::span(summary.durations[key]).subspan(first, count), elsewhere);
         }
         for (std::size_t i = inside.first; i < inside.last; ++i) m_part.busy += summary.busy[i];
+        return {};
     }
 
     const TrackView& m_track;

@@ -46,24 +46,38 @@ public:
         std::vector<const TrackView*> devices, threads, frames;
         for (const TrackView& track : m_trace.tracks()) {
             if (track.info.rank != m_rank) continue;
+            FOURWALLS_TRY(goesOn());
             auto& list = isDeviceTrack(track.info.kind)              ? devices
                          : threadOfFrames(m_trace, track) != nullptr ? frames
                                                                      : threads;
             list.push_back(&track);
         }
-        for (const TrackView* track : devices)
+        for (const TrackView* track : devices) {
+            FOURWALLS_TRY(goesOn());
             FOURWALLS_TRY(readTrack(*track, false, [this](const SliceView& slice) {
                 m_summary.launched.add(slice);
                 return Status();
             }));
+        }
+        FOURWALLS_TRY(goesOn());
         m_summary.launched.finish();
         for (const TrackView* track : threads) FOURWALLS_TRY(readThread(*track));
         for (const TrackView* track : frames) FOURWALLS_TRY(readThread(*track));
-        for (TreeSummary& tree : m_summary.trees) tree.nodes.finish();
+        for (TreeSummary& tree : m_summary.trees) {
+            if (tree.nodes.isFull()) tree.tracks.clear(); // a part of it may have nodes of its own: rows are read
+            tree.nodes.finish();
+        }
         return std::move(m_summary);
     }
 
 private:
+    /// For what takes long without reading slices. Errors: Cancelled.
+    Status goesOn() const
+    {
+        if (m_stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", "summaries", ""};
+        return {};
+    }
+
     using Launches = std::vector<std::pair<Instant, Duration>>;
     struct Tree {
         CallTreeBy by;
@@ -130,9 +144,11 @@ private:
     /// A track that is no device's: its sums, and its part of the call trees.
     Status readThread(const TrackView& track)
     {
+        FOURWALLS_TRY(goesOn());
         m_trees.clear();
         const bool isHost = isHostTrack(track.info.kind);
-        const bool isFrames = threadOfFrames(m_trace, track) != nullptr;
+        const TrackView* const thread = threadOfFrames(m_trace, track);
+        const bool isFrames = thread != nullptr;
         for (int i = 0; isHost && i < kCallTreeByCount; ++i) {
             const auto by = static_cast<CallTreeBy>(i);
             if (!hasNodes(by, isFrames)) continue;
@@ -143,10 +159,9 @@ private:
         }
         // Launches lie on the thread, not among its frames.
         Launches* forFrames = nullptr;
-        if (const TrackView* beside = isHost && !isFrames ? framesTrackOf(m_trace, track) : nullptr)
-            forFrames = &m_launches[beside->id];
+        if (isHost && !isFrames && framesTrackOf(m_trace, track)) forFrames = &m_launches[track.id];
         const Launches none;
-        const auto found = m_launches.find(track.id);
+        const auto found = thread ? m_launches.find(thread->id) : m_launches.end();
         const Launches& launches = isFrames && found != m_launches.end() ? found->second : none;
         std::size_t next = 0;
         const auto launchedBefore = [&](Instant until) {
@@ -173,7 +188,6 @@ private:
             tree.walk.sums().blocks->finish();
         }
         m_launchedBefore = {};
-        if (isFrames) m_launches.erase(track.id);
         return {};
     }
 
@@ -196,7 +210,7 @@ private:
     TimeRange m_all;
     RankSummary m_summary;
     std::vector<Tree> m_trees;              ///< of the current track
-    std::map<TrackId, Launches> m_launches; ///< by the track of frames
+    std::map<TrackId, Launches> m_launches; ///< by thread that has frames beside it
     std::function<void(Instant)> m_launchedBefore;
 };
 
@@ -227,7 +241,8 @@ std::size_t RangeSummaries::bytes() const
 
 Status summarize(TraceQuery& trace, RangeSummaries& summaries, const std::stop_token& stop, const SummaryLimits& limits)
 {
-    if (trace.info().counts.slices > limits.mostSlices) return {};
+    const TraceCounts& counts = trace.info().counts;
+    if (counts.slices > limits.mostSlices || counts.ops > limits.mostOps) return {};
     KnownOps ops(trace);
     std::vector<RankId> ranks;
     for (const TrackView& track : trace.tracks()) ranks.push_back(track.info.rank);

@@ -93,6 +93,7 @@ private:
 struct SummaryLimits {
     BlockSize blocks, treeBlocks{8192, 4};
     std::int64_t mostSlices = 400'000'000;   ///< of longer traces there are none: their rows are read for each question
+    std::int64_t mostOps = 2'000'000;        ///< likewise
     std::int64_t mostDurations = 16'000'000; ///< that are kept one by one, 4 bytes each
 };
 

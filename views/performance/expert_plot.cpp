@@ -49,6 +49,8 @@ void ExpertPlot::setLayers(std::vector<ExpertLayer> layers)
 {
     m_layers = std::move(layers);
     m_columns = 0;
+    m_totals.clear();
+    for (const ExpertLayer& layer : m_layers) m_totals.push_back(layer.total());
     for (const ExpertLayer& layer : m_layers) m_columns = std::max(m_columns, static_cast<int>(layer.tokens.size()));
     m_hover.reset();
     update();
@@ -81,7 +83,7 @@ std::optional<double> ExpertPlot::valueOf(int row, int column) const
     if (row < 0 || column < 0 || static_cast<std::size_t>(row) >= m_layers.size()) return std::nullopt;
     const ExpertLayer& layer = m_layers[static_cast<std::size_t>(row)];
     if (static_cast<std::size_t>(column) >= layer.tokens.size()) return std::nullopt;
-    const double total = layer.total();
+    const double total = m_totals[static_cast<std::size_t>(row)];
     return total > 0 ? layer.tokens[static_cast<std::size_t>(column)] * static_cast<double>(layer.tokens.size()) / total
                      : 0;
 }

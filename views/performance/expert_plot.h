@@ -43,6 +43,7 @@ private:
     void paintLegend(QPainter& painter) const;
 
     std::vector<ExpertLayer> m_layers;
+    std::vector<double> m_totals; ///< tokens, by layer
     int m_columns = 0;
     QString m_nothing;
     std::optional<std::pair<int, int>> m_hover;

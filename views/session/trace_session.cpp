@@ -18,6 +18,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <thread>
 
@@ -79,7 +80,10 @@ struct TraceSession::Impl {
         summarizer = std::thread(
             [to = summaries, stop = stopSummarizing.get_token(), own = std::shared_ptr<TraceQuery>(std::move(*own))] {
                 giveWay();
-                static_cast<void>(summarize(*own, *to, stop)); // a damaged file says so where it is shown
+                try {
+                    static_cast<void>(summarize(*own, *to, stop)); // a damaged file says so where it is shown
+                } catch (const std::bad_alloc&) {                  // without summaries rows are read for each question
+                }
             });
     }
 

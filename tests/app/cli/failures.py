@@ -243,8 +243,13 @@ class OtherRanks(JobCase):
                          self.folder / "states", "--fault", fault],
                         env={**surroundings, "RANK": str(rank)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
                         for rank in range(2)]
-                    said = [rank.communicate(timeout=120) for rank in ranks]
+                    try:
+                        said = [rank.communicate(timeout=300) for rank in ranks]
+                    finally:
+                        for rank in ranks:
+                            rank.kill()
                     if attempt == 0:
+                        self.assertIn(-9, [rank.returncode for rank in ranks], said)
                         self.assertTrue(all(rank.returncode != 0 for rank in ranks), said)
                     else:
                         self.assertEqual([rank.returncode for rank in ranks], [0, 0], said)

@@ -44,6 +44,20 @@ private slots:
         QVERIFY(std::abs(sum - 1) < 1e-9);
     }
 
+    /// Regular failures never leave the time for a long interval; the formula, which knows chance alone, allows it.
+    void whatNeverEndsIsRefused()
+    {
+        GoodputSimulation simulation{largeJob()};
+        simulation.failureShape = 10;
+        simulation.jobs = 20;
+        const auto best = simulatedBestInterval(simulation);
+        QVERIFY(best.ok());
+        QVERIFY(*best > 0 && *best < 11'140);
+        simulation.job.checkpointIntervalSeconds = 17'500;
+        QVERIFY(computeGoodput(simulation.job).ok());
+        QCOMPARE(simulateGoodput(simulation).error().code, ErrorCode::InvalidArgument);
+    }
+
     void failuresOfAPeriodArePoissons()
     {
         GoodputSimulation simulation{largeJob()};
