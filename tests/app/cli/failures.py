@@ -3,7 +3,7 @@
 """Jobs that really fail and go on: they end with the weights of one that nothing happened to, bit for bit, and one trace
 tells all of it. With --random N SEED: so many jobs with faults drawn at chance, which takes long.
 
-Usage: failures.py FOURWALLS-CLI [--random N SEED] [Jobs | OtherRanks]
+Usage: failures.py FOURWALLS-CLI [--random N SEED] [Jobs | RanksThatEnd | OtherRanks]
 """
 import json
 import os
@@ -97,7 +97,7 @@ class JobCase(unittest.TestCase):
             return self.check_trace(failures)
 
 
-class Jobs(JobCase):
+class RanksThatEnd(JobCase):
     def test_killed_ranks(self):
         for transport in TRANSPORTS:
             self.one("kill:1:4", transport=transport)
@@ -124,6 +124,8 @@ class Jobs(JobCase):
             recorded = self.one("hang:1:4", transport=transport, more=("--rank-timeout", 1))
             self.assertGreater(recorded["lost_seconds"]["detection"], 0.5)
 
+
+class Jobs(JobCase):
     def test_memory_that_runs_out(self):
         for transport in TRANSPORTS:
             self.one("oom:1:4", transport=transport)
