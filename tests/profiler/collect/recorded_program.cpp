@@ -311,6 +311,7 @@ int main(int argc, char** argv)
     if (what == "nvtx-levels") return nvtxLevels(), 0;
     if (what == "nvtx-threads") return nvtxThreads(), 0;
     g_cupti = loadAll("FAKE_CUPTI");
+    loadAll("FAKE_NVML"); // before the driver, with which the module looks for it once
     loadAll("FAKE_DRIVER");
     loadModule();
     if (what == "nccl") return nccl5(), 0;
