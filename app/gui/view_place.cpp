@@ -9,6 +9,7 @@
 #include <QPointer>
 
 #include <algorithm>
+#include <utility>
 
 namespace fourwalls::gui {
 
@@ -83,9 +84,10 @@ void goToPlace(TraceDocument& document, const ViewPlace& place, std::function<vo
         document.selection()->setRank(rank);
     }
     const TimeRange whole{info.range.begin, info.range.end + Duration{1}};
-    if (place.range && !place.range->overlaps(whole))
-        return done(Error{ErrorCode::NotFound, "lies outside of the trace", "--range",
-                          std::to_string(info.range.begin.ns) + "ns:" + std::to_string(info.range.end.ns) + "ns"});
+    for (const auto& [option, range] : {std::pair("--range", place.range), std::pair("--area", place.area)})
+        if (range && !range->overlaps(whole))
+            return done(Error{ErrorCode::NotFound, "lies outside of the trace", option,
+                              std::to_string(info.range.begin.ns) + "ns:" + std::to_string(info.range.end.ns) + "ns"});
     if (!place.step && !place.slice && place.find.isEmpty()) {
         showPlace(document, place, {});
         return done({});

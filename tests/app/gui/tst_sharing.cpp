@@ -178,6 +178,8 @@ private slots:
         place = {};
         place.range = TimeRange{Instant{1'000'000'000'000'000}, Instant{1'000'000'000'000'001}};
         QVERIFY(refused(place));
+        place.area = std::exchange(place.range, std::nullopt);
+        QVERIFY(refused(place));
         place = {};
         place.find = QStringLiteral("no such name");
         QVERIFY(refused(place));
