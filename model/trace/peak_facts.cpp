@@ -2,6 +2,7 @@
 // See peak_facts.h.
 #include "model/trace/peak_facts.h"
 
+#include "model/trace/collective_timing.h"
 #include "model/trace/kernel_arithmetic.h"
 #include "model/trace/summary_builder.h"
 
@@ -201,11 +202,14 @@ Result<PeakFacts> peakFacts(TraceQuery& trace)
 
 bool hasLaunchesOnly(const TraceQuery& trace)
 {
-    const std::vector<RankInfo>& ranks = trace.info().header.ranks;
-    return isHostOnly(trace) && isByDatasheet(trace.info()) &&
-           std::any_of(ranks.begin(), ranks.end(), [](const RankInfo& rank) {
-               return !rank.device.empty() && rank.device.find("CPU") == std::string::npos;
-           });
+    const TraceInfo& info = trace.info();
+    if (!isHostOnly(trace) || !isByDatasheet(info)) return false;
+    const bool namesDevice = std::any_of(info.header.ranks.begin(), info.header.ranks.end(), [](const RankInfo& rank) {
+        return !rank.device.empty() && rank.device.find("CPU") == std::string::npos;
+    });
+    // Transfers that are known by their requests only were a device's.
+    return namesDevice || std::any_of(info.groups.begin(), info.groups.end(),
+                                      [](const ProcessGroupInfo& group) { return group.transport == kRequestsOnly; });
 }
 
 std::optional<double> roofOf(const TraceInfo& info, RankId rank, const OpInfo& op)

@@ -74,8 +74,8 @@ PeakFacts peakFacts(const TraceInfo& info, const std::vector<OpSummary>& summari
 /// Cost: the stored operator totals. Errors: those of the queries.
 Result<PeakFacts> peakFacts(TraceQuery& trace);
 
-/// Whether the trace names a device and has nothing that it did: an operator's time is that of launching it, and no rate
-/// can be told.
+/// Whether the trace names a device, or requests to one, and has nothing that it did: an operator's time is that of
+/// launching it, and no rate can be told.
 bool hasLaunchesOnly(const TraceQuery& trace);
 
 /// What the device of one rank could do of an operator [FLOP/s], in the operator's own arithmetic; absent: unknown.

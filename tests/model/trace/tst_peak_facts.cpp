@@ -2,6 +2,7 @@
 // What kernels multiply, which peak that is, and when there is no MFU.
 #include <QTest>
 
+#include "model/trace/collective_timing.h"
 #include "model/trace/figures.h"
 #include "model/trace/kernel_arithmetic.h"
 #include "model/trace/operator_roofline.h"
@@ -62,6 +63,7 @@ private slots:
     void noMfuWithoutAPeak();
     void aKernelAboveItsRoofProvesItWrong();
     void countedFlopsAreNoRate();
+    void requestsToADeviceMakeOperatorsLaunches();
     void sharesAreNeverNegative();
     void fewKnownProductsAreNoMfu();
 };
@@ -236,6 +238,30 @@ void PeakFactsTest::countedFlopsAreNoRate()
         QCOMPARE(point.flopsPerSecond().has_value(), point.name == "volta_sgemm_128x64_nt");
         QVERIFY(!point.aboveRoof);
     }
+}
+
+/// A profile of the processor alone of a job on devices: its operators launch, which is no rate.
+void PeakFactsTest::requestsToADeviceMakeOperatorsLaunches()
+{
+    const auto launchesOnly = [](std::string transport) {
+        TraceHeader header;
+        header.source = TraceSource::Imported;
+        header.ranks.resize(1);
+        InMemoryTrace trace(std::move(header));
+        trace.defineGroup({"dp", {RankId{0}}, std::move(transport)});
+        OpInfo op;
+        op.name = "aten::addmm";
+        op.activity = Activity::Compute;
+        op.flops = 1e12;
+        {
+            const auto producer = trace.openProducer();
+            const TrackId track = trace.defineTrack({RankId{0}, TrackKind::CpuThread, "thread 1", 0});
+            producer->slice({track, trace.defineOp(op), Instant{0}, Duration{1000}, {}, {}});
+        }
+        return trace.finish({}).ok() && hasLaunchesOnly(InMemoryTraceQuery(trace.data()));
+    };
+    QVERIFY(launchesOnly(std::string(kRequestsOnly)));
+    QVERIFY(!launchesOnly("gloo"));
 }
 
 void PeakFactsTest::sharesAreNeverNegative()
