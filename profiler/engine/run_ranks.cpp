@@ -31,6 +31,7 @@ Status RunAttempt::runRank(RankSlot& slot)
     RankContext& rank = *slot.context;
     Recorder& recorder = rank.recorder;
     recorder.beginAt(m_report.firstStep);
+    recorder.kernelTimes().useGiven(m_medians);
     recordRecovery(recorder);
     if (m_options.spares && recorder.rank().value == 0)
         recorder.counter(recorder.defineCounter("ranks", CounterUnit::None, false), recorder.now(),

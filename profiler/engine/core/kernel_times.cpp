@@ -24,7 +24,7 @@ void KernelMedians::contribute(const std::map<Key, std::vector<std::int64_t>>& s
 
 std::int64_t KernelMedians::median(const Key& key) const
 {
-    if (const auto given = m_given.find(key); given != m_given.end()) return given->second;
+    if (const std::int64_t time = given(key); time > 0) return time;
     const auto found = m_samples.find(key);
     if (found == m_samples.end() || found->second.empty()) return 0;
     // The first execution of a kernel also makes it; of two samples the later one is meant.

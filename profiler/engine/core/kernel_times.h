@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long kernels take on the device clock: while the run warms up, what each execution took of its thread's
-// processor time; from then on, the median over all ranks for the same kernel and shape.
+// processor time; from then on, the median over all ranks for the same kernel and shape. Times of an earlier recording
+// count from the first step on.
 #pragma once
 
 #include "model/base/time.h"
@@ -47,6 +48,12 @@ public:
     /// Times of an earlier recording, which count in place of samples: so several recordings share one table. Before
     /// the ranks start.
     void reuse(Table table) { m_given = std::move(table); }
+    /// The time given for a kernel [ns]; 0 if there is none. At any time.
+    std::int64_t given(const Key& key) const
+    {
+        const auto found = m_given.find(key);
+        return found == m_given.end() ? 0 : found->second;
+    }
     /// Those given, and the medians of all others. After contribute().
     Table table() const;
 
@@ -87,10 +94,16 @@ public:
         const auto [found, isNew] = m_entries.try_emplace(shape);
         if (isNew) {
             found->second.m_frozen = m_frozen;
-            if (m_medians) found->second.m_fixed = Duration{m_medians->median(KernelMedians::keyOf(shape))};
+            if (m_medians) {
+                const KernelMedians::Key key = KernelMedians::keyOf(shape);
+                found->second.m_fixed = Duration{m_frozen ? m_medians->median(key) : m_medians->given(key)};
+            }
         }
         return found->second;
     }
+    /// Kernels take the times given there, from the first step on: with a table that has all of a job's kernels, nothing
+    /// of its recording is left to chance.
+    void useGiven(const KernelMedians& medians) { m_medians = &medians; }
     /// Forgets what was measured so far: in a first step every buffer's pages are new.
     void restart()
     {
@@ -105,7 +118,7 @@ private:
     };
     std::unordered_map<KernelShape, Entry, Hash> m_entries;
     bool m_frozen = false;
-    const KernelMedians* m_medians = nullptr; ///< since the warm-up's end
+    const KernelMedians* m_medians = nullptr; ///< since the warm-up's end; those given in it, too
 };
 
 } // namespace fourwalls::engine

@@ -6,6 +6,7 @@
 
 #include <QFile>
 #include <QJsonArray>
+#include <QJsonDocument>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -34,6 +35,25 @@ private slots:
     void refuses();
 
 private:
+    /// A recording whose kernels take what their work says, not what this machine needs for them now.
+    QString recordEvenly(const QStringList& arguments)
+    {
+        const QStringList table{"--kernel-times", m_folder.filePath("even.json")};
+        if (record(arguments + table).isEmpty()) return {};
+        QFile file(table.last());
+        if (!file.open(QIODevice::ReadWrite)) return {};
+        QJsonObject root = QJsonDocument::fromJson(file.readAll()).object();
+        QJsonArray kernels = root["kernel_times"].toArray();
+        for (QJsonValueRef each : kernels) {
+            QJsonObject kernel = each.toObject();
+            kernel["ns"] = std::ceil(1000 + kernel["flops"].toDouble() / 20 + kernel["bytes"].toDouble() / 10);
+            each = kernel;
+        }
+        root["kernel_times"] = kernels;
+        const bool written = file.resize(0) && file.write(QJsonDocument(root).toJson()) > 0;
+        file.close();
+        return written && !kernels.isEmpty() ? record(arguments + table) : QString();
+    }
     QString record(const QStringList& arguments)
     {
         const QString file = m_folder.filePath(QString("run%1.fourwalls").arg(++m_files));
@@ -129,15 +149,13 @@ void CliReplayTest::recordingsShareKernelTimes()
 void CliReplayTest::theNextPlan()
 {
     // Both recordings have the same kernel times: what the second one takes is what the first one should have said.
-    const QString table = m_folder.filePath("next.json");
-    const QStringList cluster{"--cluster", "dgx-a100", "--kernel-times", table};
-    const QString two = record(QStringList{"--plan", "dp=2"} + cluster),
-                  four = record(QStringList{"--plan", "dp=4"} + cluster);
+    const QString two = recordEvenly({"--plan", "dp=2", "--cluster", "dgx-a100"}),
+                  four = recordEvenly({"--plan", "dp=4", "--cluster", "dgx-a100"});
     QVERIFY(!two.isEmpty() && !four.isEmpty());
     const QJsonObject said = run({"replay", two, "--change", "plan=dp=4", "--json"}).json();
     const QJsonObject took = run({"metrics", four, "--json"}).json();
     const double ratio = said["changed_ms"].toDouble() / took["step_time_ms"].toDouble();
-    QVERIFY2(std::abs(ratio - 1) < 0.3, qPrintable(QString::number(ratio)));
+    QVERIFY2(std::abs(ratio - 1) < 0.03, qPrintable(QString::number(ratio)));
     QCOMPARE(said["shares"].toObject()["scaled"].toDouble(), 1.0);
     double peak = 0;
     for (const QJsonValue& rank : took["peak_bytes"].toArray())
@@ -148,8 +166,8 @@ void CliReplayTest::theNextPlan()
 
 void CliReplayTest::aSlowRankIsTakenAway()
 {
-    const QString even = record({"--plan", "dp=2 overlap=0"}),
-                  slowed = record({"--plan", "dp=2 overlap=0", "--slow-rank", "1:2"});
+    const QString even = recordEvenly({"--plan", "dp=2 overlap=0"}),
+                  slowed = recordEvenly({"--plan", "dp=2 overlap=0", "--slow-rank", "1:2"});
     QVERIFY(!even.isEmpty() && !slowed.isEmpty());
     const QJsonObject fleet = run({"replay", slowed, "--change", "kernels:*0.5", "--json"}).json();
     QVERIFY(std::abs(fleet["changed_ms"].toDouble() / (fleet["recorded_ms"].toDouble() / 2) - 1) < 0.01);
@@ -164,7 +182,7 @@ void CliReplayTest::aSlowRankIsTakenAway()
 
 void CliReplayTest::passesInAnotherOrder()
 {
-    const QString file = record({"--plan", "pp=4 microbatches=8", "--cluster", "dgx-a100"});
+    const QString file = recordEvenly({"--plan", "pp=4 microbatches=8", "--cluster", "dgx-a100"});
     QVERIFY(!file.isEmpty());
     const auto after = [&](const char* change) { return run({"replay", file, "--change", change, "--json"}).json(); };
     const QJsonObject same = after("schedule=1f1b");
@@ -184,7 +202,7 @@ void CliReplayTest::passesInAnotherOrder()
 
 void CliReplayTest::theChangedStepIsATrace()
 {
-    const QString file = record({"--plan", "pp=2 microbatches=4"}), changed = m_folder.filePath("changed.fourwalls");
+    const QString file = recordEvenly({"--plan", "pp=2 microbatches=4"}), changed = m_folder.filePath("changed.fourwalls");
     QVERIFY(!file.isEmpty());
     const QJsonObject answer = run({"replay", file, "--change", "kernels:*0.5", "-o", changed, "--json"}).json();
     QVERIFY(run({"check", changed, "--json"}).json()["sound"].toBool());
@@ -229,7 +247,7 @@ void CliReplayTest::anotherOrderIsATrace()
 {
     QFETCH(QString, change);
     QFETCH(double, memory);
-    if (m_pipeline.isEmpty()) m_pipeline = record({"--plan", "pp=2 microbatches=4", "--cluster", "dgx-a100"});
+    if (m_pipeline.isEmpty()) m_pipeline = recordEvenly({"--plan", "pp=2 microbatches=4", "--cluster", "dgx-a100"});
     QVERIFY(!m_pipeline.isEmpty());
     const QString changed = m_folder.filePath("order.fourwalls");
     const Answer said = run({"replay", m_pipeline, "--change", change, "-o", changed, "--json"});
@@ -239,7 +257,7 @@ void CliReplayTest::anotherOrderIsATrace()
                       before = run({"metrics", m_pipeline, "--json"}).json();
     QCOMPARE(metrics["source"].toString(), QString("predicted"));
     const double ratio = metrics["step_time_ms"].toDouble() / said.json()["changed_ms"].toDouble();
-    QVERIFY2(std::abs(ratio - 1) < 0.01, qPrintable(QString::number(ratio)));
+    QVERIFY2(std::abs(ratio - 1) < 0.002, qPrintable(QString::number(ratio)));
     const auto peak = [](const QJsonObject& of) {
         return of["peak_bytes"].toArray()[0].toObject()["total"].toDouble();
     };
@@ -259,7 +277,7 @@ void CliReplayTest::anotherOrderIsATrace()
 
 void CliReplayTest::anotherPlanIsATrace()
 {
-    if (m_pipeline.isEmpty()) m_pipeline = record({"--plan", "pp=2 microbatches=4", "--cluster", "dgx-a100"});
+    if (m_pipeline.isEmpty()) m_pipeline = recordEvenly({"--plan", "pp=2 microbatches=4", "--cluster", "dgx-a100"});
     const QString changed = m_folder.filePath("plan.fourwalls");
     const Answer said = run({"replay", m_pipeline, "--change", "plan=dp=2", "-o", changed, "--json"});
     QVERIFY2(said.exitCode == 0, said.err.constData());
