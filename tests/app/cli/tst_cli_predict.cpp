@@ -280,8 +280,8 @@ void CliPredictTest::learnedFromTraces()
     const QString table = m_folder.filePath("kernels.json"), learned = m_folder.filePath("learned.json");
     const auto record = [&](const char* plan, const char* name) {
         const QString file = m_folder.filePath(name);
-        const Answer answer = run({"record", "-o", file, "--clock", "device", "--model", "gpt-tiny", "--batch", "8",
-                                   "--seq", "32", "--steps", "5", "--plan", plan, "--kernel-times", table});
+        const Answer answer = recordEvenly(
+            {"-o", file, "--model", "gpt-tiny", "--batch", "8", "--seq", "32", "--steps", "5", "--plan", plan}, table);
         return answer.exitCode == 0 ? file : QString();
     };
     const QString two = record("dp=2", "two.fourwalls"), cut = record("tp=2", "cut.fourwalls"),
@@ -323,8 +323,9 @@ void CliPredictTest::learnedFromTraces()
 void CliPredictTest::likeATrace()
 {
     const QString trace = m_folder.filePath("like.fourwalls");
-    const Answer recorded = run({"record", "-o", trace, "--model", "gpt-tiny", "--seq", "64", "--batch", "8", "--steps",
-                                 "3", "--plan", "dp=4", "--clock", "device", "--cluster", "dgx-a100", "--json"});
+    const Answer recorded = recordEvenly({"-o", trace, "--model", "gpt-tiny", "--seq", "64", "--batch", "8", "--steps",
+                                          "3", "--plan", "dp=4", "--cluster", "dgx-a100", "--json"},
+                                         m_folder.filePath("like.json"));
     QVERIFY2(recorded.exitCode == 0, recorded.err.constData());
     const QJsonObject facts = run({"metrics", trace, "--json"}).json();
 

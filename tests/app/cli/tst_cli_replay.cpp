@@ -6,11 +6,11 @@
 
 #include <QFile>
 #include <QJsonArray>
-#include <QJsonDocument>
 #include <QTemporaryDir>
 #include <QTest>
 
 #include <cmath>
+#include <functional>
 #include <map>
 
 namespace tst_cli_replay {
@@ -35,32 +35,26 @@ private slots:
     void refuses();
 
 private:
-    /// A recording whose kernels take what their work says, not what this machine needs for them now.
-    QString recordEvenly(const QStringList& arguments)
-    {
-        const QStringList table{"--kernel-times", m_folder.filePath("even.json")};
-        if (record(arguments + table).isEmpty()) return {};
-        QFile file(table.last());
-        if (!file.open(QIODevice::ReadWrite)) return {};
-        QJsonObject root = QJsonDocument::fromJson(file.readAll()).object();
-        QJsonArray kernels = root["kernel_times"].toArray();
-        for (QJsonValueRef each : kernels) {
-            QJsonObject kernel = each.toObject();
-            kernel["ns"] = std::ceil(1000 + kernel["flops"].toDouble() / 20 + kernel["bytes"].toDouble() / 10);
-            each = kernel;
-        }
-        root["kernel_times"] = kernels;
-        const bool written = file.resize(0) && file.write(QJsonDocument(root).toJson()) > 0;
-        file.close();
-        return written && !kernels.isEmpty() ? record(arguments + table) : QString();
-    }
     QString record(const QStringList& arguments)
     {
+        return fileOf(
+            [&](const QStringList& words) {
+                return run(QStringList{"record", "--clock", "device"} + words);
+            },
+            arguments);
+    }
+    /// Whose kernels take the times that their work says.
+    QString recordedEvenly(const QStringList& arguments)
+    {
+        return fileOf([&](const QStringList& words) { return recordEvenly(words, m_folder.filePath("even.json")); },
+                      arguments);
+    }
+    QString fileOf(const std::function<Answer(const QStringList&)>& recorded, const QStringList& arguments)
+    {
         const QString file = m_folder.filePath(QString("run%1.fourwalls").arg(++m_files));
-        const QStringList quick{"record",   "-o",      file, "--clock", "device", "--model",
-                                "gpt-tiny", "--batch", "8",  "--seq",   "32"};
+        const QStringList quick{"-o", file, "--model", "gpt-tiny", "--batch", "8", "--seq", "32"};
         const QStringList steps = arguments.contains("--steps") ? QStringList() : QStringList{"--steps", "4"};
-        const Answer answer = run(quick + steps + arguments);
+        const Answer answer = recorded(quick + steps + arguments);
         if (answer.exitCode != 0) qWarning("%s", answer.err.constData());
         return answer.exitCode == 0 ? file : QString();
     }
@@ -149,8 +143,8 @@ void CliReplayTest::recordingsShareKernelTimes()
 void CliReplayTest::theNextPlan()
 {
     // Both recordings have the same kernel times: what the second one takes is what the first one should have said.
-    const QString two = recordEvenly({"--plan", "dp=2", "--cluster", "dgx-a100"}),
-                  four = recordEvenly({"--plan", "dp=4", "--cluster", "dgx-a100"});
+    const QString two = recordedEvenly({"--plan", "dp=2", "--cluster", "dgx-a100"}),
+                  four = recordedEvenly({"--plan", "dp=4", "--cluster", "dgx-a100"});
     QVERIFY(!two.isEmpty() && !four.isEmpty());
     const QJsonObject said = run({"replay", two, "--change", "plan=dp=4", "--json"}).json();
     const QJsonObject took = run({"metrics", four, "--json"}).json();
@@ -166,8 +160,8 @@ void CliReplayTest::theNextPlan()
 
 void CliReplayTest::aSlowRankIsTakenAway()
 {
-    const QString even = recordEvenly({"--plan", "dp=2 overlap=0"}),
-                  slowed = recordEvenly({"--plan", "dp=2 overlap=0", "--slow-rank", "1:2"});
+    const QString even = recordedEvenly({"--plan", "dp=2 overlap=0"}),
+                  slowed = recordedEvenly({"--plan", "dp=2 overlap=0", "--slow-rank", "1:2"});
     QVERIFY(!even.isEmpty() && !slowed.isEmpty());
     const QJsonObject fleet = run({"replay", slowed, "--change", "kernels:*0.5", "--json"}).json();
     QVERIFY(std::abs(fleet["changed_ms"].toDouble() / (fleet["recorded_ms"].toDouble() / 2) - 1) < 0.01);
@@ -182,7 +176,7 @@ void CliReplayTest::aSlowRankIsTakenAway()
 
 void CliReplayTest::passesInAnotherOrder()
 {
-    const QString file = recordEvenly({"--plan", "pp=4 microbatches=8", "--cluster", "dgx-a100"});
+    const QString file = recordedEvenly({"--plan", "pp=4 microbatches=8", "--cluster", "dgx-a100"});
     QVERIFY(!file.isEmpty());
     const auto after = [&](const char* change) { return run({"replay", file, "--change", change, "--json"}).json(); };
     const QJsonObject same = after("schedule=1f1b");
@@ -202,7 +196,8 @@ void CliReplayTest::passesInAnotherOrder()
 
 void CliReplayTest::theChangedStepIsATrace()
 {
-    const QString file = recordEvenly({"--plan", "pp=2 microbatches=4"}), changed = m_folder.filePath("changed.fourwalls");
+    const QString file = recordedEvenly({"--plan", "pp=2 microbatches=4"}),
+                  changed = m_folder.filePath("changed.fourwalls");
     QVERIFY(!file.isEmpty());
     const QJsonObject answer = run({"replay", file, "--change", "kernels:*0.5", "-o", changed, "--json"}).json();
     QVERIFY(run({"check", changed, "--json"}).json()["sound"].toBool());
@@ -247,7 +242,7 @@ void CliReplayTest::anotherOrderIsATrace()
 {
     QFETCH(QString, change);
     QFETCH(double, memory);
-    if (m_pipeline.isEmpty()) m_pipeline = recordEvenly({"--plan", "pp=2 microbatches=4", "--cluster", "dgx-a100"});
+    if (m_pipeline.isEmpty()) m_pipeline = recordedEvenly({"--plan", "pp=2 microbatches=4", "--cluster", "dgx-a100"});
     QVERIFY(!m_pipeline.isEmpty());
     const QString changed = m_folder.filePath("order.fourwalls");
     const Answer said = run({"replay", m_pipeline, "--change", change, "-o", changed, "--json"});
@@ -277,7 +272,7 @@ void CliReplayTest::anotherOrderIsATrace()
 
 void CliReplayTest::anotherPlanIsATrace()
 {
-    if (m_pipeline.isEmpty()) m_pipeline = recordEvenly({"--plan", "pp=2 microbatches=4", "--cluster", "dgx-a100"});
+    if (m_pipeline.isEmpty()) m_pipeline = recordedEvenly({"--plan", "pp=2 microbatches=4", "--cluster", "dgx-a100"});
     const QString changed = m_folder.filePath("plan.fourwalls");
     const Answer said = run({"replay", m_pipeline, "--change", "plan=dp=2", "-o", changed, "--json"});
     QVERIFY2(said.exitCode == 0, said.err.constData());
