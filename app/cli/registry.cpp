@@ -14,6 +14,7 @@ std::vector<std::unique_ptr<Verb>> allVerbs()
     verbs.push_back(makeInfoVerb());
     verbs.push_back(makeMetricsVerb());
     verbs.push_back(makeSummaryVerb());
+    verbs.push_back(makeQueryVerb());
     verbs.push_back(makePredictVerb());
     verbs.push_back(makePlanVerb());
     verbs.push_back(makeCalibrateVerb());

@@ -14,6 +14,7 @@ std::unique_ptr<Verb> makeRunsVerb();
 std::unique_ptr<Verb> makeInfoVerb();
 std::unique_ptr<Verb> makeMetricsVerb();
 std::unique_ptr<Verb> makeSummaryVerb();
+std::unique_ptr<Verb> makeQueryVerb();
 std::unique_ptr<Verb> makePredictVerb();
 std::unique_ptr<Verb> makePlanVerb();
 std::unique_ptr<Verb> makeCalibrateVerb();

@@ -110,7 +110,8 @@ Error errorOf(sqlite::Database& database, int rc, const Watch& watch, const User
     switch (watch.reason) {
     case Watch::Reason::Stopped: return {ErrorCode::Cancelled, "cancelled", "SQL", ""};
     case Watch::Reason::Time:
-        return {ErrorCode::Unsupported, fmt::format("the query took longer than {} s", query.mostTime.count() / 1000),
+        return {ErrorCode::Unsupported,
+                fmt::format("the query took longer than {} s", static_cast<double>(query.mostTime.count()) / 1e3),
                 "SQL", "ask for fewer rows, or export the trace as a plain database"};
     case Watch::Reason::Memory:
         return {ErrorCode::Unsupported, "the query needs more than 256 MB of memory", "SQL",

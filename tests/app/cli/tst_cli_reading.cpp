@@ -10,6 +10,8 @@
 #include <QTest>
 
 #include <cmath>
+#include <map>
+#include <utility>
 
 namespace tst_cli_reading {
 
@@ -24,6 +26,7 @@ private slots:
     void metricsHaveTheirShape();
     void figuresFitOneAnother();
     void summaryAddsUp();
+    void queryAsksInSql();
     void textsForPeople();
     void checkTellsSoundAndDamaged();
     void chromeAndCsv();
@@ -146,6 +149,54 @@ void CliReadingTest::figuresFitOneAnother()
     QVERIFY(categories["optimizer_state"].toDouble() >= 8.0 * 1'635'584);
     QVERIFY(peak["resident"].toDouble() >= 16.0 * 1'635'584);
     QVERIFY(peak["resident"].toDouble() < peak["total"].toDouble());
+}
+
+void CliReadingTest::queryAsksInSql()
+{
+    const Answer answer = run({"query", trace(),
+                               "SELECT kind, count(*) AS slices, sum(duration_ns) AS total, NULL, 'a,b' FROM "
+                               "named_slices GROUP BY kind ORDER BY kind",
+                               "--json"});
+    QVERIFY2(answer.exitCode == 0, answer.err.constData());
+    const QJsonObject said = answer.json();
+    QCOMPARE(said["schema_version"].toInt(), 1);
+    QCOMPARE(said["columns"].toArray()[1].toString(), QString("slices"));
+    QCOMPARE(said["limited"].toBool(), false);
+    // The same as `summary` of the whole trace.
+    std::map<QString, std::pair<double, double>> counted;
+    for (const QJsonValue& each :
+         run({"summary", trace(), "--by", "kind", "--limit", "0", "--json"}).json()["rows"].toArray()) {
+        const QJsonObject row = each.toObject();
+        counted[row["kind"].toString()] = {row["count"].toDouble(), row["total_ns"].toDouble()};
+    }
+    QVERIFY(counted.size() > 2);
+    QCOMPARE(said["rows"].toArray().size(), static_cast<qsizetype>(counted.size()));
+    for (const QJsonValue& each : said["rows"].toArray()) {
+        const QJsonArray row = each.toArray();
+        QCOMPARE(row[1].toDouble(), counted.at(row[0].toString()).first);
+        QCOMPARE(row[2].toDouble(), counted.at(row[0].toString()).second);
+        QVERIFY(row[3].isNull());
+    }
+    const QString two = "SELECT 1 AS n, 'a,b' AS \"t\"\"\" UNION ALL SELECT 2, NULL";
+    QCOMPARE(run({"query", trace(), two, "--csv"}).out, QByteArray("n,\"t\"\"\"\r\n1,\"a,b\"\r\n2,\r\n"));
+    const Answer cut = run({"query", trace(), two, "--csv", "--limit", "1"});
+    QCOMPARE(cut.exitCode, 0);
+    QVERIFY2(cut.err.contains("more rows than these 1"), cut.err.constData());
+    QVERIFY(run({"query", trace(), two}).out.startsWith("n  t"));
+    // Nothing but reading, one statement, and the place of what is wrong.
+    const QByteArray before = run({"info", trace(), "--json"}).out;
+    for (const char* refused : {"DELETE FROM slice", "SELECT 1; SELECT 2", "SELECT nothing FROM slice",
+                                "PRAGMA user_version", "ATTACH '/tmp/x' AS x", ""}) {
+        const Answer no = run({"query", trace(), refused});
+        QVERIFY2(no.exitCode == 1 && no.out.isEmpty() && no.saysOneLine(), refused);
+    }
+    QCOMPARE(run({"info", trace(), "--json"}).out, before);
+    QCOMPARE(run({"query", trace(), two, "--csv", "--json"}).exitCode, 2);
+    const Answer endless =
+        run({"query", trace(), "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n",
+             "--seconds", "0.2"});
+    QCOMPARE(endless.exitCode, 1);
+    QVERIFY2(endless.err.contains("longer than"), endless.err.constData());
 }
 
 void CliReadingTest::textsForPeople()
