@@ -21,7 +21,7 @@ using nlohmann::json;
 
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 30; ///< of an answer, which is held in memory
 
-json jsonOf(const UserValue& value)
+json cellJson(const UserValue& value)
 {
     if (const auto* number = std::get_if<std::int64_t>(&value)) return *number;
     if (const auto* real = std::get_if<double>(&value)) return *real; // SQLite has no NaN; infinity becomes null
@@ -30,7 +30,7 @@ json jsonOf(const UserValue& value)
     return nullptr;
 }
 
-std::string textOf(const UserValue& value, std::string_view null)
+std::string cellText(const UserValue& value, std::string_view null)
 {
     if (const auto* number = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *number);
     if (const auto* real = std::get_if<double>(&value)) return fmt::format("{}", *real);
@@ -50,7 +50,7 @@ std::string csvOf(const UserRows& answer)
         text += "\r\n";
     };
     line(answer.columns.size(), [&](std::size_t i) { return answer.columns[i]; });
-    for (const auto& row : answer.rows) line(row.size(), [&](std::size_t i) { return textOf(row[i], ""); });
+    for (const auto& row : answer.rows) line(row.size(), [&](std::size_t i) { return cellText(row[i], ""); });
     text.pop_back(); // the console ends the last line
     return text;
 }
@@ -64,7 +64,7 @@ std::string tableOf(const UserRows& answer)
     for (const auto& row : answer.rows) {
         auto& words = cells.emplace_back();
         for (std::size_t i = 0; i < columns; ++i) {
-            words.push_back(textOf(row[i], "NULL"));
+            words.push_back(cellText(row[i], "NULL"));
             std::ranges::replace_if(
                 words.back(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
             if (std::holds_alternative<std::string>(row[i])) numbers[i] = false;
@@ -131,7 +131,7 @@ public:
         json rows = json::array();
         for (const auto& row : answer->rows) {
             json& values = rows.emplace_back(json::array());
-            for (const UserValue& value : row) values.push_back(jsonOf(value));
+            for (const UserValue& value : row) values.push_back(cellJson(value));
         }
         return console.answerJson({{"columns", answer->columns},
                                    {"rows", std::move(rows)},

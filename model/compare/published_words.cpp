@@ -2,6 +2,8 @@
 // See published_words.h.
 #include "model/compare/published_words.h"
 
+#include "model/base/ascii.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -12,14 +14,6 @@
 namespace fourwalls::compare {
 
 namespace {
-
-std::string lower(std::string_view text)
-{
-    std::string result(text);
-    std::transform(result.begin(), result.end(), result.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return result;
-}
 
 bool hasAny(std::string_view text, std::initializer_list<std::string_view> words)
 {
@@ -56,10 +50,10 @@ std::optional<double> numberBefore(std::string_view text, std::size_t& end)
 double unitAt(std::string_view text, std::size_t at)
 {
     if (at + 4 > text.size()) return 0;
-    const char prefix = static_cast<char>(std::tolower(static_cast<unsigned char>(text[at])));
+    const char prefix = lowerCase(text[at]);
     const double scale = prefix == 'g' ? 1e9 : prefix == 't' ? 1e12 : prefix == 'm' ? 1e6 : 0;
     if (scale == 0) return 0;
-    const std::string rest = lower(text.substr(at + 1, 5));
+    const std::string rest = lowerCase(text.substr(at + 1, 5));
     const bool isRate = rest.starts_with("b/s") || rest.starts_with("bps") || rest.starts_with("bit/s");
     const bool isEthernet = rest.starts_with("be") || rest.starts_with("bit");
     if (!isRate && !isEthernet) return 0;
@@ -89,7 +83,7 @@ Adapters adaptersOf(std::string_view text)
         std::size_t end = at;
         const auto rate = numberBefore(text, end);
         if (!rate) continue;
-        const std::string clause = lower(clauseAround(text, at));
+        const std::string clause = lowerCase(clauseAround(text, at));
         if (hasAny(clause, {"nvlink", "nvswitch", "intra-node", "intra node", "pcie", "hbm"}) &&
             !hasAny(clause, {"inter", "adapter", "infiniband", "roce", "ethernet", "omni-path", "per gpu", "per node"}))
             continue;
@@ -145,7 +139,7 @@ std::optional<int> numberAfter(std::string_view text, std::string_view word)
 
 std::string Cells::text(std::string_view column) const
 {
-    return lower(table.text(row, column));
+    return lowerCase(table.text(row, column));
 }
 
 std::optional<std::int64_t> Cells::count(std::string_view column) const

@@ -2,6 +2,7 @@
 // See run_curves.h.
 #include "model/compare/run_curves.h"
 
+#include "model/base/ascii.h"
 #include "model/base/median.h"
 #include "model/spec/names.h"
 #include "model/spec/width_transfer.h"
@@ -20,13 +21,6 @@ namespace {
 constexpr std::size_t kSpikeWindow = 16, kLeastBefore = 5;
 constexpr std::size_t kMostRanksAsked = 16;
 constexpr std::size_t kMostRunEvents = 10'000;
-
-std::string lowerCase(std::string_view text)
-{
-    std::string lower(text);
-    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return lower;
-}
 
 /// The steps of the first rank that knows losses; without losses of the first rank that has steps.
 Result<std::vector<StepRecord>> stepsOfRun(TraceQuery& trace, const std::stop_token& stop)

@@ -2,26 +2,18 @@
 // Case-insensitive matching; exceptions of std::regex end here.
 #include "model/trace/name_matcher.h"
 
+#include "model/base/ascii.h"
+
 #include <algorithm>
 #include <cctype>
 
 namespace fourwalls {
 
-namespace {
-
-char lower(char c)
-{
-    return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-}
-
-} // namespace
-
 Result<NameMatcher> NameMatcher::create(std::string_view text, bool regularExpression)
 {
     NameMatcher matcher;
     if (!regularExpression || text.empty()) {
-        matcher.m_lowerText.resize(text.size());
-        std::transform(text.begin(), text.end(), matcher.m_lowerText.begin(), lower);
+        matcher.m_lowerText = lowerCase(text);
         return matcher;
     }
     try {
@@ -40,7 +32,7 @@ bool NameMatcher::matches(std::string_view name) const
     constexpr std::size_t kLongestExpressionName = 2000;
     if (!m_isExpression) {
         return std::search(name.begin(), name.end(), m_lowerText.begin(), m_lowerText.end(),
-                           [](char a, char b) { return lower(a) == b; }) != name.end() ||
+                           [](char a, char b) { return lowerCase(a) == b; }) != name.end() ||
                m_lowerText.empty();
     }
     try {

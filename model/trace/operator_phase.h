@@ -13,4 +13,11 @@ namespace fourwalls {
 /// does not tell.
 Phase phaseOfOperator(std::string_view name);
 
+/// The same of a range that a program names itself (NVTX, ROCTX, record_function): also "forward", "bwd",
+/// "backward-step", "optimizer_step" and DeepSpeed's "DeepSpeedEngine.backward".
+Phase phaseOfRange(std::string_view name);
+
+/// Whether a thread of that name computes gradients: PyTorch's autograd names its threads so.
+bool isGradientThread(std::string_view name);
+
 } // namespace fourwalls

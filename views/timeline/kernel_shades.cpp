@@ -2,6 +2,8 @@
 // Parts of kernels' names, and shades of one hue.
 #include "views/timeline/kernel_shades.h"
 
+#include "model/base/ascii.h"
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -31,9 +33,7 @@ QColor withLightness(const QColor& colour, double lightness)
 std::optional<KernelClass> kernelClassOf(const OpInfo& op)
 {
     if (op.kind != SliceKind::Kernel || op.activity != Activity::Compute) return std::nullopt;
-    std::string name = op.name;
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    const std::string name = lowerCase(op.name);
     static constexpr std::array<std::string_view, 6> kAttention{"flash", "fmha",    "attention",
                                                                 "attn",  "mem_eff", "sdpa"};
     static constexpr std::array<std::string_view, 15> kMatrix{"gemm",  "gemv",     "cutlass", "nvjet", "cublas",

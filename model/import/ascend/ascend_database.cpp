@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Databases of Ascend's profiler (ascend_pytorch_profiler_N.db, ascend_mindspore_profiler_N.db, msprof_*.db) as rows.
 // Tables and columns: "Profiling data in db format" of the CANN documentation, and Ascend/msinsight's reader of them.
+#include "model/base/ascii.h"
 #include "model/import/common/foreign_tables.h"
 #include "model/import/common/hccl_operations.h"
 #include "model/import/common/import_format.h"
@@ -102,9 +103,7 @@ public:
             sink.audit({"memory_relative_to_start", AuditSeverity::Info, 1,
                         "buffers from before the recording are not in the file"});
         for (const auto& [table, rows] : m_unread) {
-            std::string counter = std::string("unread_") + kAscendUnread[table].first;
-            for (char& c : counter)
-                if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+            const std::string counter = "unread_" + lowerCase(kAscendUnread[table].first);
             sink.audit({counter, AuditSeverity::Skipped, rows,
                         std::string(kAscendUnread[table].second) + ": a table that is not read"});
         }

@@ -43,7 +43,7 @@ NameHints hintsOf(Category category, std::string_view name)
         const auto number = integerFromText(name.substr(kStep.size()));
         if (number && *number >= 0 && *number < 1'000'000'000) hints.step = static_cast<int>(*number);
     } else {
-        hints.phase = phaseOfOperator(name);
+        hints.phase = category == Category::UserAnnotation ? phaseOfRange(name) : phaseOfOperator(name);
         hints.backward = hints.phase == Phase::BackwardInput || hints.phase == Phase::Recompute;
         hints.node = name.find("autograd::engine::evaluate_function") != std::string_view::npos;
     }

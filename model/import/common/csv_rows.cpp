@@ -2,6 +2,8 @@
 // Fields, quotes and line ends.
 #include "model/import/common/csv_rows.h"
 
+#include "model/base/ascii.h"
+
 #include <algorithm>
 
 namespace fourwalls::importers {
@@ -13,8 +15,8 @@ constexpr std::size_t kLongestCsvRow = std::size_t{1} << 20;
 
 bool sameWord(std::string_view a, std::string_view b)
 {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](char x, char y) { return lowerCase(x) == lowerCase(y); });
 }
 
 } // namespace

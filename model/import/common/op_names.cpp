@@ -7,6 +7,7 @@
 #include "model/import/common/demangled_name.h"
 #include "model/import/common/json_scan.h"
 #include "model/import/common/kernel_class.h"
+#include "model/import/common/step_periodicity.h"
 #include "model/trace/kernel_arithmetic.h"
 
 namespace fourwalls::importers {
@@ -235,6 +236,13 @@ OpId OpNames::id(NamedWork& work, Phase phase, double flops, Activity activity)
     const OpId id = m_sink.defineOp(info);
     work.variants.push_back({phase, activity, flops, id});
     return id;
+}
+
+Phase OpNames::kernelPhase(NamedWork& work, Phase launched)
+{
+    if (launched != Phase::Forward && launched != Phase::None) return launched;
+    if (!work.ofOptimizer) work.ofOptimizer = optimizerKernel(work.info.name);
+    return *work.ofOptimizer ? Phase::Optimizer : launched;
 }
 
 } // namespace fourwalls::importers

@@ -35,6 +35,7 @@ struct NamedWork {
     std::optional<CollectiveOp> collective; ///< what the name says
     int stepNumber = -1;                    ///< of ProfilerStep#N; -1: none
     std::optional<bool> marksSteps;         ///< StepFinder::interesting; absent: not asked
+    std::optional<bool> ofOptimizer;        ///< optimizerKernel(); absent: not asked
     std::int64_t count = 0;                 ///< how often it was asked for
     struct Variant {
         Phase phase;
@@ -64,6 +65,10 @@ public:
     OpId id(NamedWork& work, Phase phase = Phase::None, double flops = 0);
     /// The same where the occurrence counts otherwise than its name tells.
     OpId id(NamedWork& work, Phase phase, double flops, Activity activity);
+
+    /// What a kernel of a training is for. launched: what is known from its launch. Outside of ranges and nodes that
+    /// say more than "forward", an optimizer's kernels are known by their names.
+    static Phase kernelPhase(NamedWork& work, Phase launched);
 
     template <class Visit>
     void each(Visit&& visit) const

@@ -72,9 +72,9 @@ public:
         if (row.launches)
             for (const std::int64_t correlation : *row.launches) host.links.addLaunch(correlation, lane, start);
         OperatorContext context;
-        context.phase = phaseOfOperator(row.name);
+        context.phase = row.category == Category::UserAnnotation ? phaseOfRange(row.name) : phaseOfOperator(row.name);
         context.autogradNode = row.name.find("autograd::engine::evaluate_function") != std::string_view::npos;
-        host.training = host.training || context.phase == Phase::BackwardInput;
+        host.passes.note(context.phase);
         if (row.collective) {
             context.collective = static_cast<int>(host.requests.size());
             host.requests.push_back(*row.collective);
@@ -249,7 +249,9 @@ private:
                 named = &m_names.find(row.category, row.name, asked);
             }
         }
-        emit(row, track, m_names.id(*named, launch ? launch->phase : Phase::None));
+        Phase phase = launch ? launch->phase : Phase::None;
+        if (row.category == Category::Kernel && host.passes.backward) phase = OpNames::kernelPhase(*named, phase);
+        emit(row, track, m_names.id(*named, phase));
         rank.steps->addWork(named->info.name, lane, start, end, launch ? std::optional(launch->at) : std::nullopt,
                             named->info.activity == Activity::Compute);
         if (launch && inRange(launch->at) && static_cast<std::size_t>(launch->lane) < host.tracks.size())

@@ -7,6 +7,7 @@
 #include "model/import/common/profile_rows.h"
 #include "model/import/common/run_collectives.h"
 #include "model/import/common/step_finder.h"
+#include "model/import/common/training_passes.h"
 
 #include <memory>
 #include <optional>
@@ -22,7 +23,7 @@ struct RankState {
     LaneIndex lanes;
     LaunchLinks links;                      ///< of its process; empty for a rank whose host is another
     std::vector<CollectiveDetail> requests; ///< what the process asked for; LaunchLinks have their indices
-    bool training = false;                  ///< its process has a backward pass
+    TrainingPasses passes;
     std::vector<CommunicationMark> communication;
     std::vector<TrackId> tracks;       ///< while it is written
     std::unique_ptr<StepFinder> steps; ///< while it is written

@@ -30,8 +30,7 @@ public:
                 return Error{ErrorCode::Unsupported,
                              "nothing in this profile can be shown: it has no work, no calls and no buffers",
                              file.description().path, file.reader->whatToRecord()};
-            for (RankState& rank : file.ranks)
-                FOURWALLS_TRY(rank.links.resolve(rank.training ? Phase::Forward : Phase::None));
+            for (RankState& rank : file.ranks) FOURWALLS_TRY(rank.links.resolve(rank.passes.otherwise()));
             import->m_files.push_back(std::move(file));
         }
         FOURWALLS_TRY(import->settleRanks());

@@ -2,6 +2,7 @@
 // Candidates from recurring windows, judged by names per stretch; then the place in the period where a step begins.
 #include "model/import/common/step_periodicity.h"
 
+#include "model/base/ascii.h"
 #include "model/base/median.h"
 
 #include <algorithm>
@@ -265,10 +266,9 @@ bool optimizerKernel(std::string_view name)
     static constexpr std::array<std::string_view, 9> kParts{
         "multi_tensor_apply", "adam",    "fused_sgd", "FusedSgd",   "LAMBStage",
         "FusedOptimizer",     "adagrad", "adafactor", "lion_kernel"};
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
     return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) {
         return std::search(name.begin(), name.end(), part.begin(), part.end(),
-                           [&](char a, char b) { return lower(a) == lower(b); }) != name.end();
+                           [&](char a, char b) { return lowerCase(a) == lowerCase(b); }) != name.end();
     });
 }
 

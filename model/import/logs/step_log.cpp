@@ -2,6 +2,8 @@
 // What names of figures mean.
 #include "model/import/logs/step_log.h"
 
+#include "model/base/ascii.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -21,7 +23,7 @@ std::string loggedName(std::string_view name)
 {
     std::string text;
     for (const char c : name) {
-        const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+        const char lower = lowerCase(c);
         text += lower == '_' || lower == '-' ? ' ' : lower;
     }
     const auto begin = text.find_first_not_of(' ');

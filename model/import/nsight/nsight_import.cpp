@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nsight Systems exports as traces: processes are ranks, streams and threads are lanes, NVTX ranges are operators.
+#include "model/base/ascii.h"
 #include "model/import/common/busy_time.h"
 #include "model/import/common/clock_alignment.h"
 #include "model/import/common/import_format.h"
@@ -11,6 +12,7 @@
 #include "model/import/common/run_collectives.h"
 #include "model/import/common/spec_inference.h"
 #include "model/import/common/step_finder.h"
+#include "model/import/common/training_passes.h"
 #include "model/import/nsight/nsight_beside.h"
 #include "model/import/nsight/nsight_facts.h"
 #include "model/import/nsight/nsight_names.h"
@@ -37,7 +39,7 @@ struct ProcessRank {
     std::vector<CommunicationMark> communication; ///< for aligning clocks of several files
     std::vector<TrackId> tracks;
     std::int64_t device = 0;
-    bool training = false;
+    TrainingPasses passes;
 };
 
 class NsightImport final : public TraceImport {
@@ -166,8 +168,8 @@ private:
                 ProcessRank& rank = rankOf(file, processOf(range.thread));
                 const int lane = rangeLane(rank, range);
                 OperatorContext context;
-                context.phase = phaseOfOperator(range.text);
-                rank.training = rank.training || context.phase == Phase::BackwardInput;
+                context.phase = phaseOfRange(range.text);
+                rank.passes.note(context.phase);
                 context.autogradNode = range.text.find("autograd::engine::evaluate_function") != std::string_view::npos;
                 if (range.end) context.collective = rank.requests.add(lane, range.start, *range.end, range.text);
                 if (range.end && (context.phase != Phase::None || context.collective >= 0))
@@ -175,12 +177,18 @@ private:
             },
             stop));
         FOURWALLS_TRY(file.tables.eachThreadName([&](std::int64_t thread, const std::string& name) {
-            rankOf(file, processOf(thread))
-                .lanes.nameThread(std::to_string(pidOf(thread)), std::to_string(tidOf(thread)), name.substr(0, 200));
+            ProcessRank& rank = rankOf(file, processOf(thread));
+            const std::string process = std::to_string(pidOf(thread)), number = std::to_string(tidOf(thread));
+            rank.lanes.nameThread(process, number, name.substr(0, 200));
+            const int lane = rank.lanes.known(LaneRole::Thread, process, number);
+            if (lane < 0 || !isGradientThread(name)) return;
+            OperatorContext context;
+            context.phase = Phase::BackwardInput;
+            rank.passes.note(context.phase);
+            rank.links.addOperator(lane, -kLargestTimeNs, file.lastNs + 1, context);
         }));
         for (auto& [process, rank] : file.ranks) rank.requests.settle();
-        for (auto& [process, rank] : file.ranks)
-            FOURWALLS_TRY(rank.links.resolve(rank.training ? Phase::Forward : Phase::None));
+        for (auto& [process, rank] : file.ranks) FOURWALLS_TRY(rank.links.resolve(rank.passes.otherwise()));
         return {};
     }
 
@@ -338,7 +346,8 @@ private:
                 const std::optional<Launch> launch = rank.links.find(work.correlation);
                 NamedWork& named =
                     work.bytes ? names.findCopy(category, name, *work.bytes) : names.find(category, name, detail);
-                const Phase phase = launch && work.kind != WorkKind::Wait ? launch->phase : Phase::None;
+                Phase phase = launch && work.kind != WorkKind::Wait ? launch->phase : Phase::None;
+                if (work.kind == WorkKind::Kernel && rank.passes.backward) phase = OpNames::kernelPhase(named, phase);
                 if (!emit(rank, lane, names.id(named, phase), work.start, work.end, work.correlation) ||
                     work.kind == WorkKind::Wait)
                     return;
@@ -439,9 +448,7 @@ private:
         audit(sink, "begin_without_end", AuditSeverity::Repaired, openRanges,
               "NVTX ranges still open: ended with the capture");
         for (const NsightTables::Unread& unread : file.tables.unreadTables()) {
-            std::string counter = "unread_" + unread.table;
-            std::transform(counter.begin(), counter.end(), counter.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+            const std::string counter = "unread_" + lowerCase(unread.table);
             sink.audit({counter, AuditSeverity::Skipped, unread.rows,
                         unread.what.empty() ? "rows of a table that is not read"
                                             : unread.what + ": a table that is not read"});

@@ -2,9 +2,9 @@
 // The first walk over a spool: every record once, then launches, ranges and NCCL's calls are put together.
 #include "model/import/common/duration_pairs.h"
 #include "model/import/common/kernel_class.h"
-#include "model/import/spool/nccl_ranges.h"
 #include "model/import/spool/spool_device_clock.h"
 #include "model/import/spool/spool_edges.h"
+#include "model/import/spool/spool_nccl.h"
 #include "model/import/spool/spool_physical_memory.h"
 #include "model/import/spool/spool_tables.h"
 #include "model/import/spool/stream_captures.h"
@@ -81,8 +81,8 @@ public:
             m_tables.domains[domain.id] = std::string(m_tables.string(domain.name));
             break;
         }
-        case RecordKind::NvtxSchema: m_ncclRanges.addSchema(record, m_tables.strings); break;
-        case RecordKind::NcclCommunicator: communicator(record.as<collect::NcclCommunicator>()); break;
+        case RecordKind::NvtxSchema: m_nccl.addSchema(record); break;
+        case RecordKind::NcclCommunicator: m_nccl.add(record.as<collect::NcclCommunicator>()); break;
         case RecordKind::Kernel: kernel(record.as<collect::Kernel>()); break;
         case RecordKind::Memcpy: copy(record.as<collect::Memcpy>(), true); break;
         case RecordKind::Memset: copy(record.as<collect::Memset>(), false); break;
@@ -92,7 +92,7 @@ public:
         case RecordKind::ExternalCorrelation: {
             const auto external = record.as<collect::ExternalCorrelation>();
             if (external.kind == static_cast<std::uint32_t>(collect::ExternalKind::NcclKernelLaunch))
-                m_pairing.addCorrelation(external.external, external.correlation);
+                m_nccl.addCorrelation(external.external, external.correlation);
             break;
         }
         case RecordKind::Synchronization: {
@@ -123,16 +123,11 @@ public:
         case RecordKind::NvtxPop:
         case RecordKind::NvtxRangeEnd: closed(record.kind, record.as<collect::NvtxEnd>()); break;
         case RecordKind::NcclCollApi:
-        case RecordKind::NcclP2pApi: api(record.as<collect::NcclApi>()); break;
-        case RecordKind::NcclKernelLaunch: {
-            const auto launch = record.as<collect::NcclKernelLaunch>();
-            const auto at = spoolTime(launch.start);
-            m_launches.push_back({launch.id, launch.parent, launch.communicator, at.value_or(0), launch.thread, false});
-            break;
-        }
-        case RecordKind::NcclGroup: group(record.as<collect::NcclGroup>()); break;
-        case RecordKind::NcclColl: m_colls.push_back(record.as<collect::NcclColl>()); break;
-        case RecordKind::NcclP2p: m_messages.push_back(record.as<collect::NcclP2p>()); break;
+        case RecordKind::NcclP2pApi: m_nccl.add(record.as<collect::NcclApi>()); break;
+        case RecordKind::NcclKernelLaunch: m_nccl.add(record.as<collect::NcclKernelLaunch>()); break;
+        case RecordKind::NcclGroup: m_nccl.add(record.as<collect::NcclGroup>()); break;
+        case RecordKind::NcclColl: m_nccl.add(record.as<collect::NcclColl>()); break;
+        case RecordKind::NcclP2p: m_nccl.add(record.as<collect::NcclP2p>()); break;
         case RecordKind::NvmlSample: {
             const auto sample = record.as<collect::NvmlSample>();
             note(sample.time);
@@ -196,8 +191,8 @@ public:
         m_tables.rangesLeftOpen = m_pairs.beginsWithoutEnd();
         m_tables.endsWithoutBegin = m_pairs.endsWithoutBegin();
         phases();
-        FOURWALLS_TRY(m_tables.links.resolve(m_tables.training ? Phase::Forward : Phase::None));
-        nccl();
+        FOURWALLS_TRY(m_tables.links.resolve(m_tables.passes.otherwise()));
+        m_nccl.pair();
         finishFacts();
         return {};
     }
@@ -205,7 +200,7 @@ public:
 private:
     struct Opened {
         std::uint32_t name, domain, thread;
-        std::int32_t facts; ///< of m_rangeFacts; -1: none
+        std::int32_t facts; ///< that m_nccl has of it; -1: none
     };
 
     void note(std::uint64_t time)
@@ -244,28 +239,7 @@ private:
         const std::string name(m_tables.string(thread.name).substr(0, 200));
         m_tables.lanes.nameThread(m_tables.pid(), std::to_string(thread.id) + m_tables.suffix,
                                   name + " (" + std::to_string(thread.id) + ")" + m_tables.suffix);
-        if (name.starts_with("pt_autograd")) m_autograd.push_back(thread.id);
-    }
-
-    void communicator(const collect::NcclCommunicator& made)
-    {
-        NcclCommunicatorInfo info;
-        info.commId = made.commId;
-        info.name = std::string(m_tables.string(made.name).substr(0, 200));
-        info.ranks = std::clamp(made.ranks, 0, 1 << 20);
-        info.rank = std::clamp(made.rank, 0, 1 << 20);
-        info.time = spoolTime(made.time).value_or(0);
-        m_tables.communicators[made.id] = info;
-        m_local[made.commId] = made.id;
-    }
-
-    /// The communicator of that NCCL id, made if only ranges name it.
-    std::uint64_t localOf(std::uint64_t commId)
-    {
-        if (commId == 0) return 0;
-        const auto [found, isNew] = m_local.try_emplace(commId, (std::uint64_t{1} << 63) + m_local.size());
-        if (isNew) m_tables.communicators[found->second].commId = commId;
-        return found->second;
+        if (isGradientThread(name)) m_autograd.push_back(thread.id);
     }
 
     void kernel(const collect::Kernel& kernel)
@@ -292,7 +266,8 @@ private:
         m_gpuSpan.add(when->first, when->second);
         m_streams.insert({kernel.device, kernel.stream});
         if (communicates) {
-            if (isNcclName(m_tables.string(kernel.name))) ++m_nccl, m_ncclTime += static_cast<std::uint64_t>(length);
+            if (isNcclName(m_tables.string(kernel.name)))
+                ++m_ncclKernels, m_ncclTime += static_cast<std::uint64_t>(length);
             m_tables.communication.push_back(
                 {when->first, when->second, lane, kernel.name, kernel.correlation, -1, kernel.graph != 0});
         }
@@ -377,18 +352,8 @@ private:
         }
         Opened made{event.name, event.domain, event.thread, -1};
         const auto domain = m_tables.domains.find(event.domain);
-        if (domain != m_tables.domains.end() && domain->second == "NCCL") {
-            const NcclRangeFacts facts = m_ncclRanges.read(event, record.tail(event.extendedBytes));
-            if (facts.ranks > 0) {
-                NcclCommunicatorInfo& info = m_tables.communicators[localOf(facts.commId)];
-                info.ranks = facts.ranks;
-                info.rank = facts.rank.value_or(info.rank);
-            }
-            if (ncclFunction(m_tables.string(event.name))) {
-                made.facts = static_cast<std::int32_t>(m_rangeFacts.size());
-                m_rangeFacts.push_back(facts);
-            }
-        }
+        if (domain != m_tables.domains.end() && domain->second == "NCCL")
+            made.facts = m_nccl.opened(event, record.tail(event.extendedBytes));
         m_opened.push_back(made);
         const auto index = OpId{static_cast<std::int32_t>(m_opened.size() - 1)};
         if (record.kind == RecordKind::NvtxPush)
@@ -439,34 +404,10 @@ private:
             if (off != offs.end()) range.end = std::min(range.end, *off);
             m_span.add(range.begin, range.end);
         }
-        for (const auto& [range, opened] : m_ncclOf)
-            ncclCall(m_tables.ranges[range], m_opened[static_cast<std::size_t>(opened)]);
-    }
-
-    void ncclCall(const SpoolRange& range, const Opened& opened)
-    {
-        const auto operation = ncclFunction(m_tables.string(opened.name));
-        const NcclRangeFacts& facts = m_rangeFacts[static_cast<std::size_t>(opened.facts)];
-        NcclCall call;
-        call.communicator = localOf(facts.commId);
-        call.begin = range.begin;
-        call.end = range.end;
-        call.thread = opened.thread;
-        call.fromRange = true;
-        call.captured = m_captures.covers(opened.thread, range.begin);
-        call.operation.operation = operation.value_or(CollectiveOp::Other);
-        call.operation.payloadBytes = facts.bytes;
-        call.operation.peer = facts.peer;
-        m_pairing.add(std::move(call));
-    }
-
-    void api(const collect::NcclApi& api) { m_apis[api.id] = api; }
-
-    void group(const collect::NcclGroup& group)
-    {
-        if (group.api != 0 && group.captured != 0) m_capturedGroups.insert(group.id);
-        if (group.api == 0)
-            m_pairing.add(NcclPlan{group.id, group.communicator, spoolTime(group.start).value_or(0), group.thread});
+        for (const auto& [index, opened] : m_ncclOf) {
+            const Opened& made = m_opened[static_cast<std::size_t>(opened)];
+            m_nccl.addCall(m_tables.ranges[index], made.thread, made.facts);
+        }
     }
 
     void clock(const collect::ClockPair& pair)
@@ -487,7 +428,7 @@ private:
             context.phase = phaseOfRange(m_tables.string(range.name));
             if (context.phase == Phase::None) continue;
             m_tables.phasesFromRanges = true;
-            m_tables.training = m_tables.training || context.phase == Phase::BackwardInput;
+            m_tables.passes.note(context.phase);
             m_tables.links.addOperator(range.lane, range.begin, range.end, context);
         }
         for (const std::uint32_t thread : m_autograd) {
@@ -496,117 +437,10 @@ private:
             if (lane < 0) continue;
             OperatorContext context;
             context.phase = Phase::BackwardInput;
-            m_tables.phasesFromThreads = m_tables.training = true;
+            m_tables.phasesFromThreads = true;
+            m_tables.passes.note(context.phase);
             m_tables.links.addOperator(lane, m_tables.firstNs, m_tables.lastNs + 1, context);
         }
-    }
-
-    static Phase phaseOfRange(std::string_view text)
-    {
-        const Phase phase = phaseOfOperator(text);
-        if (phase != Phase::None) return phase;
-        std::string word;
-        for (const char c : text.substr(0, 40))
-            if (c != ' ' && c != '_' && c != '-' && c != '.')
-                word += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
-        if (word == "forward" || word == "fwd" || word == "forwardpass" || word == "forwardstep" ||
-            word == "forwardcompute")
-            return Phase::Forward;
-        if (word == "backward" || word == "bwd" || word == "backwardpass" || word == "backwardstep" ||
-            word == "backwardcompute")
-            return Phase::BackwardInput;
-        if (word == "optimizer" || word == "optimizerstep" || word == "optstep" || word == "step:optimizer")
-            return Phase::Optimizer;
-        return Phase::None;
-    }
-
-    void nccl()
-    {
-        for (NcclLaunch& launch : m_launches) {
-            launch.captured = m_capturedGroups.contains(launch.group) || m_captures.covers(launch.thread, launch.begin);
-            m_pairing.add(launch);
-        }
-        for (const collect::NcclColl& coll : m_colls) {
-            NcclCall call;
-            const auto api = m_apis.find(coll.parent);
-            call.id = coll.id;
-            call.group = api != m_apis.end() ? api->second.parent : 0;
-            call.plan = coll.group;
-            call.captured = (api != m_apis.end() && api->second.captured != 0) ||
-                            m_captures.covers(coll.thread, spoolTime(coll.start).value_or(0));
-            call.communicator = coll.communicator;
-            call.begin = spoolTime(coll.start).value_or(0);
-            call.end = spoolTime(coll.stop).value_or(0);
-            call.thread = coll.thread;
-            call.operation.operation = ncclFunction(m_tables.string(coll.function)).value_or(CollectiveOp::Other);
-            // The caller's count has one meaning; the task's is in bytes for some functions.
-            const std::uint64_t count = api != m_apis.end() ? api->second.count : coll.count;
-            const std::uint32_t type = api != m_apis.end() ? api->second.datatype : coll.datatype;
-            call.operation.payloadBytes = bytesOf(count, type);
-            if (coll.sequence < (std::uint64_t{1} << 62))
-                call.operation.sequence = static_cast<std::int64_t>(coll.sequence);
-            call.operation.algorithm = lower(m_tables.string(coll.algorithm).substr(0, 60));
-            call.operation.protocol = std::string(m_tables.string(coll.protocol).substr(0, 60));
-            call.operation.channels = coll.channels;
-            m_pairing.add(std::move(call));
-        }
-        for (const collect::NcclP2p& message : m_messages) {
-            NcclCall call;
-            const auto api = m_apis.find(message.parent);
-            call.id = message.id;
-            call.group = api != m_apis.end() ? api->second.parent : 0;
-            call.plan = message.group;
-            call.captured = (api != m_apis.end() && api->second.captured != 0) ||
-                            m_captures.covers(message.thread, spoolTime(message.start).value_or(0));
-            call.communicator = message.communicator;
-            call.begin = spoolTime(message.start).value_or(0);
-            call.end = spoolTime(message.stop).value_or(0);
-            call.thread = message.thread;
-            call.operation.operation = ncclFunction(m_tables.string(message.function)).value_or(CollectiveOp::Other);
-            call.operation.payloadBytes = bytesOf(message.count, message.datatype);
-            if (message.peer >= 0) call.operation.peer = message.peer;
-            call.operation.channels = message.channels;
-            m_pairing.add(std::move(call));
-        }
-        std::vector<NcclKernel> kernels;
-        for (const SpoolCommunication& each : m_tables.communication) {
-            const std::optional<Launch> launch =
-                each.correlation != 0 ? m_tables.links.find(each.correlation) : std::nullopt;
-            NcclKernel kernel;
-            kernel.correlation = each.correlation;
-            kernel.inGraph = each.inGraph;
-            if (launch) {
-                kernel.launchedAt = launch->at;
-                const auto thread = m_tables.threadOfLane.find(launch->lane);
-                if (thread != m_tables.threadOfLane.end()) kernel.thread = thread->second;
-            }
-            kernels.push_back(kernel);
-        }
-        const auto ranksOf = [this](std::uint64_t id) {
-            const auto found = m_tables.communicators.find(id);
-            return found == m_tables.communicators.end() ? 0 : found->second.ranks;
-        };
-        const std::vector<std::int32_t> paired = m_pairing.pair(kernels, ranksOf, m_tables.operations);
-        for (std::size_t i = 0; i < paired.size(); ++i) m_tables.communication[i].operation = paired[i];
-        m_tables.pairedExactly = m_pairing.exactly();
-        m_tables.pairedByTime = m_pairing.byTime();
-        m_tables.pairedEvenly = m_pairing.divided();
-        m_tables.communicationInGraphs = m_pairing.inGraphs();
-        m_tables.callsWithoutKernel = m_pairing.callsWithoutKernel();
-    }
-
-    std::int64_t bytesOf(std::uint64_t count, std::uint32_t type) const
-    {
-        const std::int64_t each = ncclTypeBytes(m_tables.string(type));
-        return count > (std::uint64_t{1} << 50) ? 0 : static_cast<std::int64_t>(count) * each;
-    }
-
-    static std::string lower(std::string_view text)
-    {
-        std::string word(text);
-        for (char& c : word)
-            if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-        return word;
     }
 
     void finishFacts()
@@ -616,7 +450,7 @@ private:
         facts.gpuKernelEvents = m_kernels;
         facts.gpuKernelTimeNs = static_cast<std::int64_t>(m_kernelTime);
         facts.gpuKernelBusyNs = m_busy.total();
-        facts.ncclKernels = m_nccl;
+        facts.ncclKernels = m_ncclKernels;
         facts.ncclTimeNs = static_cast<std::int64_t>(m_ncclTime);
         facts.memcpyEvents = m_copies;
         facts.memcpyTimeNs = static_cast<std::int64_t>(m_copyTime);
@@ -632,24 +466,16 @@ private:
     SpoolTables& m_tables;
     DurationPairs m_pairs;
     std::vector<Opened> m_opened;
-    NcclRanges m_ncclRanges;
-    std::vector<NcclRangeFacts> m_rangeFacts;
     std::vector<std::pair<std::size_t, std::int32_t>>
         m_ncclOf; ///< NCCL's calls among the ranges: of tables.ranges, of m_opened
-    NcclPairing m_pairing;
-    std::vector<NcclLaunch> m_launches;
-    std::set<std::uint64_t> m_capturedGroups;
     StreamCaptures m_captures;
+    SpoolNccl m_nccl{m_tables, m_captures};
     SpoolEdges m_edges;
     PhysicalMemory m_physical;
-    std::vector<collect::NcclColl> m_colls;
-    std::vector<collect::NcclP2p> m_messages;
-    std::unordered_map<std::uint64_t, collect::NcclApi> m_apis;
-    std::unordered_map<std::uint64_t, std::uint64_t> m_local; ///< NCCL's id of a communicator: this process's
-    std::vector<std::uint32_t> m_autograd;                    ///< threads
-    std::vector<std::int8_t> m_communicates;                  ///< by name; -1: not looked at
+    std::vector<std::uint32_t> m_autograd;   ///< threads
+    std::vector<std::int8_t> m_communicates; ///< by name; -1: not looked at
     std::optional<std::int64_t> m_clock;
-    std::int64_t m_kernels = 0, m_nccl = 0, m_copies = 0, m_sets = 0, m_calls = 0;
+    std::int64_t m_kernels = 0, m_ncclKernels = 0, m_copies = 0, m_sets = 0, m_calls = 0;
     std::uint64_t m_kernelTime = 0, m_ncclTime = 0, m_copyTime = 0;
     Extent m_span, m_gpuSpan;
     BusyTime m_busy;

@@ -9,6 +9,7 @@
 #include "model/import/common/launch_links.h"
 #include "model/import/common/nccl_operations.h"
 #include "model/import/common/trace_facts.h"
+#include "model/import/common/training_passes.h"
 #include "profiler/collect/spool_format.h"
 
 #include <cstdint>
@@ -116,8 +117,8 @@ struct SpoolTables {
     std::uint64_t records = 0, unreadBytes = 0, overwrittenSegments = 0, badSegments = 0;
     std::int64_t waitsWithoutEdge = 0; ///< of streams, for events of which no work is known
     bool ended = false;
-    bool limited = false;  ///< ended at the spool's limit or with the disk's last room
-    bool training = false; ///< there is a backward pass
+    bool limited = false; ///< ended at the spool's limit or with the disk's last room
+    TrainingPasses passes;
     bool phasesFromThreads = false, phasesFromRanges = false;
     bool processMemory = false; ///< the driver tells what this process alone uses of the device
 

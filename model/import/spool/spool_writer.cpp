@@ -3,10 +3,10 @@
 #include "model/import/spool/spool_writer.h"
 
 #include "model/import/common/demangled_name.h"
-#include "model/import/common/step_periodicity.h"
 #include "model/import/spool/spool_device_clock.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fourwalls::importers {
 
@@ -247,14 +247,9 @@ void SpoolWriter::kernel(const collect::Kernel& kernel)
     const NcclOperation* const operation = operationOf(kernel.correlation);
     NamedWork& named = operation ? workOf(*operation, kernel) : workOf(kernel);
     Phase phase = launch ? launch->phase : Phase::None;
-    // Between ranges and threads, an optimizer's kernels are known by their names.
-    if (m_tables.training && phase == Phase::Forward) {
-        const auto [known, isNew] = m_optimizer.try_emplace(kernel.name, false);
-        if (isNew) known->second = optimizerKernel(m_tables.string(kernel.name));
-        if (known->second) {
-            phase = Phase::Optimizer;
-            ++m_byName;
-        }
+    if (m_tables.passes.backward) {
+        const Phase said = std::exchange(phase, OpNames::kernelPhase(named, phase));
+        if (said != phase) ++m_byName;
     }
     if (kernel.graph != 0) ++m_replayed;
     if (emit(lane, m_names.id(named, phase), kernel.start, kernel.end, kernel.correlation))

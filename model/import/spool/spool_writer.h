@@ -81,7 +81,6 @@ private:
     std::map<std::pair<std::uint64_t, std::uint32_t>, NamedWork*> m_calls;    ///< (domain, function), stack
     std::unordered_map<std::uint32_t, NamedWork*> m_ranges;                   ///< by string
     std::unordered_map<std::uint32_t, std::int32_t> m_operationOf;            ///< correlation: of tables.operations
-    std::unordered_map<std::uint32_t, bool> m_optimizer;                      ///< by string
     std::uint32_t m_lastReplay = 0;
     std::int64_t m_slices = 0, m_withoutLaunch = 0, m_running = 0, m_marks = 0, m_outOfRange = 0, m_arrows = 0,
                  m_byName = 0, m_replayed = 0, m_pauses = 0, m_stacks = 0;

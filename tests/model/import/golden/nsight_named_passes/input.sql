@@ -1,0 +1,32 @@
+-- SPDX-License-Identifier: Apache-2.0
+CREATE TABLE StringIds(id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE META_DATA_EXPORT(name TEXT, value TEXT);
+CREATE TABLE TARGET_INFO_GPU(id INTEGER NOT NULL, name TEXT, totalMemory INTEGER, cuDevice INTEGER);
+CREATE TABLE ThreadNames(nameId INTEGER, priority INTEGER, globalTid INTEGER);
+CREATE TABLE NVTX_EVENTS(start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT, globalTid INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER,
+    correlationId INTEGER, nameId INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,
+    contextId INTEGER NOT NULL, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER,
+    demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, gridX INTEGER, gridY INTEGER, gridZ INTEGER,
+    blockX INTEGER, blockY INTEGER, blockZ INTEGER);
+INSERT INTO META_DATA_EXPORT VALUES('EXPORT_SCHEMA_VERSION', '3.25.0');
+INSERT INTO TARGET_INFO_GPU VALUES(0, 'NVIDIA H100 80GB HBM3', 85899345920, 0);
+INSERT INTO StringIds VALUES(1, 'cudaLaunchKernel_v7000'), (2, 'python'), (3, 'pt_autograd_0'), (10, 'forward_gemm'),
+    (11, 'nll_loss'), (12, 'backward_gemm'), (13, 'accumulate'),
+    (14, 'multi_tensor_apply_kernel<FusedAdamMathFunctor>'), (15, 'scale_learning_rate'), (16, 'print_loss');
+INSERT INTO ThreadNames VALUES(2, 20, 281474993487873), (3, 20, 281474993487874);
+-- What the program names: a forward pass, a backward pass, the optimizer's step; the Adam of a second optimizer has no range.
+INSERT INTO NVTX_EVENTS VALUES(100, 200, 59, 'forward', 281474993487873), (300, 500, 59, 'Backward pass', 281474993487873),
+    (600, 700, 59, 'optimizer_step', 281474993487873);
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(110, 120, 0, 281474993487873, 1, 1), (210, 220, 0, 281474993487873, 2, 1),
+    (310, 320, 0, 281474993487873, 3, 1), (400, 410, 0, 281474993487874, 4, 1), (610, 620, 0, 281474993487873, 5, 1), (710, 720, 0, 281474993487873, 6, 1),
+    (800, 810, 0, 281474993487873, 7, 1);
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
+    (1000, 2000, 0, 1, 7, 1, 281474993487872, 10, 10, 1, 1, 1, 128, 1, 1),
+    (2000, 3000, 0, 1, 7, 2, 281474993487872, 11, 11, 1, 1, 1, 128, 1, 1),
+    (3000, 4000, 0, 1, 7, 3, 281474993487872, 13, 13, 1, 1, 1, 128, 1, 1),
+    (4000, 5000, 0, 1, 7, 4, 281474993487872, 12, 12, 1, 1, 1, 128, 1, 1),
+    (5000, 6000, 0, 1, 7, 5, 281474993487872, 15, 15, 1, 1, 1, 128, 1, 1),
+    (6000, 7000, 0, 1, 7, 6, 281474993487872, 14, 14, 1, 1, 1, 128, 1, 1),
+    (7000, 8000, 0, 1, 7, 7, 281474993487872, 16, 16, 1, 1, 1, 128, 1, 1);
