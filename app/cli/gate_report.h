@@ -27,7 +27,7 @@ std::string gateMarkdown(const GateAnswer& answer);
 
 /// The three lists of a comparison's findings.
 nlohmann::json findingsJson(const diagnose::FindingChanges& changes);
-/// Lines such as "new: one rank is slower than the others: rank 3 (12.3 % of the step)"; empty: neither side has any.
+/// Lines such as "new: one rank holds the others up: rank 3 (12.3 % of the step)"; empty: neither side has any.
 std::vector<std::string> findingLines(const diagnose::FindingChanges& changes);
 
 } // namespace fourwalls::cli

@@ -74,7 +74,7 @@ private:
                                                   : json(nullptr);
             json evidence = json::array();
             for (const Evidence& each : finding.evidence)
-                evidence.push_back({{"what", wordsOf(each.kind)},
+                evidence.push_back({{"what", wordsOf(each, finding)},
                                     {"value", evidenceValue(each)},
                                     {"unit", diagnose::name(unitOf(each.kind))},
                                     {"where", where}});
@@ -107,7 +107,7 @@ private:
             text += headlineOf(finding, found) + '\n';
             if (finding.gain) text += fmt::format("  {:<40}{}\n", "would gain", gainText(finding));
             for (const Evidence& each : finding.evidence)
-                text += fmt::format("  {:<40}{}\n", wordsOf(each.kind), diagnose::textOf(each));
+                text += fmt::format("  {:<40}{}\n", wordsOf(each, finding), diagnose::textOf(each));
         }
         const bool deviceless = std::any_of(found.abstained.begin(), found.abstained.end(),
                                             [](const Abstention& each) { return each.lack == diagnose::Lack::Device; });

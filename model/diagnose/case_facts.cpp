@@ -131,8 +131,10 @@ Status readFacts(CaseFacts& facts, std::optional<StepIndex> wanted)
     for (const TrackView& track : trace.tracks()) {
         if (track.slices == 0) continue;
         const TrackKind kind = track.info.kind;
-        facts.hasDevice |=
-            kind == TrackKind::ComputeStream || kind == TrackKind::CommStream || kind == TrackKind::CopyStream;
+        if (kind == TrackKind::ComputeStream || kind == TrackKind::CommStream || kind == TrackKind::CopyStream) {
+            facts.hasDevice = true;
+            facts.deviceWork += track.slices;
+        }
         facts.hasHost |= kind == TrackKind::CpuThread;
     }
     FOURWALLS_TRY_ASSIGN(const std::vector<OpSummary> summaries,

@@ -34,6 +34,7 @@ struct CaseFacts {
     std::vector<std::pair<std::shared_ptr<const OpInfo>, OpSummary>> ops;
     std::vector<JoinedOperation> operations; ///< of the step
     bool hasDevice = false, hasHost = false;
+    std::int64_t deviceWork = 0; ///< slices of devices in the whole trace
 
     std::optional<replay::Replay> replay; ///< of the steps around that one; absent: see whyNoReplay
     std::string whyNoReplay;

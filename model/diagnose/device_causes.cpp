@@ -11,6 +11,9 @@ namespace fourwalls::diagnose {
 
 namespace {
 
+/// Fewer small kernels in a step are not many.
+constexpr std::int64_t kManyKernels = 50;
+
 /// What a copy's name says before its kinds of memory: "Memcpy HtoD (Pageable -> Device)".
 std::string copyDirection(const std::string& name)
 {
@@ -83,12 +86,12 @@ void findSmallKernels(CaseFacts& facts)
         count += summary.count;
     }
     const double share = facts.length() > 0 ? std::min(1.0, facts.perStep(total.ns) / facts.length()) : 0;
-    if (!facts.hasDevice || share < kLeastFinding) return;
+    if (!facts.hasDevice || share < kLeastFinding || facts.perStep(count) < kManyKernels) return;
     Finding finding = facts.ofShare(Cause::SmallKernels, share);
     finding.add(EvidenceKind::Occurrences, std::round(facts.perStep(count)));
-    // A kernel that is joined to another one still has its work to do.
-    finding.gain->share /= 2;
-    finding.gain->perStep = Duration{finding.gain->perStep.ns / 2};
+    // What joined kernels would take nothing here tells: they still have their work to do.
+    finding.gain.reset();
+    finding.urgency = share / 2;
     finding.show.view = FindingView::Performance;
     facts.add(std::move(finding));
 }

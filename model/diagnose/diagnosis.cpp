@@ -8,11 +8,24 @@
 
 namespace fourwalls::diagnose {
 
+namespace {
+
+/// A trace without steps of its own that holds less of a device's work is no picture of a job.
+constexpr std::int64_t kLeastWork = 20;
+
+} // namespace
+
 Result<Diagnosis> diagnose(TraceQuery& trace, std::stop_token stop, std::optional<StepIndex> wanted)
 {
     CaseFacts facts(trace, stop);
     FOURWALLS_TRY(readFacts(facts, wanted));
-    if (!facts.summaries.empty() && facts.length() > 0) {
+    if (facts.summaries.empty() || facts.length() <= 0) {
+        facts.abstain(Cause::HostBound, Lack::Steps, "the trace has no steps");
+    } else if (facts.result.wholeTrace && facts.hasDevice && facts.deviceWork < kLeastWork) {
+        facts.abstain(Cause::HostBound, Lack::Steps,
+                      "the trace has no steps, and what is in it of a device's work (slices: " +
+                          std::to_string(facts.deviceWork) + ") stands for none");
+    } else {
         findThrottling(facts);
         findSlowRanks(facts);
         findDataLoading(facts);
@@ -31,8 +44,6 @@ Result<Diagnosis> diagnose(TraceQuery& trace, std::stop_token stop, std::optiona
         FOURWALLS_TRY(findLoweredClocks(facts));
         findStalls(facts);
         facts.result.compute = facts.share([](const StepSummary& s) { return s.compute; });
-    } else {
-        facts.abstain(Cause::HostBound, Lack::Steps, "the trace has no steps");
     }
     FOURWALLS_TRY(findMemory(facts));
     if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "a newer question came", "findings", {}};

@@ -16,7 +16,7 @@ struct CauseWords {
     std::string_view name, wall, title;
 };
 constexpr std::array<CauseWords, kCauseCount> kCauses{{
-    {Cause::SlowRank, "slow_rank", "communication", "one rank is slower than the others"},
+    {Cause::SlowRank, "slow_rank", "communication", "one rank holds the others up"},
     {Cause::SlowLink, "slow_link", "communication", "transfers over one link are slower than their siblings"},
     {Cause::SlowStage, "slow_stage", "tuning", "one pipeline stage has more work than the others"},
     {Cause::SequenceImbalance, "sequence_imbalance", "tuning", "micro-batches take unequally long"},
@@ -51,7 +51,7 @@ struct EvidenceWords {
     EvidenceUnit unit;
     std::string_view words;
 };
-constexpr std::array<EvidenceWords, 36> kEvidence{{
+constexpr std::array<EvidenceWords, 37> kEvidence{{
     {EvidenceKind::ShareOfStep, EvidenceUnit::Fraction, "share of the step"},
     {EvidenceKind::TimePerStep, EvidenceUnit::Milliseconds, "time per step"},
     {EvidenceKind::Occurrences, EvidenceUnit::Count, "occurrences per step"},
@@ -88,6 +88,7 @@ constexpr std::array<EvidenceWords, 36> kEvidence{{
     {EvidenceKind::Failures, EvidenceUnit::Count, "failed allocations"},
     {EvidenceKind::First, EvidenceUnit::Text, "first"},
     {EvidenceKind::BusiestShare, EvidenceUnit::Times, "the busiest rank against the mean"},
+    {EvidenceKind::Meanwhile, EvidenceUnit::Text, "the program is then in"},
 }};
 
 template <class Table>
@@ -104,7 +105,7 @@ constexpr bool inOrder(const Table& table)
     return true;
 }
 static_assert(inOrder(kCauses) && inOrder(kEvidence));
-static_assert(kEvidence.size() == static_cast<std::size_t>(EvidenceKind::BusiestShare) + 1);
+static_assert(kEvidence.size() == static_cast<std::size_t>(EvidenceKind::Meanwhile) + 1);
 
 } // namespace
 

@@ -83,7 +83,8 @@ enum class EvidenceKind : std::uint8_t {
     Reasons,
     Failures,
     First,
-    BusiestShare
+    BusiestShare,
+    Meanwhile
 };
 enum class EvidenceUnit : std::uint8_t { Fraction, Milliseconds, Count, Times, Bytes, Megahertz, Steps, Text, Truth };
 /// "share of the step".
@@ -157,7 +158,8 @@ enum class Lack : std::uint8_t {
     Program,     ///< devices are idle, and the program on the processor is not there
     CommonWork,  ///< no work is done by two ranks
     Allocations, ///< none
-    Capacity     ///< the size of the device's memory
+    Capacity,    ///< the size of the device's memory
+    WorkBefore   ///< the device begins long after its work was launched: what it did until then
 };
 
 /// What could not be told of this trace, and why.

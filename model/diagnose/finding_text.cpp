@@ -21,6 +21,12 @@ std::string headline(Cause cause, std::span<const RankId> ranks, std::optional<i
     return text;
 }
 
+/// Whether shares are of a step; else the trace has none, and they are of all of it.
+bool isOfStep(const Finding& finding)
+{
+    return !finding.steps.empty() || !finding.find(EvidenceKind::ShareOfStep);
+}
+
 } // namespace
 
 std::string rankNames(std::span<const RankId> ranks)
@@ -45,10 +51,21 @@ std::string headlineOf(const FindingKey& key)
     return headline(key.cause, key.ranks, key.stage);
 }
 
+std::string_view wordsOf(const Evidence& evidence, const Finding& of)
+{
+    if (isOfStep(of)) return wordsOf(evidence.kind);
+    switch (evidence.kind) {
+    case EvidenceKind::ShareOfStep: return "share of the trace";
+    case EvidenceKind::TimePerStep: return "time";
+    case EvidenceKind::Occurrences: return "occurrences";
+    default: return wordsOf(evidence.kind);
+    }
+}
+
 std::string gainText(const Finding& finding)
 {
     if (!finding.gain) return {};
-    return fmt::format("{:.1f} % of the step ({})", finding.gain->share * 100,
+    return fmt::format("{:.1f} % of the {} ({})", finding.gain->share * 100, isOfStep(finding) ? "step" : "trace",
                        finding.gain->source == GainSource::Replay ? "replayed without it" : "at most");
 }
 

@@ -5,16 +5,19 @@
 #include "model/diagnose/finding_changes.h"
 
 #include <string>
+#include <string_view>
 
 namespace fourwalls::diagnose {
 
 /// "rank 3", "ranks 0, 1, 2 and 5 more"; empty for none.
 std::string rankNames(std::span<const RankId> ranks);
-/// "one rank is slower than the others: rank 3, stage 1"; without the ranks where all have it.
+/// "one rank holds the others up: rank 3, stage 1"; without the ranks where all have it.
 std::string headlineOf(const Finding& finding, const Diagnosis& of);
 std::string headlineOf(const FindingKey& key);
 /// "12.1 % of the step, replayed without it"; empty: not of time, or not estimated.
 std::string gainText(const Finding& finding);
+/// "share of the step"; of a trace without steps "share of the trace".
+std::string_view wordsOf(const Evidence& evidence, const Finding& of);
 /// "1.302 times", "38.4 %", "4.2 ms".
 std::string textOf(const Evidence& evidence);
 

@@ -20,6 +20,9 @@ constexpr double kLeastPause = 0.005;
 /// A rank's pauses stand out if they are this many times those of its peers.
 constexpr double kAgainstPeers = 3;
 
+/// A gap that makes this share of the device's idle time or more is told by itself.
+constexpr double kLongGap = 0.1;
+
 /// A part of the step that all of it could be won back from.
 template <class Part>
 Finding partOf(const CaseFacts& facts, Cause cause, double share, Part part, std::optional<Activity> activity)
@@ -47,6 +50,20 @@ std::vector<RankId> ranksWithMost(const CaseFacts& facts, Part part)
         if (own > 2 * usual && own - usual > kLeastFault * facts.length()) ranks.push_back(each.rank);
     }
     return ranks.empty() || all.size() < 2 ? facts.result.ranks : ranks;
+}
+
+/// The job's first step begins when its last rank does: what others did in it before that is not looked at.
+bool beginsApart(const CaseFacts& facts)
+{
+    if (facts.steps.front().step != facts.result.step) return false;
+    return std::any_of(facts.result.ranks.begin(), facts.result.ranks.end(), [&facts](RankId rank) {
+        const auto own = facts.trace.steps(rank);
+        if (!own.ok()) return true;
+        return std::any_of(own->begin(), own->end(), [&facts](const StepView& step) {
+            return step.record.step == facts.result.step &&
+                   static_cast<double>((facts.range.begin - step.record.range.begin).ns) > kLeastFault * facts.length();
+        });
+    });
 }
 
 /// Nodes in which the next batch is fetched.
@@ -108,6 +125,88 @@ std::map<RankId, Pauses> pausesOf(const CaseFacts& facts)
     return pauses;
 }
 
+/// What the rank's program does for at least half of the range: the innermost call or operator, else the innermost of the
+/// ranges that somebody named; null: nothing that is recorded.
+std::shared_ptr<const OpInfo> doneIn(const CaseFacts& facts, RankId rank, TimeRange range)
+{
+    constexpr int kPixels = 8; // longer slices than an eighth come one by one
+    SliceQuery query;
+    for (const TrackView& track : facts.trace.tracks())
+        if (track.info.rank == rank && track.info.kind == TrackKind::CpuThread) query.tracks.push_back(track.id);
+    query.range = range;
+    query.pixels = kPixels;
+    const auto window = facts.trace.slices(query, facts.stop);
+    if (!window.ok()) return {};
+    std::shared_ptr<const OpInfo> found;
+    std::pair<bool, int> innermost{false, -1}; // is a call or operator, lane
+    for (const LaneSlices& lane : window->lanes)
+        for (const SliceView& slice : lane.exact) {
+            const auto op = window->ops.find(slice.op);
+            if (op == window->ops.end() || op->second->kind == SliceKind::Step) continue;
+            const TimeRange inside = TimeRange{slice.start, slice.end()}.intersected(range);
+            if (2 * inside.length().ns < range.length().ns) continue;
+            const std::pair<bool, int> place{op->second->kind != SliceKind::Marker, slice.lane};
+            if (place <= innermost) continue;
+            innermost = place;
+            found = op->second;
+        }
+    return found;
+}
+
+/// The longest time in which a rank's device has nothing to do, and what its program does then, where it makes much of the
+/// finding's time. What is loaded or waited for then is another finding's.
+void addLongestGap(CaseFacts& facts, Finding& finding, RankId rank)
+{
+    const auto gaps = launchGaps(facts.trace, rank, facts.result.step, facts.stop);
+    if (!gaps.ok() || gaps->longestGapAt.empty()) return;
+    const std::shared_ptr<const OpInfo> done = doneIn(facts, rank, gaps->longestGapAt);
+    if (done && (done->activity == Activity::DataLoading || done->activity == Activity::Synchronisation)) return;
+    finding.show.range = gaps->longestGapAt;
+    if (gaps->longestGap.milliseconds() < kLongGap * finding.value(EvidenceKind::TimePerStep)) return;
+    finding.add(EvidenceKind::LongestPause, gaps->longestGap.milliseconds());
+    if (done) finding.add(EvidenceKind::Meanwhile, done->name);
+}
+
+/// How long the rank's device does nothing at the begin of the step although its first work was launched by then: it was busy
+/// with what is not in the trace, or with nothing; the program made it wait for neither.
+Duration launchedBefore(const CaseFacts& facts, RankId rank)
+{
+    std::optional<FlowRecord> first;
+    SliceQuery work, call;
+    for (const TrackView& track : facts.trace.tracks()) {
+        const TrackKind kind = track.info.kind;
+        if (track.info.rank != rank ||
+            (kind != TrackKind::ComputeStream && kind != TrackKind::CommStream && kind != TrackKind::CopyStream))
+            continue;
+        work.tracks.push_back(track.id);
+        const auto flows = facts.trace.flows(track.id, facts.range, 1);
+        if (flows.ok() && !flows->empty() && (!first || flows->front().to < first->to)) first = flows->front();
+    }
+    if (!first || first->kind != "launch" || first->to <= facts.range.begin) return {};
+    work.range = {facts.range.begin, first->to};
+    constexpr int kPixels = 64;
+    work.pixels = kPixels;
+    const auto before = facts.trace.slices(work, facts.stop);
+    // Of many short slices only the bin is known, which may hold what begins then.
+    const Instant begin = first->to;
+    const auto isBefore = [begin](const LaneSlices& lane) {
+        return std::any_of(lane.exact.begin(), lane.exact.end(),
+                           [begin](const SliceView& each) { return each.start < begin; }) ||
+               std::any_of(lane.bins.begin(), lane.bins.end(),
+                           [begin](const SliceBin& each) { return each.start + each.width <= begin; });
+    };
+    if (!before.ok() || std::any_of(before->lanes.begin(), before->lanes.end(), isBefore)) return {};
+    // The call may take long itself.
+    call.tracks = {first->fromTrack};
+    call.range = {first->from, first->from + Duration{1}};
+    Instant launched = first->from;
+    if (const auto calls = facts.trace.slices(call, facts.stop); calls.ok())
+        for (const LaneSlices& lane : calls->lanes)
+            for (const SliceView& slice : lane.exact)
+                if (calls->ops.at(slice.op)->kind == SliceKind::HostCall) launched = std::max(launched, slice.end());
+    return std::max(Duration{}, first->to - std::max(facts.range.begin, launched));
+}
+
 } // namespace
 
 void findDataLoading(CaseFacts& facts)
@@ -133,8 +232,12 @@ void findDataLoading(CaseFacts& facts)
     const double share = most->second / std::max(1.0, facts.length());
     if (share < kLeastFault) return;
     const auto part = [&loading](const StepSummary& each) { return Duration{std::llround(loading[each.rank])}; };
-    Finding finding = partOf(facts, Cause::DataLoading, std::min(1.0, share), part, Activity::DataLoading);
-    finding.ranks = ranksWithMost(facts, part);
+    const std::vector<RankId> ranks = beginsApart(facts) ? facts.result.ranks : ranksWithMost(facts, part);
+    double sum = 0;
+    for (const RankId rank : ranks) sum += loading[rank];
+    const double mean = sum / static_cast<double>(ranks.size()) / facts.length();
+    Finding finding = partOf(facts, Cause::DataLoading, std::min(1.0, mean), part, Activity::DataLoading);
+    finding.ranks = ranks;
     if (!nodes.empty())
         finding.gain = facts.gainOf([&](replay::NodeTimes& times) {
             for (const replay::NodeIndex node : nodes) times.duration[node] = 0;
@@ -191,7 +294,19 @@ void findHostBound(CaseFacts& facts)
                           " % of the step, but the program on the processor is not in the trace");
         return;
     }
-    if (const double share = facts.share(unexplained); share >= kLeastFinding) {
+    double queued = 0;
+    for (const RankId rank : facts.result.ranks)
+        queued += static_cast<double>(launchedBefore(facts, rank).ns) / static_cast<double>(facts.result.ranks.size());
+    queued /= facts.length();
+    if (queued >= kLeastFinding)
+        facts.abstain(
+            Cause::HostBound, Lack::WorkBefore,
+            "for " + std::to_string(std::lround(queued * 100)) +
+                " % of the step its first work was launched and had not begun: what the device did until then "
+                "is not in the trace");
+    else
+        queued = 0;
+    if (const double share = facts.share(unexplained) - queued; share >= kLeastFinding) {
         Finding finding = facts.ofShare(Cause::HostBound, share);
         finding.add(EvidenceKind::LaunchShare, facts.share([](const StepSummary& s) { return s.idleLaunch; }));
         std::int64_t kernels = 0;
@@ -200,15 +315,17 @@ void findHostBound(CaseFacts& facts)
         finding.add(EvidenceKind::Occurrences, std::round(facts.perStep(kernels)))
             .add(EvidenceKind::DeviceIdle, facts.deviceIdle());
         finding.show.rank = facts.most(unexplained);
-        if (finding.show.rank) {
-            const auto gaps = launchGaps(facts.trace, *finding.show.rank, facts.result.step, facts.stop);
-            if (gaps.ok() && !gaps->longestGapAt.empty()) finding.show.range = gaps->longestGapAt;
-        }
+        if (finding.show.rank) addLongestGap(facts, finding, *finding.show.rank);
         facts.add(std::move(finding));
     }
     const auto waiting = [](const StepSummary& s) { return s.idleSynchronisation; };
-    if (const double share = facts.share(waiting); share >= kLeastFinding)
-        facts.add(partOf(facts, Cause::SyncCalls, share, waiting, Activity::Synchronisation));
+    if (const double share = facts.share(waiting); share >= kLeastFinding) {
+        Finding finding = partOf(facts, Cause::SyncCalls, share, waiting, Activity::Synchronisation);
+        // What the device did while the program waited for it is not in the trace, so nor is what would make it quicker.
+        finding.gain.reset();
+        finding.urgency = share;
+        facts.add(std::move(finding));
+    }
 }
 
 } // namespace fourwalls::diagnose

@@ -325,6 +325,8 @@ void findWaiting(CaseFacts& facts)
         bool explained = false;
         for (Finding& each : facts.result.findings) {
             if (!explainsWaiting(each, late->rank) || each.ranks.size() > 1) continue;
+            // What costs far less than the others wait is not why they do.
+            if (!each.gain || 2 * each.gain->perStep.ns < late->delayed.ns) continue;
             addLateness(facts, each, *late);
             if (!each.show.range) each.show = {FindingView::Timeline, std::nullopt, widest->range()};
             explained = true;
@@ -348,8 +350,6 @@ void findWaiting(CaseFacts& facts)
         if (facts.found(cause)) return; // they explain it
     if (waiting < kLeastFinding) return;
     Finding finding = facts.ofShare(Cause::UnevenArrivals, std::min(1.0, waiting));
-    finding.gain->share /= 2;
-    finding.gain->perStep = Duration{finding.gain->perStep.ns / 2};
     finding.add(EvidenceKind::OperationsTogether, static_cast<double>(skew.operations));
     finding.show = {FindingView::Timeline, std::nullopt, widest->range()};
     finding.confidence = Confidence::Likely;
@@ -361,8 +361,10 @@ void findExposedCommunication(CaseFacts& facts)
     const TraceHeader& header = facts.trace.info().header;
     const std::size_t ranks = facts.summaries.size();
     std::int64_t alone = 0;
+    std::size_t taken = 0; // part in operations, by all ranks
     Duration waited;
     for (const JoinedOperation& operation : facts.operations) {
+        taken += operation.members.size();
         if (operation.isMessage()) continue;
         if (operation.members.size() < 2)
             ++alone;
@@ -382,10 +384,14 @@ void findExposedCommunication(CaseFacts& facts)
     const double waiting = ranks > 0 ? static_cast<double>(waited.ns) / static_cast<double>(ranks) / facts.length() : 0;
     const double share = missing ? exposed : std::max(0.0, exposed - waiting);
     if (share < kLeastFinding) return;
+    if (facts.share([](const StepSummary& s) { return s.computeSum; }) <= 0) {
+        facts.abstain(Cause::ExposedCommunication, Lack::Device,
+                      "no computation is in the step: whether anything hides its communication cannot be told");
+        return;
+    }
     Finding finding = facts.ofShare(Cause::ExposedCommunication, share);
     finding.add(EvidenceKind::Occurrences,
-                std::floor(static_cast<double>(facts.operations.size()) /
-                           static_cast<double>(std::max<std::size_t>(1, missing ? ranks : 1))));
+                std::round(static_cast<double>(taken) / static_cast<double>(std::max<std::size_t>(1, ranks))));
     if (missing) finding.add(EvidenceKind::HoldsWaiting, 1);
     if (facts.replay && !missing) {
         const replay::ReplayGraph& graph = facts.replay->graph(replay::DelayRule::Own);

@@ -38,7 +38,7 @@ void addFinding(const Finding& finding, const Diagnosis& of, const Redaction& re
     std::vector<std::vector<std::string>> rows;
     if (finding.gain) rows.push_back({"would gain", gainText(finding)});
     for (const diagnose::Evidence& each : finding.evidence)
-        rows.push_back({std::string(wordsOf(each.kind)), redaction.text(diagnose::textOf(each))});
+        rows.push_back({std::string(wordsOf(each, finding)), redaction.text(diagnose::textOf(each))});
     if (!finding.waiting.empty()) rows.push_back({"wait for it", diagnose::rankNames(finding.waiting)});
     rows.push_back({"how sure", std::string(name(finding.confidence))});
     page.table({"evidence", stepsText(finding)}, rows, false);

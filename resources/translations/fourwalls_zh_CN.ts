@@ -1753,7 +1753,7 @@ To see them, record a mixture of experts:
 fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 routing=natural&quot;</source>
         <translation>此轨迹未统计各专家的 token。
 要看到它们，请录制一个专家混合模型：
-fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan "dp=2 ep=2 routing=natural"</translation>
+fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 routing=natural&quot;</translation>
     </message>
     <message>
         <source>rank</source>
@@ -2604,6 +2604,30 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan "dp=2 ep=2 routing
     <message>
         <source>kernels: %1</source>
         <translation>内核：%1 个</translation>
+    </message>
+    <message>
+        <source>the longest gap takes %1, in %2</source>
+        <translation>最长的空隙为 %1，此时程序在 %2 中</translation>
+    </message>
+    <message>
+        <source>the longest gap takes %1</source>
+        <translation>最长的空隙为 %1</translation>
+    </message>
+    <message>
+        <source>No computation is in the step: whether anything hides its communication cannot be told.</source>
+        <translation>该步中没有计算：无法判断通信是否被掩盖。</translation>
+    </message>
+    <message>
+        <source>The step&apos;s first work was launched long before the device began it: what the device did until then is not in the trace.</source>
+        <translation>该步的第一项工作早已启动，设备却很晚才开始执行：设备在此之前做了什么，轨迹中没有记录。</translation>
+    </message>
+    <message>
+        <source>Look at what the program does in the longest gap.</source>
+        <translation>请查看程序在最长的空隙中做什么。</translation>
+    </message>
+    <message>
+        <source>Memory that is freed waits for the device; in the first step it is often the start of a library.</source>
+        <translation>释放显存会等待设备；在第一步中，这往往是某个库的初始化。</translation>
     </message>
 </context>
 <context>

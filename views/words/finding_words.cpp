@@ -193,6 +193,12 @@ QStringList shareFigures(const Finding& finding)
         break;
     case Cause::HostBound:
         parts << costOf(finding);
+        if (has(EvidenceKind::LongestPause)) {
+            const QString longest = milliseconds(finding.value(EvidenceKind::LongestPause));
+            parts << (has(EvidenceKind::Meanwhile) ? FindingWords::tr("the longest gap takes %1, in %2")
+                                                         .arg(longest, shortened(finding.text(EvidenceKind::Meanwhile)))
+                                                   : FindingWords::tr("the longest gap takes %1").arg(longest));
+        }
         if (finding.value(EvidenceKind::LaunchShare) >= diagnose::kLeastFinding)
             parts << FindingWords::tr("launches cover %1").arg(formatPercent(finding.value(EvidenceKind::LaunchShare)));
         if (finding.value(EvidenceKind::Occurrences) > 0)
@@ -339,12 +345,19 @@ QString untold(const diagnose::Abstention& abstention)
         return FindingWords::tr(
             "Communication is in the trace, but not which operations of the ranks belong together.");
     case diagnose::Lack::Device:
+        if (abstention.cause == Cause::ExposedCommunication)
+            return FindingWords::tr(
+                "No computation is in the step: whether anything hides its communication cannot be told.");
         return FindingWords::tr(
             "No device's work is in the trace: whether a device waits for the program cannot be told.");
     case diagnose::Lack::Program:
         return FindingWords::tr(
             "The device is idle at times, and the program on the processor is not in the trace: record "
             "CPU activities, too.");
+    case diagnose::Lack::WorkBefore:
+        return FindingWords::tr(
+            "The step's first work was launched long before the device began it: what the device did until then is not "
+            "in the trace.");
     case diagnose::Lack::CommonWork:
         return FindingWords::tr("No work is done by two ranks: whether one of them is slower cannot be told.");
     case diagnose::Lack::Allocations:
@@ -373,9 +386,17 @@ QString findingAdvice(const Finding& finding)
         return FindingWords::tr(
             "gc.disable() with a collection every so many steps, and a quiet host, take pauses away.");
     case Cause::HostBound:
+        // One long gap is no matter of many launches.
+        if (2 * finding.value(EvidenceKind::LongestPause) >= finding.value(EvidenceKind::TimePerStep) &&
+            finding.find(EvidenceKind::LongestPause))
+            return FindingWords::tr("Look at what the program does in the longest gap.");
         return FindingWords::tr(
             "Captured graphs, a compiler (torch.compile, XLA) or larger batches give the device more to do per call.");
     case Cause::SyncCalls:
+        if (const std::string call = finding.text(EvidenceKind::Mostly);
+            call.starts_with("cudaFree") || call.starts_with("hipFree"))
+            return FindingWords::tr(
+                "Memory that is freed waits for the device; in the first step it is often the start of a library.");
         // Waiting that long with an empty device: the device's work is more likely not in the file.
         if (finding.value(EvidenceKind::ShareOfStep) > 0.5)
             return FindingWords::tr("What the device did then may not be in the file.");

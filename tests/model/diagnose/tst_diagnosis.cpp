@@ -105,21 +105,6 @@ private slots:
                         [](const fourwalls::diagnose::Abstention& each) { return each.cause == Cause::HostBound; }));
     }
 
-    void smallKernelsByTheirShare()
-    {
-        Builder b(1);
-        b.step(0, 0, 0, 1 * kMs);
-        for (int i = 0; i < 10; ++i) b.work(0, "tiny", Phase::None, i * 20'000, i * 20'000 + 8'000);
-        b.work(0, "large", Phase::None, 300'000, 1 * kMs);
-        InMemoryTraceQuery trace = b.finish();
-        const auto findings = diagnose(trace);
-        QVERIFY(findings.ok());
-        const Finding* small = found(*findings, Cause::SmallKernels);
-        QVERIFY(small);
-        QVERIFY(std::abs(small->value(EvidenceKind::ShareOfStep) - 0.08) < 1e-9); // ten of 8 us in a step of 1 ms
-        QCOMPARE(small->value(EvidenceKind::Occurrences), 10.0);
-    }
-
     /// Ten samples a tenth of the trace apart: rank 0 at 1980 MHz for three of them, then at 1386 (0.7 of it) by its power
     /// limit for seven; rank 1 at 1980 throughout, the last samples idle.
     void loweredClocksByTheirSamples()

@@ -77,11 +77,11 @@ void FindingChangesTest::text()
 {
     const Diagnosis of = diagnosisOf({});
     Finding finding = findingOf(Cause::SlowRank, {RankId{2}}, 0.123);
-    QCOMPARE(headlineOf(finding, of), std::string("one rank is slower than the others: rank 2"));
+    QCOMPARE(headlineOf(finding, of), std::string("one rank holds the others up: rank 2"));
     finding.stage = 1;
-    QCOMPARE(headlineOf(finding, of), std::string("one rank is slower than the others: rank 2, stage 1"));
+    QCOMPARE(headlineOf(finding, of), std::string("one rank holds the others up: rank 2, stage 1"));
     finding.ranks = of.ranks;
-    QCOMPARE(headlineOf(finding, of), std::string("one rank is slower than the others: stage 1"));
+    QCOMPARE(headlineOf(finding, of), std::string("one rank holds the others up: stage 1"));
     QCOMPARE(gainText(finding), std::string("12.3 % of the step (replayed without it)"));
     std::vector<RankId> many;
     for (int i = 0; i < 10; ++i) many.push_back(RankId{i});

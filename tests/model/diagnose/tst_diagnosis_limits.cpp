@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// What findings may not say: more than the trace holds.
+#include <QTest> // first: moc stumbles over <compare> otherwise
+
+#include "model/diagnose/diagnosis.h"
+#include "model/diagnose/finding_text.h"
+#include "model/trace/step_window.h"
+#include "tests/model/trace/step_builder.h"
+#include "tests/support/test_program.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tst_diagnosis_limits {
+
+using namespace fourwalls;
+using namespace fourwalls::test;
+
+namespace {
+
+using diagnose::Cause;
+using diagnose::Diagnosis;
+using diagnose::EvidenceKind;
+using diagnose::Finding;
+using diagnose::Lack;
+
+const Finding* has(const Diagnosis& diagnosis, Cause cause)
+{
+    const auto at = std::find_if(diagnosis.findings.begin(), diagnosis.findings.end(),
+                                 [cause](const Finding& each) { return each.cause == cause; });
+    return at == diagnosis.findings.end() ? nullptr : &*at;
+}
+
+Diagnosis diagnosed(Builder& builder, const TraceClosing& closing = {})
+{
+    InMemoryTraceQuery trace = builder.finish(closing);
+    auto said = diagnose::diagnose(trace);
+    if (!said.ok()) qFatal("%s", said.error().message().c_str());
+    return std::move(*said);
+}
+
+void slice(Builder& builder, TrackId track, const std::string& name, SliceKind kind, Activity activity,
+           std::int64_t begin, std::int64_t end)
+{
+    OpInfo info;
+    info.name = name;
+    info.kind = kind;
+    info.activity = activity;
+    builder.producer->slice({track, builder.trace.defineOp(info), Instant{begin}, Duration{end - begin}, {}, {}});
+}
+
+void program(Builder& builder, int rank, const std::string& name, SliceKind kind, Activity activity, std::int64_t begin,
+             std::int64_t end)
+{
+    const TrackId track = builder.trace.defineTrack({RankId{rank}, TrackKind::CpuThread, "python", 2});
+    slice(builder, track, name, kind, activity, begin, end);
+}
+
+TraceClosing withoutSteps()
+{
+    TraceClosing closing;
+    closing.stepsBy = std::string(kWholeTrace);
+    return closing;
+}
+
+bool isAbout(double value, double expected)
+{
+    return std::abs(value - expected) < 1e-6 * std::max(1.0, std::abs(expected));
+}
+
+} // namespace
+
+class DiagnosisLimitsTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    /// One kernel of 20 ns, and nobody marked a step: that all of it is small kernels tells nobody anything.
+    void aFewKernelsAreNoStep()
+    {
+        for (const int kernels : {1, 19, 20}) {
+            Builder b(1);
+            b.step(0, 0, 0, kernels * 10 * kUs);
+            for (int i = 0; i < kernels; ++i) b.work(0, "k", Phase::None, i * 10 * kUs, i * 10 * kUs + 2 * kUs);
+            program(b, 0, "main", SliceKind::Operator, Activity::None, 0, kernels * 10 * kUs);
+            const Diagnosis said = diagnosed(b, withoutSteps());
+            QCOMPARE(said.findings.empty(), kernels < 20);
+            QCOMPARE(std::any_of(said.abstained.begin(), said.abstained.end(),
+                                 [](const auto& each) { return each.lack == Lack::Steps; }),
+                     kernels < 20);
+        }
+    }
+
+    /// A trace without steps has no share of a step.
+    void sharesOfATraceWithoutSteps()
+    {
+        for (const bool marked : {true, false}) {
+            Builder b(1);
+            b.step(0, 0, 0, 1 * kMs);
+            for (int i = 0; i < 20; ++i) b.work(0, "k", Phase::None, i * 50 * kUs, i * 50 * kUs + 30 * kUs);
+            program(b, 0, "main", SliceKind::Operator, Activity::None, 0, 1 * kMs);
+            const Diagnosis said = diagnosed(b, marked ? TraceClosing() : withoutSteps());
+            const Finding* bound = has(said, Cause::HostBound);
+            QVERIFY(bound);
+            QCOMPARE(gainText(*bound),
+                     std::string(marked ? "40.0 % of the step (at most)" : "40.0 % of the trace (at most)"));
+            QCOMPARE(wordsOf(bound->evidence.front(), *bound),
+                     std::string_view(marked ? "share of the step" : "share of the trace"));
+        }
+    }
+
+    /// Many, and what joining them would win is not known.
+    void smallKernelsThatAreMany()
+    {
+        for (const int kernels : {49, 50}) {
+            Builder b(1);
+            b.step(0, 0, 0, 1 * kMs);
+            for (int i = 0; i < kernels; ++i) b.work(0, "k", Phase::None, i * 20 * kUs, i * 20 * kUs + 8 * kUs);
+            const Diagnosis said = diagnosed(b);
+            const Finding* small = has(said, Cause::SmallKernels);
+            QCOMPARE(small != nullptr, kernels == 50);
+            if (!small) continue;
+            QVERIFY(isAbout(small->value(EvidenceKind::ShareOfStep), 0.4));
+            QCOMPARE(small->value(EvidenceKind::Occurrences), 50.0);
+            QVERIFY(!small->gain);
+        }
+    }
+
+    /// Both ranks load for 5 ms. Rank 1 marked its step 5 ms earlier, so the job's step holds the loading of rank 0 alone;
+    /// and rank 0 comes to every collective 4 ms late, which no loading explains.
+    void loadingBeforeTheJobsStepIsNobodysFault()
+    {
+        Builder b(2);
+        constexpr int kCollectives = 10;
+        constexpr std::int64_t kEach = 5 * kMs, kBegin = 10 * kMs, kEnd = kBegin + kCollectives * kEach;
+        b.step(0, 0, 5 * kMs, kEnd);
+        b.step(1, 0, 0, kEnd);
+        program(b, 0, "next batch", SliceKind::DataLoading, Activity::DataLoading, 5 * kMs, kBegin);
+        program(b, 1, "next batch", SliceKind::DataLoading, Activity::DataLoading, 0, 5 * kMs);
+        for (int i = 0; i < kCollectives; ++i) {
+            const std::int64_t at = kBegin + i * kEach, late = at + 4 * kMs;
+            for (const int rank : {0, 1}) {
+                const std::int64_t arrival = rank == 0 ? late : at + 100 * kUs;
+                b.work(rank, rank == 0 ? "pad" : "gemm", Phase::None, at, arrival);
+                b.collective(rank, arrival, late, at + kEach, i);
+            }
+        }
+        const Diagnosis said = diagnosed(b);
+        const Finding* loading = has(said, Cause::DataLoading);
+        QVERIFY(loading);
+        QCOMPARE(loading->ranks.size(), std::size_t(2));
+        QVERIFY(isAbout(loading->value(EvidenceKind::ShareOfStep), 2.5 / 55)); // the mean of 5 ms and none
+        const Finding* late = has(said, Cause::SlowRank);
+        QVERIFY(late);
+        QCOMPARE(late->ranks, std::vector<RankId>{RankId{0}});
+        QCOMPARE(late->value(EvidenceKind::ComesLast), double(kCollectives));
+        QVERIFY(isAbout(late->value(EvidenceKind::DelaysOthers), kCollectives * 3.9));
+    }
+
+    /// Two of four ranks: an operation that both took part in is one for each of them.
+    void operationsAreCountedByRank()
+    {
+        TraceHeader header = headerOf(2);
+        header.worldSize = 4;
+        Builder b(2, std::move(header));
+        for (const int rank : {0, 1}) {
+            b.step(rank, 0, 0, 10 * kMs);
+            b.work(rank, "gemm", Phase::None, 0, 2 * kMs);
+            for (int i = 0; i < 4; ++i) {
+                const std::int64_t begin = (2 + 2 * i) * kMs, end = (4 + 2 * i) * kMs;
+                b.collective(rank, begin, begin, end, i);
+                slice(b, b.wire(rank), "all_reduce", SliceKind::Collective, Activity::Transfer, begin, end);
+            }
+        }
+        const Diagnosis said = diagnosed(b);
+        const Finding* exposed = has(said, Cause::ExposedCommunication);
+        QVERIFY(exposed && exposed->find(EvidenceKind::HoldsWaiting));
+        QCOMPARE(exposed->value(EvidenceKind::Occurrences), 4.0);
+    }
+
+    /// Where nothing computes, nothing is known about what hides communication.
+    void communicationBesideNothing()
+    {
+        for (const bool computes : {true, false}) {
+            Builder b(1);
+            b.step(0, 0, 0, 10 * kMs);
+            if (computes) b.work(0, "gemm", Phase::None, 0, 2 * kMs);
+            slice(b, b.wire(0), "all_reduce", SliceKind::Collective, Activity::Transfer, 2 * kMs, 10 * kMs);
+            const Diagnosis said = diagnosed(b);
+            QCOMPARE(has(said, Cause::ExposedCommunication) != nullptr, computes);
+            QCOMPARE(std::any_of(said.abstained.begin(), said.abstained.end(),
+                                 [](const auto& each) { return each.cause == Cause::ExposedCommunication; }),
+                     !computes);
+        }
+    }
+
+    /// The step's first work was launched 1 ms after its begin and is begun 6 ms later: the program made nobody wait for that.
+    void workThatWaitsForTheDevice()
+    {
+        for (const bool isLinked : {true, false}) {
+            Builder b(1);
+            b.step(0, 0, 0, 10 * kMs);
+            b.work(0, "gemm", Phase::None, 7 * kMs, 10 * kMs);
+            program(b, 0, "cudaLaunchKernel", SliceKind::HostCall, Activity::Launch, 500 * kUs, 1 * kMs);
+            const TrackId host = b.trace.defineTrack({RankId{0}, TrackKind::CpuThread, "python", 2});
+            if (isLinked) b.producer->flow({"launch", host, Instant{500 * kUs}, b.kernels(0), Instant{7 * kMs}});
+            const Diagnosis said = diagnosed(b);
+            const Finding* bound = has(said, Cause::HostBound);
+            QVERIFY(bound);
+            QVERIFY(isAbout(bound->value(EvidenceKind::ShareOfStep), isLinked ? 0.1 : 0.7));
+            QCOMPARE(std::any_of(said.abstained.begin(), said.abstained.end(),
+                                 [](const auto& each) { return each.lack == Lack::WorkBefore; }),
+                     isLinked);
+        }
+    }
+
+    /// Ranks that come in turns, in eight steps: even arrivals would save what they wait in the mean.
+    void evenArrivalsSaveTheMeanWait()
+    {
+        Builder b(4);
+        std::int64_t at = 0;
+        for (int step = 0; step < 8; ++step, at += 16 * kMs)
+            for (int rank = 0; rank < 4; ++rank) {
+                const std::int64_t own = at + (rank == (step * 7 + step / 4) % 4 ? 14 : 10) * kMs;
+                b.step(rank, step, at, at + 16 * kMs);
+                b.work(rank, "gemm", Phase::Forward, at, own);
+                b.collective(rank, own, at + 14 * kMs, at + 16 * kMs, step);
+            }
+        const Diagnosis said = diagnosed(b);
+        const Finding* uneven = has(said, Cause::UnevenArrivals);
+        QVERIFY(uneven && uneven->gain);
+        QVERIFY(isAbout(uneven->gain->share, 3.0 / 16)); // three of four ranks wait for 4 ms in a step of 16
+    }
+
+    /// Where one gap is much of the idle time, what the program did then says more than how many kernels there are; what it
+    /// waits for is told elsewhere.
+    void theLongestGapAndWhatIsDoneInIt()
+    {
+        for (const Activity activity : {Activity::None, Activity::Launch, Activity::Synchronisation}) {
+            Builder b(1);
+            b.step(0, 0, 0, 100 * kMs);
+            for (int i = 0; i < 20; ++i) b.work(0, "k", Phase::None, i * kMs, (i + 1) * kMs);
+            b.work(0, "k", Phase::None, 90 * kMs, 100 * kMs);
+            program(b, 0, "train", SliceKind::Marker, Activity::None, 0, 100 * kMs);
+            program(b, 0, "aten::conv2d", SliceKind::Operator, Activity::None, 21 * kMs, 89 * kMs);
+            program(b, 0, "call", SliceKind::HostCall, activity, 25 * kMs, 85 * kMs);
+            const Diagnosis said = diagnosed(b);
+            const Finding* bound = has(said, Cause::HostBound);
+            QVERIFY(bound);
+            const bool own = activity != Activity::Synchronisation;
+            QCOMPARE(bound->find(EvidenceKind::LongestPause) != nullptr, own);
+            if (own) QVERIFY(isAbout(bound->value(EvidenceKind::LongestPause), 70));
+            QCOMPARE(bound->text(EvidenceKind::Meanwhile), std::string(own ? "call" : ""));
+        }
+    }
+};
+
+FOURWALLS_TEST(DiagnosisLimitsTest, QCoreApplication)
+
+} // namespace tst_diagnosis_limits
+
+#include "tst_diagnosis_limits.moc"
