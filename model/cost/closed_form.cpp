@@ -167,6 +167,11 @@ Prediction closedForm(const StepCost& cost, const Calibration& calibration)
     return result;
 }
 
+double stageSeconds(const StepCost& cost, int stage)
+{
+    return workOf(cost, stage).seconds();
+}
+
 Result<Prediction> closedForm(CostModel& model, const ParallelPlan& plan, std::int64_t batch)
 {
     FOURWALLS_TRY_ASSIGN(const StepCost cost, model.stepCost(plan, batch));

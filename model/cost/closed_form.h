@@ -37,6 +37,9 @@ Prediction closedForm(const StepCost& cost, const Calibration& calibration);
 /// The same of a plan and a batch (samples of the whole job). Errors: those of CostModel::stepCost.
 Result<Prediction> closedForm(CostModel& model, const ParallelPlan& plan, std::int64_t batch);
 
+/// Work of a stage for one micro-batch, through all its chunks and both ways [s].
+double stageSeconds(const StepCost& cost, int stage);
+
 /// Why a prediction does not fit, or empty: names the stage and the largest term.
 std::string whyInfeasible(const StepCost& cost, const Prediction& prediction);
 

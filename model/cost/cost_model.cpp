@@ -183,7 +183,8 @@ Status CostModel::State::check(const ParallelPlan& plan)
     // Where embedding and head are positions of their own, there may be two more than layers.
     const TransformerSpec* t = spec.model.transformer();
     const std::int64_t positions = std::int64_t{plan.pp} * plan.vpp;
-    if (t && framework.stageSplit != StageSplit::Layers && positions > t->layers && positions <= t->layers + 2) {
+    if (t && plan.stageLayers.empty() && framework.stageSplit != StageSplit::Layers && positions > t->layers &&
+        positions <= t->layers + 2) {
         spec.plan.vpp = 1;
         spec.plan.schedule = PipelineSchedule::OneFOneB;
     }
@@ -212,8 +213,10 @@ std::vector<ChunkContents> CostModel::State::contents(const PipelineShape& shape
         units = t->layers;
     else if (const ResNetSpec* r = spec.model.resnet())
         units = r->depth >= 152 ? 52 : r->depth >= 101 ? 35 : 18;
+    const std::vector<int>& told = spec.plan.stageLayers;
     const std::vector<std::int64_t> split =
-        splitLayers(units, positions, t ? framework.stageSplit : StageSplit::Layers);
+        told.empty() ? splitLayers(units, positions, t ? framework.stageSplit : StageSplit::Layers)
+                     : std::vector<std::int64_t>(told.begin(), told.end());
     std::vector<ChunkContents> result(static_cast<std::size_t>(positions));
     std::int64_t next = 0;
     for (std::size_t i = 0; i < result.size(); ++i) {

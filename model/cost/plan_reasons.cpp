@@ -23,6 +23,13 @@ constexpr PlanPart degree(const char* key)
             [](const ParallelPlan& plan) { return std::to_string(plan.*Degree); }, true};
 }
 
+std::string layersInWords(const ParallelPlan& plan)
+{
+    std::string text;
+    for (const int each : plan.stageLayers) text += (text.empty() ? "" : ",") + std::to_string(each);
+    return text.empty() ? "even" : text;
+}
+
 const PlanPart kParts[] = {
     degree<&ParallelPlan::tp>("tp"),
     degree<&ParallelPlan::pp>("pp"),
@@ -35,8 +42,10 @@ const PlanPart kParts[] = {
      [](const ParallelPlan& plan) { return std::string(name(plan.recompute)); }, false},
     {"schedule", [](const ParallelPlan& plan) { return static_cast<int>(plan.schedule); },
      [](const ParallelPlan& plan) { return std::string(name(plan.schedule)); }, false},
+    {"layers", [](const ParallelPlan& plan) { return static_cast<int>(!plan.stageLayers.empty()); }, layersInWords,
+     false},
 };
-static_assert(std::size(kParts) == 9, "BestByPart has a map for each");
+static_assert(std::size(kParts) == 10, "BestByPart has a map for each");
 
 bool isBetter(const SearchedPlan& a, const SearchedPlan& b, SearchObjective objective)
 {

@@ -41,7 +41,7 @@ public:
 
 private:
     SearchObjective m_objective;
-    std::array<std::map<int, SearchedPlan>, 9> m_best; ///< by part, by value
+    std::array<std::map<int, SearchedPlan>, 10> m_best; ///< by part, by value
 };
 
 /// Prices the neighbours and says what they cost more, in the order of the parts. Those that cannot be priced are left out.

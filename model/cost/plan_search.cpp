@@ -3,15 +3,19 @@
 #include "model/cost/plan_search.h"
 
 #include "model/cost/closed_form.h"
+#include "model/cost/layer_split.h"
 #include "model/cost/plan_reasons.h"
 #include "model/cost/plan_space.h"
-#include "model/cost/schedule_simulation.h"
 #include "model/cost/step_cost.h"
+#include "model/spec/pipeline_schedule.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <limits>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <tuple>
 
@@ -21,6 +25,7 @@ namespace {
 
 constexpr std::int64_t kReportEvery = 2000; ///< priced plans between two reports of progress
 constexpr std::size_t kSpare = 4;           ///< candidates kept per plan asked for; simulation may reorder them
+constexpr std::size_t kLeastKept = 64;      ///< candidates kept at least
 
 /// Feasible first, then by the objective; ties by time, by memory, then by what is simpler, so that results are repeatable.
 class Better {
@@ -35,7 +40,8 @@ public:
                               p.plan.shard, static_cast<int>(p.plan.recompute), p.plan.sequenceParallel,
                               static_cast<int>(p.plan.schedule));
         };
-        return key(a) < key(b);
+        const auto first = key(a), second = key(b);
+        return first != second ? first < second : a.plan.stageLayers < b.plan.stageLayers;
     }
 
 private:
@@ -65,6 +71,59 @@ private:
     std::vector<SearchedPlan> m_heap;
 };
 
+std::size_t keptFor(int limit)
+{
+    return std::max(kLeastKept, static_cast<std::size_t>(limit) * kSpare);
+}
+
+/// Whether a simulation says quickly what the closed form only estimates: how much of its bubbles a schedule fills.
+bool needsSimulation(const ParallelPlan& plan)
+{
+    return plan.pp > 1 && pipelineShape(plan).splitsBackward() && isSimulatedQuickly(plan);
+}
+
+/// A plan that a split of its layers, or its simulation, could make one of the best.
+struct SplitCandidate {
+    double least = 0; ///< of what the search makes least, under any split
+    SearchedPlan plan;
+};
+
+/// Some of the candidates, those that could become best: on top of the heap the one that could become it least.
+class SplitCandidates {
+public:
+    explicit SplitCandidates(SearchObjective objective) : m_better(objective) {}
+
+    void offer(SplitCandidate candidate)
+    {
+        constexpr std::size_t kMost = 2000;
+        const auto isLess = [this](const SplitCandidate& a, const SplitCandidate& b) { return precedes(a, b); };
+        if (m_heap.size() == kMost) {
+            if (!precedes(candidate, m_heap.front())) return;
+            std::pop_heap(m_heap.begin(), m_heap.end(), isLess);
+            m_heap.pop_back();
+        }
+        m_heap.push_back(std::move(candidate));
+        std::push_heap(m_heap.begin(), m_heap.end(), isLess);
+    }
+    const std::vector<SplitCandidate>& all() const { return m_heap; }
+    /// All, most hopeful first; takes them.
+    std::vector<SplitCandidate> sorted()
+    {
+        std::sort(m_heap.begin(), m_heap.end(),
+                  [this](const SplitCandidate& a, const SplitCandidate& b) { return precedes(a, b); });
+        return std::move(m_heap);
+    }
+
+private:
+    bool precedes(const SplitCandidate& a, const SplitCandidate& b) const
+    {
+        return a.least != b.least ? a.least < b.least : m_better(a.plan, b.plan);
+    }
+
+    Better m_better;
+    std::vector<SplitCandidate> m_heap;
+};
+
 class Search {
 public:
     Search(const RunSpec& spec, const FrameworkPreset& framework, const Calibration& calibration,
@@ -74,7 +133,8 @@ public:
         , m_calibration(calibration)
         , m_options(options)
         , m_parameters(static_cast<double>(parameterCount(spec.model)))
-        , m_best(static_cast<std::size_t>(options.limit) * kSpare, options.objective)
+        , m_best(keptFor(options.limit), options.objective)
+        , m_splits(options.objective)
         , m_seen(options.objective)
     {
         if (const TransformerSpec* t = spec.model.transformer(); t && t->hasExperts()) {
@@ -88,11 +148,16 @@ public:
 
 private:
     void work(CostModel& model);
-    /// One priced plan; nothing where it cannot be built.
-    std::optional<SearchedPlan> price(CostModel& model, const ParallelPlan& plan) const;
+    /// One priced plan; nothing where it cannot be built. It goes to `best`, to `splits`, or to both.
+    std::optional<SearchedPlan> price(CostModel& model, const ParallelPlan& plan, BestPlans& best,
+                                      SplitCandidates& splits) const;
     void merge(const std::vector<SearchedPlan>& found, const std::vector<SearchedPlan>& all,
                const SearchCounts& counts);
-    void report();
+    /// Runs `each` on as many threads as there is work for, every one with a model of its own.
+    void inParallel(std::size_t tasks, const std::function<void(CostModel&)>& each);
+    double worstToReturn() const;
+    void lookCloser();
+    void lookCloser(CostModel& model, std::span<const SplitCandidate> candidates, std::atomic<std::int64_t>& work);
     std::vector<SearchedPlan> simulated(CostModel& model) const;
     bool isAbandoned() const { return m_options.abandon.stop_requested(); }
     bool stops() const
@@ -106,23 +171,36 @@ private:
     const Calibration& m_calibration;
     const SearchOptions& m_options;
     double m_parameters = 0, m_expertParameters = 0;
-    double m_memory = 0; ///< of a device; 0 unknown
+    double m_memory = 0;             ///< of a device; 0 unknown
+    std::vector<CostModel> m_models; ///< one for each thread
     std::vector<PlanFamily> m_families;
     bool m_offload = false;
     std::atomic<std::size_t> m_next{0};
     std::atomic<std::int64_t> m_evaluated{0};
     std::mutex m_mutex; ///< guards what follows
     BestPlans m_best;
+    SplitCandidates m_splits;
     BestByPart m_seen;
     PlanSearchResult m_result;
 };
 
-std::optional<SearchedPlan> Search::price(CostModel& model, const ParallelPlan& plan) const
+std::optional<SearchedPlan> Search::price(CostModel& model, const ParallelPlan& plan, BestPlans& best,
+                                          SplitCandidates& splits) const
 {
     const auto cost = model.stepCost(plan, m_spec.training.batch);
     if (!cost) return std::nullopt;
     const Prediction prediction = closedForm(*cost, m_calibration);
-    return SearchedPlan{plan, prediction.seconds, prediction.peakBytes, prediction.feasible};
+    const SearchedPlan priced{plan, prediction.seconds, prediction.peakBytes, prediction.feasible};
+    const bool simulates = needsSimulation(plan);
+    bool looksCloser = simulates || (!m_options.fixed.layers && splitsFreely(m_spec, plan));
+    if (looksCloser) {
+        const SplitBound bound = boundOfSplits(*cost, prediction);
+        looksCloser = cost->usableMemoryBytes <= 0 || bound.peakBytes <= cost->usableMemoryBytes;
+        if (looksCloser)
+            splits.offer({valueOf({plan, bound.seconds, bound.peakBytes, true}, m_options.objective), priced});
+    }
+    if (!simulates || !looksCloser) best.offer(priced);
+    return priced;
 }
 
 void Search::merge(const std::vector<SearchedPlan>& found, const std::vector<SearchedPlan>& all,
@@ -146,7 +224,8 @@ void Search::work(CostModel& model)
         const std::size_t index = m_next.fetch_add(1);
         if (index >= m_families.size()) return;
         SearchCounts counts;
-        BestPlans best(static_cast<std::size_t>(m_options.limit) * kSpare, m_options.objective);
+        SplitCandidates splits(m_options.objective);
+        BestPlans best(keptFor(m_options.limit), m_options.objective);
         std::vector<SearchedPlan> all;
         visitPlans(m_spec, m_framework, m_families[index], m_offload, [&](const ParallelPlan& plan) {
             ++counts.considered;
@@ -155,12 +234,11 @@ void Search::work(CostModel& model)
                 ++counts.tooLarge;
                 return !stops();
             }
-            const auto priced = price(model, plan);
+            const auto priced = price(model, plan, best, splits);
             if (!priced) return !stops();
             ++m_evaluated;
             ++counts.evaluated;
             if (priced->feasible) ++counts.feasible;
-            best.offer(*priced);
             if (m_options.keepAll || m_options.priced || m_options.explains) all.push_back(*priced);
             if (counts.evaluated % kReportEvery == 0) {
                 merge({}, all, counts);
@@ -170,6 +248,68 @@ void Search::work(CostModel& model)
             return !stops();
         });
         merge(best.plans(), all, counts);
+        const std::scoped_lock lock(m_mutex);
+        for (const SplitCandidate& each : splits.all()) m_splits.offer(each);
+    }
+}
+
+void Search::inParallel(std::size_t tasks, const std::function<void(CostModel&)>& each)
+{
+    const std::size_t threads = std::min(m_models.size(), std::max<std::size_t>(1, tasks));
+    std::vector<std::jthread> workers;
+    for (std::size_t i = 1; i < threads; ++i) workers.emplace_back([&each, &model = m_models[i]] { each(model); });
+    each(m_models.front());
+}
+
+/// What a plan must be under to become one of those to return.
+double Search::worstToReturn() const
+{
+    std::vector<SearchedPlan> best = m_best.plans();
+    std::sort(best.begin(), best.end(), Better(m_options.objective));
+    const auto limit = static_cast<std::size_t>(m_options.limit);
+    return best.size() >= limit && best[limit - 1].feasible ? valueOf(best[limit - 1], m_options.objective)
+                                                            : std::numeric_limits<double>::infinity();
+}
+
+/// Looks closer at those plans that could so become one of the plans to return, the most hopeful ones first. What is
+/// looked at does not depend on the number of threads: only between two rounds are plans held against the best ones.
+void Search::lookCloser()
+{
+    constexpr std::size_t kRound = 16;
+    constexpr std::int64_t kMostWork = 10'000'000; // about half a second on one core
+    std::int64_t work = 0;
+    const std::vector<SplitCandidate> candidates = m_splits.sorted();
+    if (stops())
+        for (const SplitCandidate& each : candidates) m_best.offer(each.plan);
+    for (std::size_t begin = 0; begin < candidates.size() && !stops(); begin += kRound) {
+        if (candidates[begin].least >= worstToReturn() || work > kMostWork) return;
+        const auto round = std::span(candidates).subspan(begin, std::min(kRound, candidates.size() - begin));
+        m_next = 0;
+        std::atomic<std::int64_t> done{0};
+        inParallel(round.size(), [&](CostModel& model) { lookCloser(model, round, done); });
+        work += done;
+    }
+}
+
+void Search::lookCloser(CostModel& model, std::span<const SplitCandidate> candidates, std::atomic<std::int64_t>& work)
+{
+    while (!stops()) {
+        const std::size_t index = m_next.fetch_add(1);
+        if (index >= candidates.size()) return;
+        std::vector<SearchedPlan> all;
+        const SearchedPlan& even = candidates[index].plan;
+        const SearchedPlan best = bestSplit(model, even, m_options.objective, all);
+        // A stage costs as much as some tens of simulated passes.
+        constexpr std::int64_t kOfStage = 25;
+        const std::int64_t passes = isSimulatedQuickly(even.plan) ? even.plan.microbatches : 0;
+        const auto evaluated = static_cast<std::int64_t>(all.size());
+        work += (evaluated + 1) * even.plan.pp * even.plan.vpp * (kOfStage + passes);
+        SearchCounts counts;
+        counts.considered = counts.evaluated = evaluated;
+        for (const SearchedPlan& each : all) counts.feasible += each.feasible;
+        m_evaluated += counts.evaluated;
+        const bool isNew = !best.plan.stageLayers.empty() || needsSimulation(even.plan);
+        merge(isNew ? std::vector{best} : std::vector<SearchedPlan>{}, all, counts);
     }
 }
 
@@ -181,12 +321,7 @@ std::vector<SearchedPlan> Search::simulated(CostModel& model) const
         if (isAbandoned()) return {};
         const auto cost = model.stepCost(plan.plan, m_spec.training.batch);
         if (!cost) continue;
-        const auto step = simulateSchedule(*cost);
-        if (!step) continue;
-        plan.seconds = step->seconds;
-        plan.peakBytes = 0;
-        for (const SimulatedStage& stage : step->stages) plan.peakBytes = std::max(plan.peakBytes, stage.peakBytes);
-        plan.feasible = m_memory <= 0 || plan.peakBytes <= m_memory;
+        if (const auto step = simulatedPlan(*cost, plan.plan)) plan = *step;
     }
     std::sort(plans.begin(), plans.end(), Better(m_options.objective));
     if (plans.size() > static_cast<std::size_t>(m_options.limit))
@@ -199,39 +334,36 @@ Result<PlanSearchResult> Search::run()
     const auto begin = std::chrono::steady_clock::now();
     const auto abandoned = [] { return Error{ErrorCode::Cancelled, "the search was abandoned", "plan search", ""}; };
     if (isAbandoned()) return abandoned();
+    const auto threads = static_cast<std::size_t>(
+        m_options.threads > 0 ? m_options.threads : std::max(1U, std::thread::hardware_concurrency()));
     FOURWALLS_TRY_ASSIGN(CostModel first, CostModel::create(m_spec, m_framework, m_calibration));
     m_memory = static_cast<double>(m_spec.cluster.device.memoryBytes);
     m_families = planFamilies(m_spec, m_options, m_result.counts.considered);
 
-    const auto searchAll = [&]() -> Status {
+    m_models.push_back(std::move(first));
+    while (m_models.size() < std::min(threads, std::max<std::size_t>(1, m_families.size()))) {
+        if (isAbandoned()) return abandoned();
+        FOURWALLS_TRY_ASSIGN(CostModel model, CostModel::create(m_spec, m_framework, m_calibration));
+        m_models.push_back(std::move(model));
+    }
+    const auto searchAll = [this] {
         m_next = 0;
-        int threads = m_options.threads > 0 ? m_options.threads
-                                            : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-        threads = std::min(threads, static_cast<int>(std::max<std::size_t>(1, m_families.size())));
-        std::vector<CostModel> models;
-        for (int i = 1; i < threads; ++i) {
-            if (isAbandoned()) return abandoned();
-            FOURWALLS_TRY_ASSIGN(CostModel model, CostModel::create(m_spec, m_framework, m_calibration));
-            models.push_back(std::move(model));
-        }
-        std::vector<std::jthread> workers;
-        for (CostModel& model : models) workers.emplace_back([this, &model] { work(model); });
-        work(first);
-        return {};
+        inParallel(m_families.size(), [this](CostModel& model) { work(model); });
+        lookCloser();
     };
-    FOURWALLS_TRY(searchAll());
+    searchAll();
     // Only where nothing fits: the optimizer's states on the host.
     if (m_result.counts.feasible == 0 && m_spec.cluster.device.hostBytesPerSecond > 0 && !stops()) {
         m_offload = true;
         m_result.counts.tooLarge = 0; // the same plans again
-        FOURWALLS_TRY(searchAll());
+        searchAll();
     }
     m_result.stopped = stops();
-    m_result.best = simulated(first);
+    m_result.best = simulated(m_models.front());
     if (isAbandoned()) return abandoned();
     if (m_options.explains && !m_result.best.empty() && m_result.best.front().feasible) {
         FOURWALLS_TRY_ASSIGN(m_result.reasons,
-                             reasonsFor(m_result.best.front(), m_seen, m_options.objective, m_spec, first));
+                             reasonsFor(m_result.best.front(), m_seen, m_options.objective, m_spec, m_models.front()));
     }
     m_result.elapsedSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return std::move(m_result);

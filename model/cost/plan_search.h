@@ -48,7 +48,7 @@ double valueOf(const SearchedPlan& plan, SearchObjective objective);
 /// What a search does not choose: the parts of a plan that its text names.
 struct FixedParts {
     bool dp = false, tp = false, pp = false, cp = false, ep = false, vpp = false, microbatches = false, zero = false;
-    bool sequenceParallel = false, recompute = false, schedule = false;
+    bool sequenceParallel = false, recompute = false, schedule = false, layers = false;
     bool shard = false, expertTensor = false, offload = false; ///< not varied, but only kept where they are named
     ParallelPlan plan;
 

@@ -102,6 +102,7 @@ std::vector<PlanFamily> planFamilies(const RunSpec& spec, const SearchOptions& o
                     family.degrees.cp = cp;
                     family.degrees.dp = world / tp / pp / cp;
                     family.degrees.ep = 1;
+                    if (!options.fixed.layers) family.degrees.stageLayers.clear();
                     if (!options.fixed.shard) family.degrees.shard = 0;
                     if (!options.fixed.expertTensor) family.degrees.expertTensor = 0;
                     if (!options.fixed.offload) family.degrees.offloadOptimizer = false;
@@ -175,6 +176,7 @@ FixedParts FixedParts::of(std::string_view text, const ParallelPlan& plan)
                                                                     {"sp", &FixedParts::sequenceParallel},
                                                                     {"recompute", &FixedParts::recompute},
                                                                     {"schedule", &FixedParts::schedule},
+                                                                    {"layers", &FixedParts::layers},
                                                                     {"shard", &FixedParts::shard},
                                                                     {"etp", &FixedParts::expertTensor},
                                                                     {"offload", &FixedParts::offload}};

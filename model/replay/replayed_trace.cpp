@@ -5,6 +5,7 @@
 #include "model/replay/moved_times.h"
 #include "model/replay/reordered_trace.h"
 #include "model/replay/spec_change.h"
+#include "model/spec/pipeline_schedule.h"
 
 #include <algorithm>
 #include <cmath>
@@ -289,6 +290,8 @@ Result<ChangedTrace> ChangedTrace::of(const TraceInfo& recorded, const Replay& r
             spec.plan.microbatches = state->order->changedShape.microbatches;
             spec.plan.schedule = state->order->changedShape.schedule;
             spec.plan.vpp = spec.plan.schedule == PipelineSchedule::ZeroBubbleV ? 1 : state->order->changedShape.chunks;
+            if (pipelineShape(spec.plan).positions() != state->order->recordedShape.positions())
+                spec.plan.stageLayers.clear();
             spec.training.batch = std::llround(static_cast<double>(spec.training.batch) * factor);
         }
         return ChangedTrace(std::move(state));

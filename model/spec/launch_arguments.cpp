@@ -62,6 +62,15 @@ Status addMegatronPrecision(const RunSpec& spec, Words& words)
     return cannot("Megatron-LM", "switch for tf32", "--precision bf16");
 }
 
+/// "Et*5|t*6|t*6|t*5L": embedding, layers and loss by stage.
+std::string megatronLayout(const std::vector<int>& stageLayers)
+{
+    std::string text = "E";
+    for (std::size_t i = 0; i < stageLayers.size(); ++i)
+        text += (i > 0 ? "|t*" : "t*") + std::to_string(stageLayers[i]);
+    return text + "L";
+}
+
 Result<LaunchArguments> megatron(const RunSpec& spec)
 {
     constexpr const char* kName = "Megatron-LM";
@@ -75,7 +84,10 @@ Result<LaunchArguments> megatron(const RunSpec& spec)
     Words words(launch.arguments);
     words.count("--tensor-model-parallel-size", plan.tp);
     words.count("--pipeline-model-parallel-size", plan.pp);
-    if (plan.vpp > 1) words.count("--num-virtual-stages-per-pipeline-rank", plan.vpp);
+    if (!plan.stageLayers.empty())
+        words.value("--pipeline-model-parallel-layout", megatronLayout(plan.stageLayers));
+    else if (plan.vpp > 1)
+        words.count("--num-virtual-stages-per-pipeline-rank", plan.vpp);
     if (plan.cp > 1) words.count("--context-parallel-size", plan.cp);
     if (plan.ep > 1) words.count("--expert-model-parallel-size", plan.ep);
     if (plan.expertTensor > 0) words.count("--expert-tensor-parallel-size", plan.expertTensor);
@@ -119,6 +131,7 @@ Result<LaunchArguments> torchtitan(const RunSpec& spec)
     if (plan.zero == 1) return cannot(kName, "zero=1", "zero=2 or zero=3");
     if (plan.zero > 0 && plan.shards() % plan.cp != 0)
         return cannot(kName, "shard that cuts a context group", "a multiple of cp=" + std::to_string(plan.cp));
+    if (!plan.stageLayers.empty()) return cannot(kName, "count of layers for each stage", "leave layers out");
     if (plan.tp > 1 && !plan.sequenceParallel) return cannot(kName, "tensor parallelism without sp=1", "sp=1");
     if (plan.offloadActivations || plan.offloadOptimizer != plan.offloadParameters)
         return cannot(kName, "such offload", "offload=optimizer,parameters, or none");

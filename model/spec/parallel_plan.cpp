@@ -74,8 +74,23 @@ Status readOffload(std::string_view text, ParallelPlan& plan)
     }
 }
 
+/// "5,6,6,5"
+Status readLayers(std::string_view text, std::vector<int>& target)
+{
+    constexpr int kMostLayers = 100'000;
+    constexpr std::size_t kMostPositions = 100'000;
+    target.clear();
+    while (target.size() < kMostPositions) {
+        const std::size_t comma = text.find(',');
+        FOURWALLS_TRY(readInt("layers", text.substr(0, comma), 1, kMostLayers, target.emplace_back()));
+        if (comma == std::string_view::npos) return {};
+        text.remove_prefix(comma + 1);
+    }
+    return planError("layers names too many stages", fmt::format("at most {}", kMostPositions));
+}
+
 constexpr std::string_view kKeys =
-    "dp, tp, pp, cp, ep, etp, vpp, microbatches, zero, shard, reshard, sp, recompute, offload, "
+    "dp, tp, pp, cp, ep, etp, vpp, layers, microbatches, zero, shard, reshard, sp, recompute, offload, "
     "schedule, collective, overlap, fuse, inplace, "
     "attention, routing, conv, ps, servers";
 
@@ -89,6 +104,7 @@ Status readKey(std::string_view key, std::string_view value, ParallelPlan& plan)
     if (key == "ep") return degree(plan.ep);
     if (key == "etp") return degree(plan.expertTensor);
     if (key == "vpp") return degree(plan.vpp);
+    if (key == "layers") return readLayers(value, plan.stageLayers);
     if (key == "microbatches") return degree(plan.microbatches);
     if (key == "zero") return readInt(key, value, 0, 3, plan.zero);
     if (key == "shard") return degree(plan.shard);
@@ -169,6 +185,9 @@ std::string formatPlan(const ParallelPlan& plan)
     addInt("ep", plan.ep, defaults.ep);
     addInt("etp", plan.expertTensor, defaults.expertTensor);
     addInt("vpp", plan.vpp, defaults.vpp);
+    std::string layers;
+    for (const int each : plan.stageLayers) layers += (layers.empty() ? "" : ",") + std::to_string(each);
+    if (!layers.empty()) add("layers", layers);
     addInt("microbatches", plan.microbatches, defaults.microbatches);
     addInt("zero", plan.zero, defaults.zero);
     addInt("shard", plan.shard, defaults.shard);

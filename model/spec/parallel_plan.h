@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fourwalls {
 
@@ -20,6 +21,7 @@ enum class ConvolutionAlgorithm { Auto, Direct, Winograd }; ///< Auto: what the 
 struct ParallelPlan {
     int dp = 1, tp = 1, pp = 1, cp = 1, ep = 1; ///< data, tensor, pipeline, context, expert parallel degrees
     int vpp = 1;                                ///< virtual pipeline stages per rank
+    std::vector<int> stageLayers; ///< layers of each position of the pipeline, from the input; none: about as many each
     int microbatches = 1;
     int zero = 0;         ///< ZeRO stage 0..3
     int shard = 0;        ///< replicas that zero cuts the states over, each group with a copy; 0: all (dp x cp)

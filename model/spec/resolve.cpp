@@ -2,6 +2,7 @@
 // Whether degrees, batch and model fit together; says which field does not.
 #include "model/spec/model_extents.h"
 #include "model/spec/names.h"
+#include "model/spec/pipeline_schedule.h"
 #include "model/spec/run_spec.h"
 
 namespace fourwalls {
@@ -44,6 +45,27 @@ Status checkBatch(const RunSpec& spec)
     return {};
 }
 
+/// What `layers=5,6,6,5` says is what the pipeline has.
+Status checkStageLayers(const ParallelPlan& plan, std::int64_t layers)
+{
+    if (plan.stageLayers.empty()) return {};
+    const std::int64_t positions = pipelineShape(plan).positions();
+    if (static_cast<std::int64_t>(plan.stageLayers.size()) != positions)
+        return misfit("layers",
+                      "layers names " + text(static_cast<std::int64_t>(plan.stageLayers.size())) + " parts for " +
+                          text(positions) + (pipelineShape(plan).chunks > 1 ? " virtual stages" : " pipeline stages"),
+                      "one number for each, from the input to the output");
+    std::int64_t sum = 0;
+    for (const int each : plan.stageLayers) {
+        if (each < 1) return misfit("layers", "a pipeline stage cannot hold " + text(each) + " layers", "1 or more");
+        sum += each;
+    }
+    if (sum != layers)
+        return misfit("layers", "layers adds up to " + text(sum) + " and the model has " + text(layers),
+                      "numbers that add up to " + text(layers));
+    return {};
+}
+
 Status checkTransformer(RunSpec& spec, const TransformerSpec& model)
 {
     const ParallelPlan& plan = spec.plan;
@@ -73,7 +95,7 @@ Status checkTransformer(RunSpec& spec, const TransformerSpec& model)
         return misfit(plan.vpp > 1 ? "vpp" : "pp",
                       text(stages) + " pipeline stages for " + text(model.layers) + " layers",
                       "at most one stage per layer");
-    return {};
+    return checkStageLayers(plan, model.layers);
 }
 
 Status checkPlan(const ParallelPlan& plan)
@@ -135,6 +157,8 @@ Status resolve(RunSpec& spec)
                           "at most " + text(experts));
     }
     if (transformer) return checkTransformer(spec, *transformer);
+    if (!spec.plan.stageLayers.empty())
+        return misfit("layers", "only a transformer's layers can be told out over stages", "leave layers out");
     const char* samples = recommendation ? "samples of a recommendation model" : "images";
     if (spec.training.sequence != 0)
         return misfit("seq", std::string(samples) + " have no sequence length", "leave --seq out");

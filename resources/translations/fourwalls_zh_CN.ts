@@ -6764,6 +6764,14 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>重计算 %1</translation>
     </message>
     <message>
+        <source>even layers</source>
+        <translation>层数均匀</translation>
+    </message>
+    <message>
+        <source>layers %1</source>
+        <translation>各级层数 %1</translation>
+    </message>
+    <message>
         <source>one device</source>
         <translation>单设备</translation>
     </message>

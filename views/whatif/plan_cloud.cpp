@@ -29,6 +29,7 @@ void PlanCloud::reset(const ParallelPlan& base)
 {
     m_base = base;
     m_points.clear();
+    m_splits.clear();
     m_front.clear();
     m_limits = {};
 }
@@ -48,6 +49,10 @@ void PlanCloud::add(std::span<const cost::SearchedPlan> plans)
         point.cp = static_cast<std::int16_t>(plan.cp);
         point.ep = static_cast<std::int16_t>(plan.ep);
         point.vpp = static_cast<std::int16_t>(plan.vpp);
+        if (!plan.stageLayers.empty()) {
+            m_splits.push_back(plan.stageLayers);
+            point.split = static_cast<std::uint32_t>(m_splits.size());
+        }
         point.zero = static_cast<std::int8_t>(plan.zero);
         point.recompute = static_cast<std::int8_t>(plan.recompute);
         point.schedule = static_cast<std::int8_t>(plan.schedule);
@@ -90,6 +95,7 @@ ParallelPlan PlanCloud::plan(std::size_t index) const
     plan.cp = point.cp;
     plan.ep = point.ep;
     plan.vpp = point.vpp;
+    plan.stageLayers = point.split > 0 ? m_splits[point.split - 1] : std::vector<int>{};
     plan.microbatches = point.microbatches;
     plan.zero = point.zero;
     plan.recompute = static_cast<Recompute>(point.recompute);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace fourwalls::views {
 
@@ -108,6 +109,10 @@ void fitSwitches(RunSpec& spec)
     if (plan.schedule != PipelineSchedule::Interleaved && plan.schedule != PipelineSchedule::ZeroBubbleV) plan.vpp = 1;
     while (plan.vpp > 1 && Number{plan.vpp} * plan.pp > layers) --plan.vpp;
     if (plan.vpp == 1 && plan.schedule == PipelineSchedule::Interleaved) plan.schedule = PipelineSchedule::OneFOneB;
+    // A split of the layers is of one pipeline and one network.
+    if (Number{pipelineShape(plan).positions()} != static_cast<Number>(plan.stageLayers.size()) ||
+        std::accumulate(plan.stageLayers.begin(), plan.stageLayers.end(), Number{0}) != layers)
+        plan.stageLayers.clear();
     const Number experts = expertsOf(spec.model), shards = Number{plan.dp} * plan.cp;
     const bool divides = spec.model.transformer() != nullptr;
     while (plan.ep > 1 &&

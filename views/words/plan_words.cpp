@@ -61,6 +61,12 @@ QString partWords(std::string_view key, const ParallelPlan& plan)
     if (key == "zero") return QStringLiteral("ZeRO %1").arg(plan.zero);
     if (key == "recompute") return PlanWords::tr("recompute %1").arg(words(plan.recompute));
     if (key == "schedule") return words(plan.schedule, plan.vpp);
+    if (key == "layers") {
+        QStringList numbers;
+        for (const int each : plan.stageLayers) numbers << QString::number(each);
+        if (numbers.isEmpty()) return PlanWords::tr("even layers");
+        return PlanWords::tr("layers %1").arg(numbers.join(QLatin1Char('-')));
+    }
     const std::pair<std::string_view, int> degrees[] = {{"dp", plan.dp}, {"tp", plan.tp}, {"pp", plan.pp},
                                                         {"cp", plan.cp}, {"ep", plan.ep}, {"vpp", plan.vpp}};
     for (const auto& [name, value] : degrees)
@@ -82,6 +88,7 @@ QString planSummary(const ParallelPlan& plan)
     add("ep", plan.ep);
     if (plan.zero > 0) parts << QStringLiteral("ZeRO %1").arg(plan.zero);
     if (plan.pp > 1) parts << words(plan.schedule, plan.vpp);
+    if (!plan.stageLayers.empty()) parts << partWords("layers", plan);
     add("m", plan.microbatches);
     if (plan.recompute != Recompute::None) parts << PlanWords::tr("recompute %1").arg(words(plan.recompute));
     if (plan.sequenceParallel) parts << QStringLiteral("sp");

@@ -11,6 +11,7 @@
 #include "profiler/engine/train/masked_text_data.h"
 #include "profiler/engine/train/text_data.h"
 
+#include <numeric>
 #include <string>
 
 namespace fourwalls::engine {
@@ -93,10 +94,15 @@ Status checkNetwork(const RunSpec& spec)
     return checkRecommendation(*spec.model.recommendation());
 }
 
-ChunkRange chunkRange(const PipelineShape& shape, int stage, int chunk, std::int64_t layers)
+ChunkRange chunkRange(const ParallelPlan& plan, int stage, int chunk, std::int64_t layers)
 {
+    const PipelineShape shape = pipelineShape(plan);
     const int position = shape.positionOf(stage, chunk);
-    const IndexRange range = splitEvenly(layers, shape.positions(), position);
+    IndexRange range = splitEvenly(layers, shape.positions(), position);
+    if (!plan.stageLayers.empty()) {
+        const auto at = plan.stageLayers.begin() + position;
+        range = {std::accumulate(plan.stageLayers.begin(), at, std::int64_t{0}), *at};
+    }
     return {range.first, range.count, position == 0, position + 1 == shape.positions()};
 }
 
@@ -110,9 +116,9 @@ Result<Network> makeNetwork(RankContext& rank, const RunSpec& spec)
         network.data = std::make_unique<ImageData>(resnet->imageSize, resnet->classes, spec.training.seed);
         const ResNetShape images = *ResNetShape::of(*resnet);
         for (int chunk = 0; chunk < shape.chunks; ++chunk)
-            network.chunks.push_back(std::make_unique<ResNet>(rank, images, spec.training.seed, spec.plan.fuse,
-                                                              spec.plan.convolution,
-                                                              chunkRange(shape, stage, chunk, images.totalBlocks())));
+            network.chunks.push_back(
+                std::make_unique<ResNet>(rank, images, spec.training.seed, spec.plan.fuse, spec.plan.convolution,
+                                         chunkRange(spec.plan, stage, chunk, images.totalBlocks())));
         return network;
     }
     if (const RecommendationSpec* recommendation = spec.model.recommendation()) {
@@ -133,7 +139,7 @@ Result<Network> makeNetwork(RankContext& rank, const RunSpec& spec)
         network.data = std::make_unique<MaskedTextData>(std::move(text), transformer.vocabulary, spec.training.seed);
     Parameter* table = nullptr; // tied embeddings of a V: first and last position are on one rank
     for (int chunk = 0; chunk < shape.chunks; ++chunk) {
-        const ChunkRange range = chunkRange(shape, stage, chunk, transformer.layers);
+        const ChunkRange range = chunkRange(spec.plan, stage, chunk, transformer.layers);
         auto decoder = std::make_unique<Decoder>(rank, transformer, spec.training.sequence, spec.training.seed, options,
                                                  range, table);
         if (range.first) table = decoder->tokenTable();

@@ -22,9 +22,9 @@ struct Network {
 /// Whether the engine has this architecture; says which field does not fit. Errors: Unsupported, InvalidArgument.
 Status checkNetwork(const RunSpec& spec);
 
-/// The part of a network of `layers` layers that a chunk of a pipeline holds: layers are shared out evenly, and the
-/// first positions get those that are left over.
-ChunkRange chunkRange(const PipelineShape& shape, int stage, int chunk, std::int64_t layers);
+/// The part of a network of `layers` layers that a chunk of a pipeline holds: what the plan says of it, or else layers
+/// are shared out evenly, and the first positions get those that are left over.
+ChunkRange chunkRange(const ParallelPlan& plan, int stage, int chunk, std::int64_t layers);
 
 /// Builds this rank's chunks with random weights (from the seed) and opens the data.
 /// Errors: Io, InvalidArgument from the data. Throws EngineError if the memory runs out.

@@ -71,6 +71,11 @@ void LaunchArgumentsTest::megatron()
          {"--sequence-parallel", "--bf16", "--use-distributed-optimizer", "--overlap-grad-reduce", "--tp-comm-overlap"})
         QVERIFY2(hasWord(*launch, flag), flag);
     const auto plain = launchArguments(LaunchTarget::Megatron, specOf("tp=2", 1));
+    const auto uneven = launchArguments(LaunchTarget::Megatron, specOf("pp=4 vpp=2 layers=3,4,4,5,4,4,4,4", 8));
+    QCOMPARE(valueOfName(*uneven, "--pipeline-model-parallel-layout"),
+             std::string("Et*3|t*4|t*4|t*5|t*4|t*4|t*4|t*4L"));
+    QVERIFY(!hasWord(*uneven, "--num-virtual-stages-per-pipeline-rank")); // the layout says it
+    QVERIFY(!launchArguments(LaunchTarget::Torchtitan, specOf("pp=2 layers=15,17", 8)).ok());
     QVERIFY(!hasWord(*plain, "--use-distributed-optimizer") && !hasWord(*plain, "--context-parallel-size"));
 }
 

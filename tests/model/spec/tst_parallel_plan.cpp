@@ -5,6 +5,8 @@
 
 #include <QTest>
 
+#include <vector>
+
 namespace tst_parallel_plan {
 
 using namespace fourwalls;
@@ -52,15 +54,17 @@ void ParallelPlanTest::readsEveryKey()
     QCOMPARE(plan->expertTensorDegree(), 2);
     QCOMPARE(plan->expertReplicas(), 2 * 3 * 2); // dp x cp, and the tensor group in two
     QCOMPARE(parsePlan("dp=4 cp=2")->shards(), 8);
+    QVERIFY(parsePlan("pp=4 layers=5,6,6,5")->stageLayers == (std::vector{5, 6, 6, 5}));
 }
 
 void ParallelPlanTest::roundTrip_data()
 {
     QTest::addColumn<QString>("text");
-    for (const char* text : {"dp=2", "pp=4 microbatches=8 schedule=gpipe", "pp=4 vpp=2", "pp=4 vpp=2 schedule=1f1b",
-                             "pp=4 schedule=interleaved", "pp=2 schedule=zb2p", "zero=3 offload=optimizer,activations",
-                             "recompute=full overlap=0 fuse=0 attention=unfused", "ps=sync servers=2",
-                             "dp=16 zero=3 shard=8", "dp=4 tp=4 ep=8 etp=1"})
+    for (const char* text :
+         {"dp=2", "pp=4 microbatches=8 schedule=gpipe", "pp=4 vpp=2", "pp=4 vpp=2 schedule=1f1b",
+          "pp=4 schedule=interleaved", "pp=2 schedule=zb2p", "zero=3 offload=optimizer,activations",
+          "recompute=full overlap=0 fuse=0 attention=unfused", "ps=sync servers=2", "dp=16 zero=3 shard=8",
+          "dp=4 tp=4 ep=8 etp=1", "pp=4 layers=5,6,6,5 microbatches=8", "pp=2 vpp=2 layers=1,2,2,1"})
         QTest::newRow(text) << QString(text);
 }
 
@@ -77,6 +81,12 @@ void ParallelPlanTest::refuses_data()
 {
     QTest::addColumn<QString>("text");
     QTest::addColumn<QString>("named");
+    QTest::newRow("no layers") << "pp=2 layers="
+                               << "layers";
+    QTest::newRow("empty stage") << "pp=2 layers=4,0"
+                                 << "layers";
+    QTest::newRow("half a list") << "pp=3 layers=4,4,"
+                                 << "layers";
     QTest::newRow("unknown") << "dp=2 tensor=4"
                              << "tensor";
     QTest::newRow("repeated") << "dp=2 pp=4 dp=2"

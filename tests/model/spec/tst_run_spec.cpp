@@ -233,6 +233,14 @@ void RunSpecTest::resolveNamesTheField_data()
                            << "tp=3" << 8 << 0 << "tp";
     QTest::newRow("stages") << "gpt-tiny"
                             << "pp=9" << 8 << 0 << "pp";
+    QTest::newRow("layers of too few stages") << "gpt-tiny"
+                                              << "pp=4 layers=4,4" << 8 << 0 << "layers";
+    QTest::newRow("layers of virtual stages") << "gpt-tiny"
+                                              << "pp=2 vpp=2 layers=4,4" << 8 << 0 << "layers";
+    QTest::newRow("more layers than there are") << "gpt-tiny"
+                                                << "pp=2 layers=5,4" << 8 << 0 << "layers";
+    QTest::newRow("layers of images") << "resnet50"
+                                      << "pp=2 layers=8,8" << 8 << 0 << "layers";
     QTest::newRow("virtual stages") << "gpt-tiny"
                                     << "pp=8 vpp=2" << 8 << 0 << "vpp";
     QTest::newRow("virtual without pipeline") << "gpt-tiny"
