@@ -4,6 +4,8 @@
 
 #include "app/cli/rank_launcher.h"
 #include "app/cli/record_ranks.h"
+#include "profiler/engine/comm/hang_watch.h"
+#include "profiler/engine/core/job_notes.h"
 #include "profiler/engine/job.h"
 #include "profiler/engine/run.h"
 
@@ -60,6 +62,16 @@ void addParts(const std::string& part, int world, std::vector<std::string>& part
 }
 
 /// Until the job is over, an older trace of its name stays.
+/// Whether an attempt ended because a rank waited too long.
+bool stoodStill(const engine::JobNotes& notes, int attempt)
+{
+    const std::vector<engine::JobNote> all = notes.all(), ofAttempt = engine::notesOf(all, attempt);
+    return std::any_of(ofAttempt.begin(), ofAttempt.end(), [](const engine::JobNote& note) {
+        return note.what == engine::JobNote::What::Detected &&
+               std::string_view(note.text).find(engine::kWaitsLonger) != std::string_view::npos;
+    });
+}
+
 int joinAttempts(Console& console, const std::vector<std::string>& parts, const std::string& output, int exitCode)
 {
     if (parts.empty()) return exitCode;
@@ -212,6 +224,8 @@ int launchJob(Console& console, const std::string& output, const RunSpec& spec, 
         const bool isDone = ended.exitCode == kExitDone && !ended.firstKilled;
         if (isDone || !engine::mayRestart(notes, options, attempt, ended.isKilled))
             return joinAttempts(console, parts, output, ended.exitCode);
+        // What the ranks were in when one of them ended; of a hang somebody may want to know who stood still.
+        if (!part.empty() && !stoodStill(notes, attempt)) removeDumps(part, world);
         engine::prepareRestart(notes, options, attempt);
     }
 }

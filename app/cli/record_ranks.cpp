@@ -41,15 +41,6 @@ std::string dumpFolder(const std::string& output)
     return fs::path(output).replace_extension(".dumps").string();
 }
 
-/// Dumps of an earlier run of that name, and nothing else that lies there.
-void removeDumps(const std::string& output, int world)
-{
-    std::error_code ignored;
-    const std::string folder = dumpFolder(output);
-    for (int rank = 0; rank < world; ++rank) fs::remove(engine::HangWatch::fileOf(folder, RankId{rank}), ignored);
-    fs::remove(folder, ignored);
-}
-
 bool hasStep(const std::string& file)
 {
     const auto trace = store::openTrace(file);
@@ -225,6 +216,14 @@ private:
 };
 
 } // namespace
+
+void removeDumps(const std::string& output, int world)
+{
+    std::error_code ignored;
+    const std::string folder = dumpFolder(output);
+    for (int rank = 0; rank < world; ++rank) fs::remove(engine::HangWatch::fileOf(folder, RankId{rank}), ignored);
+    fs::remove(folder, ignored);
+}
 
 void removeTrace(const std::string& path)
 {

@@ -34,6 +34,8 @@ Status joinTraces(const std::vector<std::string>& files, const std::string& outp
 
 /// Removes a trace and everything that belongs to it.
 void removeTrace(const std::string& path);
+/// The dumps that the ranks of a run of that name left, and nothing else that lies there.
+void removeDumps(const std::string& output, int world);
 
 /// Starts the ranks as processes of this machine and waits for them. timeout: as in RankRecording. job: as in launchRanks;
 /// not empty: an attempt at it.

@@ -3,6 +3,7 @@
 #include "app/cli/sweep_run.h"
 
 #include "profiler/engine/run.h"
+#include "profiler/engine/train/checkpoint.h"
 
 #include <algorithm>
 #include <atomic>
@@ -41,6 +42,8 @@ Result<SweepResult> train(const SweepJob& job, const SweepOptions& options, std:
     }
     std::error_code ignored;
     if (before && fs::exists(checkpoints, ignored)) {
+        // One that was written before the sweep ended in the middle of a run is ahead of what its result knows.
+        engine::dropStates(checkpoints, static_cast<std::int64_t>(before->taken.size()) + 1);
         run.resumeFolder = checkpoints;
         result.taken = before->taken;
         result.noise = before->noise;

@@ -154,14 +154,20 @@ private:
         }
         const auto found =
             job.notes ? engine::specOfAttempt(given, options, *job.notes, job.attempt) : Result<RunSpec>(given);
-        if (!found) return refuse(console, found.error());
+        // Where fewer devices are left than the launcher starts ranks for, no attempt can go on: what was recorded is joined.
+        const auto endsHere = [&](int code) {
+            if (!job.isOfLauncher || (*self)->rank != 0 || job.attempt == 0) return code;
+            job.isLast = true;
+            return endOfLauncher(console, job, output, (*self)->world, code, false);
+        };
+        if (!found) return endsHere(refuse(console, found.error()));
         const RunSpec& spec = *found;
         const auto world = static_cast<int>(engine::describeRun(spec, {}, options.clock).ranks.size());
         if (!*self) return launchRecording(console, output, world, timeout, options.stop).exitCode;
         if ((*self)->world != world)
-            return console.wrongUsage({ErrorCode::InvalidArgument,
-                                       fmt::format("has {} ranks, and WORLD_SIZE is {}", world, (*self)->world),
-                                       "--plan", "as many processes as ranks"});
+            return endsHere(console.wrongUsage(
+                {ErrorCode::InvalidArgument, fmt::format("has {} ranks, and WORLD_SIZE is {}", world, (*self)->world),
+                 "--plan", "as many processes as ranks"}));
         if (options.restarts > 0 && !job.notes)
             return console.wrongUsage({ErrorCode::InvalidArgument,
                                        "is for ranks that this program starts itself, or a launcher that "

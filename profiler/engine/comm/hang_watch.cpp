@@ -64,8 +64,8 @@ void HangWatch::watch()
         if (!open) continue;
         const RankId rank = m_world.rank();
         const Error error{ErrorCode::Internal,
-                          "rank " + std::to_string(rank.value) + " waits longer than " +
-                              secondsText(m_options.timeout) + " in " + *open,
+                          "rank " + std::to_string(rank.value) + kWaitsLonger + secondsText(m_options.timeout) +
+                              " in " + *open,
                           kWaitsTooLong, "a longer --rank-timeout, if nothing hangs"};
         m_world.meeting().fail(error); // so that everybody hears of it
         m_failure.report(rank, error);

@@ -14,6 +14,9 @@
 
 namespace fourwalls::engine {
 
+/// Stands in the error of a rank that stood still, between its number and how long it waited.
+inline constexpr char kWaitsLonger[] = " waits longer than ";
+
 class HangWatch {
 public:
     /// All of them outlive this.
