@@ -3,6 +3,7 @@
 #include "app/gui/demo_library.h"
 
 #include "app/gui/image_export.h"
+#include "app/gui/runs_reading.h"
 #include "model/claims/claims.h"
 #include "views/session/gui_call.h"
 
@@ -15,6 +16,8 @@
 #include <QJsonObject>
 #include <QMutex>
 #include <QStandardPaths>
+
+#include <utility>
 
 namespace fourwalls::gui {
 
@@ -71,12 +74,68 @@ Result<views::DemoFigures> figuresIn(const QString& path, const views::TraceOpen
     return views::figuresOf(*trace);
 }
 
+/// A file of what `fourwalls-cli runs --series --json` printed instead of a trace.
+bool listsRuns(const QString& file)
+{
+    return file.endsWith(QLatin1String(".runs.json"));
+}
+
+/// What the page of runs says of them: how many, and the best of all and of each width by the loss that they end with.
+views::DemoFigures figuresOfRuns(const views::RunList& list)
+{
+    using views::DemoUnit;
+    views::DemoFigures figures;
+    const auto put = [&figures](const QString& name, double value, DemoUnit unit = DemoUnit::None) {
+        figures[name] = {value, unit, {}};
+    };
+    double spikes = 0, steps = 0;
+    QHash<QString, double> least;
+    for (const views::ListedRun& run : list.runs) {
+        const compare::RunCurves& curves = run.curves;
+        const std::optional<double> loss = curves.finalLoss();
+        steps += static_cast<double>(curves.points.size());
+        for (const compare::LossSpike& spike : curves.spikes) {
+            if (++spikes > 1) continue;
+            put(QStringLiteral("spike.step"), static_cast<double>(spike.step), DemoUnit::Count);
+            put(QStringLiteral("spike.before"), spike.before);
+            if (spike.loss) put(QStringLiteral("spike.loss"), *spike.loss);
+        }
+        QStringList groups{QStringLiteral("best.")};
+        if (curves.width) groups.append(QStringLiteral("width.%1.").arg(*curves.width));
+        for (const QString& group : groups) {
+            if (!loss || (least.contains(group) && least.value(group) <= *loss)) continue;
+            least.insert(group, *loss);
+            put(group + QStringLiteral("loss"), *loss);
+            if (curves.learningRate) put(group + QStringLiteral("lr"), *curves.learningRate);
+        }
+        if (loss) put(QStringLiteral("run.%1.loss").arg(QString::fromStdString(curves.name)), *loss);
+    }
+    put(QStringLiteral("runs"), static_cast<double>(list.runs.size()), DemoUnit::Count);
+    put(QStringLiteral("steps"), steps, DemoUnit::Count);
+    put(QStringLiteral("spikes"), spikes, DemoUnit::Count);
+    return figures;
+}
+
+Status readRuns(PreparedDemo& prepared, const QString& name)
+{
+    const QString path = prepared.paths.take(name);
+    FOURWALLS_TRY_ASSIGN(const QByteArray json, readDemoFile(path));
+    FOURWALLS_TRY_ASSIGN(std::shared_ptr<views::RunList> runs, runListOf(json));
+    prepared.runs.insert(name, std::move(runs));
+    return {};
+}
+
 Status readFigures(PreparedDemo& prepared, bool withClaims, const views::TraceOpener& opener)
 {
     using Figures = std::shared_ptr<const views::DemoFigures>;
     QHash<QString, Figures> byTrace;
     QHash<QString, RunSpec> specs;
     for (const auto& [name, unused] : prepared.demo.traces) {
+        if (listsRuns(prepared.paths.value(name))) {
+            FOURWALLS_TRY(readRuns(prepared, name));
+            byTrace.insert(name, std::make_shared<const views::DemoFigures>(figuresOfRuns(*prepared.runs.value(name))));
+            continue;
+        }
         std::optional<RunSpec> spec;
         FOURWALLS_TRY_ASSIGN(views::DemoFigures figures, figuresIn(prepared.paths.value(name), opener, &spec));
         byTrace.insert(name, std::make_shared<const views::DemoFigures>(std::move(figures)));

@@ -7,6 +7,7 @@
 #include "views/demos/demo.h"
 #include "views/demos/demo_figures.h"
 #include "views/demos/demos_page.h"
+#include "views/runs/run_curve_plots.h"
 #include "views/session/trace_session.h"
 
 #include <QHash>
@@ -27,7 +28,8 @@ QList<views::DemoEntry> demoEntries(const QString& language);
 /// A demo that can play.
 struct PreparedDemo {
     views::Demo demo;
-    QHash<QString, QString> paths; ///< name of the trace to its file
+    QHash<QString, QString> paths;                        ///< name of the trace to its file
+    QHash<QString, std::shared_ptr<views::RunList>> runs; ///< name to runs, where the file is a list of them
     /// By step; the figures of a step's plan are "predicted".
     QList<views::DemoSources> sources;
 };

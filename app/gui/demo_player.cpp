@@ -100,7 +100,13 @@ void DemoPlayer::show(int step)
         m_settled = true;
         return;
     }
-    const QString path = m_prepared->paths.value(m_prepared->demo.traceOf(now));
+    const QString name = m_prepared->demo.traceOf(now);
+    if (m_prepared->runs.contains(name)) {
+        m_window.showRuns(m_prepared->demo.title.in(currentLanguage()), m_prepared->runs.value(name));
+        m_settled = true;
+        return;
+    }
+    const QString path = m_prepared->paths.value(name);
     const bool isPage = now.view == QLatin1String("claims") || now.view == QLatin1String("demos");
     if (path.isEmpty() || isPage) {
         m_window.showView(now.view);

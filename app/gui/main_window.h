@@ -29,6 +29,7 @@ class HangPage;
 class RunsPage;
 class HeaderBar;
 class Rail;
+struct RunList;
 class StatusStrip;
 class TimelineView;
 class View;
@@ -71,6 +72,8 @@ public:
     void openDumps(const QStringList& dumps);
     /// Shows the trainings of a folder beside each other.
     void openRuns(const QString& folder);
+    /// Runs that are read already, of a demo: they have no files to open or to tag.
+    void showRuns(const QString& name, const std::shared_ptr<views::RunList>& list);
     /// "welcome", "runs", "hang", "demos", "claims" or the id of a view.
     void showView(const QString& id);
     QString currentViewId() const { return m_viewId; }

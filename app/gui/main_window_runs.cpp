@@ -28,9 +28,11 @@ void MainWindow::buildRuns()
         connect(dialog, &QFileDialog::fileSelected, this, &MainWindow::openRuns);
         dialog->open();
     });
-    connect(m_runs, &views::RunsPage::openRequested, this,
-            [this](const QString& file) { openFiles({QDir(m_runFolder).filePath(file)}); });
+    connect(m_runs, &views::RunsPage::openRequested, this, [this](const QString& file) {
+        if (!m_runFolder.isEmpty()) openFiles({QDir(m_runFolder).filePath(file)});
+    });
     connect(m_runs, &views::RunsPage::tagsChanged, this, [this](const QString& file, const QStringList& tags) {
+        if (m_runFolder.isEmpty()) return; // of a demo: there are no files
         m_tagsToWrite.enqueue(tagArguments(m_runFolder, file, tags));
         if (m_tagsToWrite.size() == 1) writeTags();
     });
@@ -55,6 +57,14 @@ void MainWindow::writeTags()
         ended();
     });
     job->start(m_tagsToWrite.head());
+}
+
+void MainWindow::showRuns(const QString& name, const std::shared_ptr<views::RunList>& list)
+{
+    delete m_runsJob; // of a folder that nobody wants any more
+    m_runFolder.clear();
+    m_runs->setRuns(name, list);
+    showView(QStringLiteral("runs"));
 }
 
 void MainWindow::openRuns(const QString& folder)

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claims about availability.
+// Claims about availability, checkpoints, batches and the search for settings.
 #include "model/claims/claim_text.h"
 #include "model/claims/claims.h"
 #include "model/cost/goodput.h"
+#include "model/spec/run_spec.h"
+
+#include <cmath>
 
 namespace fourwalls::claims {
 
@@ -15,6 +18,32 @@ Claim interruption(std::string id, std::string statement, double claimedPercent,
     return judged(claimOf(Wall::Tuning, std::move(id), std::move(statement), claimedPercent, "%", std::move(because),
                           "1 - " + figure(availability) + "^" + figure(devices)),
                   computed, tolerance);
+}
+
+/// Claims about checkpoints, batches and searches for settings.
+Status addTrainingClaims(std::vector<Claim>& claims)
+{
+    FOURWALLS_TRY_ASSIGN(const ModelSpec trillion, loadModel("megatron-1t"));
+    const auto parameters = static_cast<double>(parameterCount(trillion));
+    constexpr double kBytesOfParameter = 14, kTerabyte = 1e12;
+    claims.push_back(
+        judged(claimOf(Wall::Tuning, "checkpoint-1t",
+                       "The checkpoint of a GPT model with a trillion parameters has 13.8 TB "
+                       "(arXiv:2104.04473)",
+                       13.8, "TB", "16-bit weights, their 32-bit originals and two moments are 14 B per parameter",
+                       figure(parameters / kTerabyte) + "e12 x 14 B"),
+               parameters * kBytesOfParameter / kTerabyte, 0.05));
+    constexpr double kBatchExponent = 0.21; // of the loss, inverted
+    claims.push_back(judged(claimOf(Wall::Tuning, "critical-batch-loss",
+                                    "The critical batch doubles with every 13 % that the loss falls (arXiv:2001.08361)",
+                                    13, "%", "it is a power of the loss: B = B* / L^(1/0.21)", "1 - 2^-0.21"),
+                            100 * (1 - std::pow(2, -kBatchExponent)), 0.1));
+    constexpr double kBest = 0.05, kDraws = 60;
+    claims.push_back(judged(claimOf(Wall::Tuning, "random-search-60",
+                                    "60 random settings find one of the best 5 % with a probability of 95 %", 95, "%",
+                                    "independent draws, however many settings there are to choose", "1 - 0.95^60"),
+                            100 * (1 - std::pow(1 - kBest, kDraws)), 0.02));
+    return {};
 }
 
 } // namespace
@@ -56,6 +85,7 @@ Result<std::vector<Claim>> tuningClaims()
                     figure(goodput.intervalSeconds / 60) + " min for a checkpoint of 60 s");
     llama.verdict = Verdict::CannotBeChecked;
     claims.push_back(std::move(llama));
+    FOURWALLS_TRY(addTrainingClaims(claims));
     return claims;
 }
 

@@ -11,8 +11,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 wanted=" $* "
 
-pack() { # NAME
-    python3 - "$work/$1.cut.fourwalls" "$here/$1.fourwalls.z" <<'PYTHON'
+pack() { packFile "$work/$1.cut.fourwalls" "$1.fourwalls"; }
+
+packFile() { # FILE NAME
+    python3 - "$1" "$here/$2.z" <<'PYTHON'
 import struct, sys, zlib
 data = open(sys.argv[1], "rb").read()
 with open(sys.argv[2], "wb") as out:
@@ -54,6 +56,24 @@ quickest() { # NAME STEP record's arguments...: of five runs the one that was di
     pack "$name"
 }
 
+job() { # NAME LAST record's arguments...: keeps all steps up to LAST, failures and checkpoints included
+    name=$1 last=$2
+    shift 2
+    isWanted "$name" || return 0
+    "$cli" record -o "$work/$name.fourwalls" "$@" 2>/dev/null >/dev/null
+    "$cli" trim "$work/$name.fourwalls" --steps "0-$last" --redact -o "$work/$name.cut.fourwalls" >/dev/null
+    pack "$name"
+}
+
+runs() { # NAME sweep's arguments...: keeps the curves of the runs
+    name=$1
+    shift
+    isWanted "$name" || return 0
+    "$cli" sweep -o "$work/$name" "$@" 2>/dev/null >/dev/null
+    "$cli" runs "$work/$name" --series --json | sed "s#$work/##" >"$work/$name.runs.json"
+    packFile "$work/$name.runs.json" "$name.runs.json"
+}
+
 whole() { # NAME command and its arguments...: keeps all of it
     name=$1
     shift
@@ -93,3 +113,10 @@ quickest pipe_interleaved 3 --model gpt-tiny --steps 4 --plan "pp=4 microbatches
 # Tuning
 whole spike record --model "$here/recording/one-layer.json" --steps 24 --batch 4 --optimizer sgd --lr 10 --seed 3
 whole llama predict --model llama2-7b --cluster dgx-a100 --plan "dp=4 tp=2 zero=1 microbatches=2" --batch 8 --seq 4096
+two="$here/recording/two-layers.json"
+job checkpoints 23 --model "$two" --batch 8 --steps 24 --checkpoint-every 7
+job checkpoints_async 23 --model "$two" --batch 8 --steps 24 --checkpoint-every 7 --checkpoint-async
+job failures 29 --model "$two" --plan "dp=2" --batch 16 --steps 30 --checkpoint-every 6 --fault kill:1:10 --fault kill:0:22 --restarts 4
+set -- --model "$two" --steps 80 --seq 64 --grid "lr=5e-4,7e-4,1e-3,1.4e-3,2e-3,2.8e-3,4e-3,8e-3 width=64,128,256"
+runs sweep "$@"
+runs sweep_mup --mup 64 "$@"

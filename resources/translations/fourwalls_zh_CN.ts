@@ -7884,7 +7884,7 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>最佳学习率的变化不超过网格的一格：%1 到 %2</translation>
     </message>
     <message>
-        <source>the best rate goes from %1 at width %2 to %3 at width %4</source>
+        <source>best at width %2: %1, at width %4: %3</source>
         <translation>最佳学习率从宽度 %2 的 %1 变为宽度 %4 的 %3</translation>
     </message>
     <message>

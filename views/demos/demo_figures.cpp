@@ -4,8 +4,10 @@
 
 #include "model/claims/claims.h"
 #include "model/cost/predicted_step.h"
+#include "model/cost/recorded_goodput.h"
 #include "model/trace/figures.h"
 #include "model/trace/in_memory_query.h"
+#include "model/trace/job_time.h"
 
 #include <algorithm>
 #include <cmath>
@@ -126,6 +128,30 @@ void putCollectives(Collector& to, const TraceMetrics& metrics)
     }
 }
 
+/// Where the time of the whole job went, as the goodput card says it, and what the model says of such a job.
+Status putJob(Collector& to, TraceQuery& trace)
+{
+    FOURWALLS_TRY_ASSIGN(const std::optional<JobTime> time, jobTime(trace));
+    if (!time) return {};
+    to.put("job.time", time->range.length().seconds(), DemoUnit::Seconds);
+    to.put("job.training", time->training.seconds(), DemoUnit::Seconds);
+    to.put("job.goodput", time->goodput(), DemoUnit::Fraction);
+    to.put("job.kept_steps", time->keptSteps, DemoUnit::Count);
+    to.put("job.lost_steps", time->lostSteps, DemoUnit::Count);
+    to.put("job.failures", time->failures, DemoUnit::Count);
+    to.put("job.checkpoints", time->checkpoints, DemoUnit::Count);
+    for (int i = 0; i < kLostTimeCount; ++i) {
+        const auto part = static_cast<LostTime>(i);
+        to.put(QStringLiteral("job.lost.") + fromUtf8(name(part)), time->of(part).seconds(), DemoUnit::Seconds);
+    }
+    FOURWALLS_TRY_ASSIGN(const std::optional<cost::RecordedPrediction> predicted, cost::predictRecorded(*time));
+    if (!predicted) return {};
+    to.put("job.predicted", predicted->goodput.mean, DemoUnit::Fraction);
+    to.put("job.predicted.low", predicted->goodput.low, DemoUnit::Fraction);
+    to.put("job.predicted.high", predicted->goodput.high, DemoUnit::Fraction);
+    return {};
+}
+
 /// Means over the measured steps, per rank and over the ranks.
 Status putParts(Collector& to, TraceQuery& trace)
 {
@@ -223,6 +249,7 @@ Result<DemoFigures> figuresOf(TraceQuery& trace)
     putMemory(to, metrics);
     putCollectives(to, metrics);
     FOURWALLS_TRY(putParts(to, trace));
+    FOURWALLS_TRY(putJob(to, trace));
     int ranks = 0;
     for (const RankInfo& rank : info.header.ranks) ranks += rank.multiplicity;
     to.put("ranks", ranks, DemoUnit::Count);

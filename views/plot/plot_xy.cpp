@@ -20,11 +20,12 @@ namespace {
 
 constexpr double kPointReach = 5; ///< a point is hit this far from its edge [pixels]
 
-/// Round steps, few of them; on logarithmic axes powers of ten, and 2 and 5 where there are few of those.
+/// Round steps, few of them; on logarithmic axes powers of ten, and 2 and 5 or 3 where there are few of those and room.
 class XyTicker : public QCPAxisTicker {
 public:
-    XyTicker(bool log, std::function<QString(double)> text, int most)
-        : m_log(log)
+    XyTicker(const QCPAxis& axis, bool log, std::function<QString(double)> text, int most)
+        : m_axis(axis)
+        , m_log(log)
         , m_text(std::move(text))
         , m_most(most)
     {}
@@ -39,10 +40,17 @@ protected:
         const int last = static_cast<int>(std::ceil(std::log10(range.upper)));
         const int every = std::max(1, static_cast<int>(std::ceil(double(last - first) / m_most)));
         const bool fine = last - first <= m_most / 2;
+        // Side by side, labels of 1, 2, 5 or 1, 3 are as near as 0.3 or 0.48 of a decade.
+        const double pixels = m_axis.axisRect()->width() / std::max(0.1, std::log10(range.upper / range.lower));
+        const QString label = getTickLabel(5 * std::pow(10.0, first), {}, {}, 0);
+        const int width = QFontMetrics(m_axis.tickLabelFont()).horizontalAdvance(label) + 8; // and a gap
+        const double need = m_axis.orientation() == Qt::Horizontal ? width : 0;
+        std::vector<double> factors{1};
+        if (fine && 0.48 * pixels >= need) factors = {1, 3};
+        if (fine && 0.3 * pixels >= need) factors = {1, 2, 5};
         for (int decade = first; decade <= last && ticks.size() < 200; ++decade) {
             if (decade % every != 0) continue;
-            for (const double factor : {1.0, 2.0, 5.0}) {
-                if (factor != 1 && !fine) continue;
+            for (const double factor : factors) {
                 const double tick = factor * std::pow(10.0, decade);
                 if (tick >= range.lower * 0.9999 && tick <= range.upper * 1.0001) ticks << tick;
             }
@@ -64,6 +72,7 @@ protected:
     }
 
 private:
+    const QCPAxis& m_axis; ///< whose ticker this is
     bool m_log;
     std::function<QString(double)> m_text;
     int m_most;
@@ -318,7 +327,7 @@ void XyPlot::dress(QCPAxis& axis, const XyAxis& wanted, bool isValue)
 {
     const Theme& t = currentTheme();
     axis.setScaleType(wanted.log ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
-    axis.setTicker(QSharedPointer<QCPAxisTicker>(new XyTicker(wanted.log, wanted.text, isValue ? 6 : 8)));
+    axis.setTicker(QSharedPointer<QCPAxisTicker>(new XyTicker(axis, wanted.log, wanted.text, isValue ? 6 : 8)));
     axis.setBasePen(isValue ? QPen(Qt::NoPen) : QPen(t.line));
     axis.setTickPen(isValue ? QPen(Qt::NoPen) : QPen(t.line));
     axis.setSubTickPen(QPen(Qt::NoPen));

@@ -15,6 +15,7 @@
 #include "tests/views/fail_on_warning.h"
 #include "views/base/analysis_view.h"
 #include "views/demos/claims_page.h"
+#include "views/runs/runs_page.h"
 #include "views/view_registry.h"
 #include "views/whatif/what_if.h"
 
@@ -186,7 +187,8 @@ private slots:
         for (int i = 0; i < demo.steps.size(); ++i) {
             const views::DemoStep& step = demo.steps[i];
             asks = asks || !step.question.empty();
-            const bool isPage = step.view == QLatin1String("claims") || step.own;
+            const bool isRuns = step.view == QLatin1String("runs") && prepared->runs.contains(demo.traceOf(step));
+            const bool isPage = step.view == QLatin1String("claims") || isRuns || step.own;
             const auto& known = views::viewRegistry();
             QVERIFY2(isPage || std::any_of(known.begin(), known.end(),
                                            [&](const auto& entry) { return entry.id == step.view; }),
@@ -224,6 +226,16 @@ private slots:
             << QStringLiteral("memory-recompute") << 2 << QStringLiteral("step_time / fused.step_time") << true;
         QTest::newRow("the slow rank costs time")
             << QStringLiteral("communication-straggler") << 1 << QStringLiteral("step_time / even.step_time") << true;
+        QTest::newRow("checkpoints beside the steps cost less")
+            << QStringLiteral("tuning-checkpoints") << 1
+            << QStringLiteral("job.lost.checkpoints / blocking.job.lost.checkpoints") << false;
+        const QString sweep = QStringLiteral("tuning-sweep");
+        QTest::newRow("the best rate moves")
+            << sweep << 0 << QStringLiteral("width.64.lr / width.256.lr / 1.5") << true;
+        const QString narrow = QStringLiteral("width.64.lr / width.256.lr / 1.5");
+        QTest::newRow("the best rate stays within a step of the grid") << sweep << 1 << narrow << false;
+        const QString wide = QStringLiteral("width.256.lr / width.64.lr / 1.5");
+        QTest::newRow("and to the other side") << sweep << 1 << wide << false;
         QTest::newRow("without it the step is quicker")
             << QStringLiteral("communication-replayed") << 1 << QStringLiteral("step_time / slow.step_time") << false;
     }
@@ -279,6 +291,9 @@ private slots:
             }
             if (step.view == QLatin1String("claims")) {
                 QTRY_VERIFY_WITH_TIMEOUT(window.claimsPage()->isReady(), 20'000);
+            } else if (step.view == QLatin1String("runs")) {
+                QVERIFY(window.runsPage()->isReady() && window.runsPage()->runs());
+                QVERIFY(window.runsPage()->runs()->runs.size() > 3);
             } else if (!step.own) {
                 TraceDocument* document = window.currentDocument();
                 QTRY_VERIFY_WITH_TIMEOUT(document->currentView()->showsFinalData(), 20'000);

@@ -195,8 +195,7 @@ private slots:
         auto moving = sweepOf();
         moving->runs[2] = runOf("c", 64, 0.008, 2.0);
         page.setRuns(QStringLiteral("folder"), moving);
-        QCOMPARE(page.rateSentence(),
-                 QStringLiteral("the best rate goes from 0.008 at width 64 to 0.002 at width 128"));
+        QCOMPARE(page.rateSentence(), QStringLiteral("best at width 64: 0.008, at width 128: 0.002"));
         moving = sweepOf();
         moving->runs[3] = runOf("d", 128, 0.002, 2.6);
         page.setRuns(QStringLiteral("folder"), moving);
