@@ -19,7 +19,7 @@ using diagnose::FlightOp;
 using diagnose::FlightRecord;
 using diagnose::FlightState;
 
-constexpr std::array<std::pair<std::string_view, FlightField>, 18> kFields{{
+constexpr std::array<std::pair<std::string_view, FlightField>, 19> kFields{{
     {"record_id", FlightField::RecordId},
     {"pg_id", FlightField::GroupId},
     {"collective_seq_id", FlightField::CollectiveSequence},
@@ -35,6 +35,7 @@ constexpr std::array<std::pair<std::string_view, FlightField>, 18> kFields{{
     {"time_created_ns", FlightField::Created},
     {"time_discovered_completed_ns", FlightField::Completed},
     {"timeout_ms", FlightField::Timeout},
+    {"retired", FlightField::Retired},
     {"is_p2p", FlightField::IsTransfer},
     {"frames", FlightField::Frames},
     {"process_group", FlightField::Group},
@@ -174,7 +175,7 @@ void FlightDumpBuilder::beginRecord()
     m_record = {};
     m_groupId = m_collective = m_transfer = m_operation = -1;
     m_completedNs = m_timeoutMs = 0;
-    m_isTransfer = m_hasId = false;
+    m_isTransfer = m_hasId = m_isRetired = false;
     m_name.clear();
     m_state.clear();
     m_stack.clear();
@@ -201,6 +202,7 @@ void FlightDumpBuilder::field(FlightField field, FlightValue value)
     case FlightField::Completed: m_completedNs = std::max<std::int64_t>(0, number); break;
     case FlightField::Timeout: m_timeoutMs = std::max<std::int64_t>(0, number); break;
     case FlightField::IsTransfer: m_isTransfer = number == 1; break;
+    case FlightField::Retired: m_isRetired = number == 1; break;
     case FlightField::Name:
         if (text) m_name = std::move(*text);
         break;
@@ -243,7 +245,10 @@ void FlightDumpBuilder::endRecord()
     // What was finished after the timeout was finished by the abort.
     const bool aborted = m_timeoutMs > 0 && m_completedNs > 0 && m_record.createdNs > 0 &&
                          m_completedNs - m_record.createdNs >= m_timeoutMs * 1'000'000;
-    if (m_state == "completed" && !aborted) m_record.state = FlightState::Completed;
+    // Gloo has no events that would tell the state: what left its queue of work is over. NCCL's watchdog asks for the
+    // state before it takes an operation out, so there "scheduled" is true of those that were given up.
+    const bool isOver = m_isRetired && m_name.rfind("nccl:", 0) != 0;
+    if ((m_state == "completed" || isOver) && !aborted) m_record.state = FlightState::Completed;
     if (m_isTransfer) readEnds(m_name, m_record);
     if (m_groupId >= 0) m_groupOfId[m_groupId] = m_record.group;
     m_record.name = textId(m_name);

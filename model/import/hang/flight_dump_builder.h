@@ -34,6 +34,7 @@ enum class FlightField : std::uint8_t {
     Created,
     Completed,
     Timeout,
+    Retired,
     IsTransfer,
     Frames,
     Group,
@@ -83,7 +84,7 @@ private:
     diagnose::FlightRecord m_record;
     std::int64_t m_groupId = -1, m_collective = -1, m_transfer = -1, m_operation = -1;
     std::int64_t m_completedNs = 0, m_timeoutMs = 0;
-    bool m_isTransfer = false, m_hasId = false;
+    bool m_isTransfer = false, m_hasId = false, m_isRetired = false;
     std::string m_name, m_state, m_stack, m_lists[4];
 };
 

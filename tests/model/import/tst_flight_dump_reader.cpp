@@ -148,6 +148,39 @@ private slots:
         QCOMPARE(report.divergences[0].notEntered, (std::vector<int>{1}));
     }
 
+    /// What Gloo has finished stays "scheduled" and is retired; what NCCL gave up does, too, and is what hangs.
+    void whatIsRetiredIsOver_data()
+    {
+        QTest::addColumn<QByteArray>("backend");
+        QTest::addColumn<bool>("retired");
+        QTest::addColumn<bool>("hangs");
+        QTest::newRow("gloo, finished") << QByteArray("gloo") << true << false;
+        QTest::newRow("gloo, waiting") << QByteArray("gloo") << false << true;
+        QTest::newRow("nccl, given up") << QByteArray("nccl") << true << true;
+    }
+
+    void whatIsRetiredIsOver()
+    {
+        QFETCH(QByteArray, backend);
+        QFETCH(bool, retired);
+        QFETCH(bool, hangs);
+        QTemporaryDir folder;
+        for (const int rank : {0, 1}) {
+            // Both entered the same operation; without counters, as Gloo's dumps are.
+            QByteArray dump = jsonDump(0).replace("nccl:", backend + ":");
+            if (retired) dump.replace("\"retired\": false", "\"retired\": true");
+            const auto begin = dump.indexOf("\"pg_status\""), end = dump.indexOf("\"entries\"");
+            dump.remove(begin, end - begin);
+            write(folder.filePath(QStringLiteral("trace_rank_%1.json").arg(rank)), dump);
+        }
+        const auto dumps = readFlightDumps({folder.path().toStdString()});
+        QVERIFY2(dumps.ok(), dumps ? "" : dumps.error().message().c_str());
+        for (const FlightDump& dump : *dumps) QCOMPARE(dump.records.at(0).state == FlightState::Completed, !hangs);
+        const HangReport report = analyseHang(*dumps);
+        QVERIFY(report.suspects.empty());
+        QCOMPARE(report.sets.empty(), !hangs); // a set: all entered, none finished
+    }
+
     void aMissingDumpIsNamed()
     {
         QTemporaryDir folder;
