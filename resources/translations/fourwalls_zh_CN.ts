@@ -1031,6 +1031,53 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
 </context>
 <context>
+    <name>CompareFindingModel</name>
+    <message>
+        <source>gone: %1 · new: %2 · still there: %3</source>
+        <translation>已消失：%1 · 新出现：%2 · 仍存在：%3</translation>
+    </message>
+    <message>
+        <source>gone</source>
+        <translation>已消失</translation>
+    </message>
+    <message>
+        <source>new</source>
+        <translation>新出现</translation>
+    </message>
+    <message>
+        <source>still there</source>
+        <translation>仍存在</translation>
+    </message>
+    <message>
+        <source>A: %1</source>
+        <translation>A：%1</translation>
+    </message>
+    <message>
+        <source>B: %1</source>
+        <translation>B：%1</translation>
+    </message>
+    <message>
+        <source>from A to B</source>
+        <translation>从 A 到 B</translation>
+    </message>
+    <message>
+        <source>finding</source>
+        <translation>发现</translation>
+    </message>
+    <message>
+        <source>gain A</source>
+        <translation>A 可节省</translation>
+    </message>
+    <message>
+        <source>gain B</source>
+        <translation>B 可节省</translation>
+    </message>
+    <message>
+        <source>B − A</source>
+        <translation>B − A</translation>
+    </message>
+</context>
+<context>
     <name>CompareLayerModel</name>
     <message>
         <source>layer %1</source>
@@ -1297,6 +1344,18 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>What is alive at the peak of each trace&apos;s fullest rank; what changed most comes first</source>
         <translation>每条轨迹最满的 rank 在峰值时存活的缓冲；变化最大的在前</translation>
+    </message>
+    <message>
+        <source>Findings</source>
+        <translation>发现</translation>
+    </message>
+    <message>
+        <source>Findings of both traces</source>
+        <translation>两个轨迹的发现</translation>
+    </message>
+    <message>
+        <source>What is wrong or costs in A and in B, and what the step would gain without it</source>
+        <translation>A 和 B 中的问题与开销，以及消除后该步可节省的时间</translation>
     </message>
 </context>
 <context>

@@ -2,6 +2,7 @@
 // See compare_view.h. Its widgets are put together in compare_view_build.cpp.
 #include "views/compare/compare_view.h"
 
+#include "model/diagnose/diagnosis.h"
 #include "model/trace/memory_facts.h"
 #include "views/compare/compare_memory_plot.h"
 #include "views/memory/memory_columns.h"
@@ -59,7 +60,7 @@ void CompareView::setPartner(TraceSession* partner, const QString& name)
     if (m_partner) {
         // What the old partner was asked must not be answered in the new one's place.
         m_partner->disconnect(this);
-        for (const char* channel : {kStepChannels[1], kMemory[1], kPeaks[1], "compare.figures"})
+        for (const char* channel : {kStepChannels[1], kMemory[1], kPeaks[1], "compare.figures", "compare.findings"})
             m_partner->cancel(this, channel);
     }
     m_partner = partner;
@@ -122,7 +123,7 @@ QString CompareView::emptyReason() const
 bool CompareView::showsFinalData() const
 {
     if (!session() || (!m_partner && session()->isOpen()) || m_failed) return true;
-    if (!session()->isOpen() || !m_aligned || !m_comparison) return false;
+    if (!session()->isOpen() || !m_aligned || !m_comparison || !m_diagnosed) return false;
     if (!m_hasTimelines) return true;
     return m_sides[0].canvas->showsEverything() && m_sides[1].canvas->showsEverything();
 }
@@ -139,7 +140,10 @@ RankId CompareView::rankOf(std::size_t which) const
 void CompareView::start()
 {
     m_comparison.reset();
-    if (m_partner) m_partner->cancel(this, "compare.figures");
+    m_diagnosed = false;
+    m_findings->setDiagnoses(nullptr);
+    if (m_partner)
+        for (const char* channel : {"compare.figures", "compare.findings"}) m_partner->cancel(this, channel);
     showComparison();
     showEmptyReason();
     m_pages->setCurrentWidget(hasBoth() ? m_content : m_empty);
@@ -309,12 +313,32 @@ void CompareView::compareNow()
             m_partner->ask<compare::TraceComparison>(
                 this, "compare.figures",
                 [a = *query](TraceQuery& b, std::stop_token stop) { return compare::compareTraces(**a, b, stop); },
-                [this](const Answer<compare::TraceComparison>& answer) {
+                [this, a = *query](const Answer<compare::TraceComparison>& answer) {
                     if (!answer.ok()) return fail(answer.error);
+                    diagnoseBoth(a); // now that nobody else asks it
                     m_comparison = answer.value;
                     showComparison();
                     update();
                 });
+        });
+}
+
+void CompareView::diagnoseBoth(const std::shared_ptr<std::unique_ptr<TraceQuery>>& a)
+{
+    m_partner->ask<BothDiagnoses>(
+        this, "compare.findings",
+        [a](TraceQuery& b, std::stop_token stop) -> Result<BothDiagnoses> {
+            BothDiagnoses both;
+            FOURWALLS_TRY_ASSIGN(both.a, diagnose::diagnose(**a, stop));
+            FOURWALLS_TRY_ASSIGN(both.b, diagnose::diagnose(b, stop));
+            return both;
+        },
+        [this](const Answer<BothDiagnoses>& answer) {
+            // Without them the rest of the comparison still holds.
+            m_findings->setDiagnoses(answer.ok() ? answer.value : nullptr);
+            m_diagnosed = true;
+            showComparison();
+            update();
         });
 }
 
@@ -330,13 +354,21 @@ void CompareView::showComparison()
         m_comparison && std::any_of(m_comparison->layers.begin(), m_comparison->layers.end(), withLayer);
     // A table without rows is nobody's wish: of snapshots there is memory alone.
     const bool operators = m_comparison && !m_comparison->operators.empty(), makers = m_makers->rowCount() > 0;
+    const bool findings = m_findings->rowCount() > 0;
     const auto hasRows = [&](Table table) {
-        return table == Table::Layers ? layers : table == Table::Operators ? operators : makers;
+        switch (table) {
+        case Table::Findings: return findings || !m_diagnosed; // they come later
+        case Table::Layers: return layers;
+        case Table::Operators: return operators;
+        case Table::Makers: return makers;
+        }
+        return false;
     };
     Table table = static_cast<Table>(m_tables->currentIndex());
-    for (const Table other : {Table::Layers, Table::Operators, Table::Makers})
+    for (const Table other : {Table::Findings, Table::Layers, Table::Operators, Table::Makers})
         if (m_comparison && !hasRows(table) && hasRows(other)) table = other;
     showTable(table);
+    m_findingFit->fit();
     m_operatorFit->fit();
     m_makerFit->fit();
     m_figureFit->fit();
@@ -372,8 +404,8 @@ QString CompareView::tableAsCsv() const
 {
     if (!m_comparison) return {};
     const QLatin1Char between('\n');
-    return csvOf(*m_sortedFigures) + between + csvOf(*m_sortedLayers) + between + csvOf(*m_sortedOperators) + between +
-           csvOf(*m_sortedMakers);
+    return csvOf(*m_sortedFigures) + between + csvOf(*m_sortedFindings) + between + csvOf(*m_sortedLayers) + between +
+           csvOf(*m_sortedOperators) + between + csvOf(*m_sortedMakers);
 }
 
 void CompareView::nameColours()

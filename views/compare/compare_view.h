@@ -4,6 +4,7 @@
 #pragma once
 
 #include "views/base/view.h"
+#include "views/compare/compare_findings.h"
 #include "views/compare/compare_makers.h"
 #include "views/compare/compare_operators.h"
 #include "views/session/step_spans.h"
@@ -49,8 +50,9 @@ public:
     CompareLayerModel& layers() { return *m_layers; }
     CompareOperatorModel& operators() { return *m_operators; }
     CompareMakerModel& makers() { return *m_makers; }
-    /// The tables beside the figures: layers; kernels and operators; who holds memory at the peak.
-    enum class Table { Layers, Operators, Makers };
+    CompareFindingModel& findings() { return *m_findings; }
+    /// The tables beside the figures: what is wrong; layers; kernels and operators; who holds memory at the peak.
+    enum class Table { Findings, Layers, Operators, Makers };
     void showTable(Table table);
     CompareFigureModel& figures() { return *m_figures; }
     TimelineCanvas& canvas(std::size_t which) { return *m_sides[which].canvas; }
@@ -93,6 +95,7 @@ private:
     void align();
     void compareNow();
     void readPeaks(std::size_t which);
+    void diagnoseBoth(const std::shared_ptr<std::unique_ptr<TraceQuery>>& a);
     void showRange(TimeRange range);
     void askMemory();
     void showComparison();
@@ -108,6 +111,7 @@ private:
     Duration m_offset;          ///< of B's clock against A's, so that the first steps begin together
     bool m_hasTimelines = true; ///< else both are memory snapshots
     bool m_aligned = false, m_failed = false, m_inRange = false;
+    bool m_diagnosed = false; ///< both, or it is known why not
     QString m_problem;
     std::array<std::int64_t, 2> m_peaks{};
     SharedComparison m_comparison;
@@ -121,14 +125,15 @@ private:
     PlotCard *m_memoryCard, *m_figureCard, *m_layerCard;
     CompareMemoryPlot* m_memory;
     CompareFigureModel* m_figures;
+    CompareFindingModel* m_findings;
     CompareLayerModel* m_layers;
     CompareOperatorModel* m_operators;
     CompareMakerModel* m_makers;
     QComboBox* m_tables;
     QStackedWidget* m_tablePages;
-    QSortFilterProxyModel *m_sortedFigures, *m_sortedLayers, *m_sortedOperators, *m_sortedMakers;
-    QTableView *m_figureTable, *m_layerTable, *m_operatorTable, *m_makerTable;
-    ColumnFit *m_figureFit, *m_layerFit, *m_operatorFit, *m_makerFit;
+    QSortFilterProxyModel *m_sortedFigures, *m_sortedFindings, *m_sortedLayers, *m_sortedOperators, *m_sortedMakers;
+    QTableView *m_figureTable, *m_findingTable, *m_layerTable, *m_operatorTable, *m_makerTable;
+    ColumnFit *m_figureFit, *m_findingFit, *m_layerFit, *m_operatorFit, *m_makerFit;
     QPushButton* m_other;
     QAction *m_chooseAction, *m_fitAction;
 };

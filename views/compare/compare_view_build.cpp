@@ -46,7 +46,8 @@ void CompareView::showTable(Table table)
 {
     m_tables->setCurrentIndex(static_cast<int>(table));
     m_tablePages->setCurrentIndex(static_cast<int>(table));
-    m_layerCard->finding().setText(table == Table::Layers      ? m_layers->sentence()
+    m_layerCard->finding().setText(table == Table::Findings    ? m_findings->sentence()
+                                   : table == Table::Layers    ? m_layers->sentence()
                                    : table == Table::Operators ? m_operators->sentence()
                                                                : m_makers->sentence());
 }
@@ -141,6 +142,10 @@ QLayout* CompareView::buildTables()
     m_figureFit = new ColumnFit(m_figureTable, {{0, true}, {}, {}, {0, false, 1}, {}});
     m_figureCard->addContent(m_figureTable, 1);
     m_layerCard = new PlotCard(m_content);
+    m_findings = new CompareFindingModel(this);
+    m_sortedFindings = sortedBy(m_findings, this);
+    m_findingTable = tableOf(m_sortedFindings, m_layerCard);
+    m_findingFit = new ColumnFit(m_findingTable, {{}, {kNames, true}, {}, {}, {0, false, 1}});
     m_layers = new CompareLayerModel(this);
     m_sortedLayers = sortedBy(m_layers, this);
     m_layerTable = tableOf(m_sortedLayers, m_layerCard);
@@ -161,6 +166,7 @@ QLayout* CompareView::buildTables()
     m_tables->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     m_layerCard->addControl(m_tables);
     m_tablePages = new QStackedWidget(m_layerCard);
+    m_tablePages->addWidget(m_findingTable);
     m_tablePages->addWidget(m_layerTable);
     m_tablePages->addWidget(m_operatorTable);
     m_tablePages->addWidget(m_makerTable);
@@ -198,10 +204,13 @@ void CompareView::retranslate()
     m_figureCard->title().setText(tr("Figures"));
     const int table = std::max(0, m_tables->currentIndex());
     m_tables->clear();
-    m_tables->addItems({tr("Layers"), tr("Kernels"), tr("Memory")});
+    m_tables->addItems({tr("Findings"), tr("Layers"), tr("Kernels"), tr("Memory")});
     m_tables->setCurrentIndex(table);
     m_tables->setAccessibleName(tr("What is compared in the table"));
     m_layerCard->title().setText(tr("What changed"));
+    m_findingTable->setAccessibleName(tr("Findings of both traces"));
+    m_findingTable->setToolTip(tr("What is wrong or costs in A and in B, and what the step would gain without it"));
+    m_findings->retranslate();
     m_operatorTable->setAccessibleName(tr("Kernels and operators of both traces"));
     m_operatorTable->setToolTip(tr("Per rank and step, matched by name and shape; what changed most comes first"));
     m_operators->retranslate();

@@ -5,6 +5,7 @@
 #include "views/compare/compare_view.h"
 #include "views/plot/plot_table.h"
 #include "views/timeline/timeline_canvas.h"
+#include "views/words/format.h"
 
 #include <QAbstractItemModelTester>
 #include <QHeaderView>
@@ -169,6 +170,43 @@ private slots:
                 wordsAreWhole(*table, shownTable != Table::Layers &&
                                           !table->accessibleName().startsWith(QStringLiteral("Figures")));
         }
+    }
+
+    /// What is gone, what is new and what both have, with what it would gain.
+    void findingsThatWentAndCame()
+    {
+        using diagnose::Cause;
+        const auto finding = [](Cause cause, std::vector<RankId> ranks, std::optional<double> gain) {
+            diagnose::Finding made;
+            made.cause = cause;
+            made.ranks = std::move(ranks);
+            made.add(diagnose::EvidenceKind::Ratio, 1.5);
+            if (gain) made.gain = diagnose::Gain{Duration{1}, *gain, diagnose::GainSource::Replay};
+            return made;
+        };
+        auto both = std::make_shared<BothDiagnoses>();
+        const std::vector<RankId> all{RankId{0}, RankId{1}};
+        both->a.ranks = both->b.ranks = all;
+        both->a.findings = {finding(Cause::HostBound, all, 0.4), finding(Cause::SlowRank, {RankId{1}}, 0.2)};
+        both->b.findings = {finding(Cause::HostBound, all, 0.3), finding(Cause::SmallKernels, all, std::nullopt)};
+        CompareFindingModel model;
+        QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+        model.setDiagnoses(both);
+        QCOMPARE(model.rowCount(), 3);
+        using Column = CompareFindingModel::Column;
+        const auto text = [&model](int row, Column column) { return model.index(row, column).data().toString(); };
+        QCOMPARE(model.sentence(), QStringLiteral("gone: 1 \u00b7 new: 1 \u00b7 still there: 1"));
+        QCOMPARE(text(0, Column::Change), QStringLiteral("gone"));
+        QCOMPARE(text(0, Column::Name), QStringLiteral("Rank 1 is slower than the others"));
+        QCOMPARE(text(0, Column::B), QString(kDash));
+        QCOMPARE(text(1, Column::Change), QStringLiteral("new"));
+        QCOMPARE(text(1, Column::Difference), QString(kDash)); // not estimated
+        QCOMPARE(text(2, Column::Change), QStringLiteral("still there"));
+        const auto difference = model.index(2, Column::Difference).data(kExactRole).toDouble();
+        QVERIFY(std::abs(difference + 0.1) < 1e-9);
+        model.setDiagnoses(nullptr);
+        QCOMPARE(model.rowCount(), 0);
+        QVERIFY(model.sentence().isEmpty());
     }
 
     /// Traces without steps, one of them without any row: both are shown, and what differs is who holds memory.
