@@ -206,6 +206,7 @@ void MainWindow::watch(int key, TraceDocument* document)
     connect(document, &TraceDocument::finalDataPainted, this, [this] {
         if (!m_figuresTimer.isActive()) m_figuresTimer.start();
     });
+    connect(document->selection(), &views::Selection::sliceChanged, this, &MainWindow::showStatus);
     connect(document->selection(), &views::Selection::viewRequested, this, [this, document](const QString& id) {
         if (document == currentDocument()) showView(id);
     });
@@ -288,13 +289,26 @@ void MainWindow::showView(const QString& id)
     updateChrome();
 }
 
+void MainWindow::showStatus()
+{
+    const TraceDocument* document = currentDocument();
+    if (!document || !document->isOpen()) return m_status->setItems({});
+    QList<views::StatusItem> items = views::statusOf(document->session()->info(), document->outOfMemory());
+    if (const auto chosen = document->selection()->slice()) {
+        const auto track = static_cast<std::size_t>(chosen->slice.track.value);
+        const auto& tracks = document->session()->tracks();
+        if (track < tracks.size())
+            items.append(views::selectedItem(chosen->slice, chosen->op.get(), tracks[track].info.rank));
+    }
+    m_status->setItems(items);
+}
+
 void MainWindow::updateChrome()
 {
     const TraceDocument* document = currentDocument();
     const bool isOpen = document && document->isOpen();
     m_header->setTrace(isOpen ? &document->session()->info() : nullptr);
-    m_status->setItems(isOpen ? views::statusOf(document->session()->info(), document->outOfMemory())
-                              : QList<views::StatusItem>());
+    showStatus();
     if (document && !isOpen && !document->hasFailed()) {
         m_messageTimer.stop(); // else this would stay until the time of what it replaces is over
         m_status->setMessage(tr("Opening %1…").arg(document->name()));

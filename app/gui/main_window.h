@@ -181,6 +181,7 @@ private:
     /// Shows what the trace opens on, unless another view was chosen.
     void showFirstView(const TraceDocument& document);
     void watch(int key, TraceDocument* document);
+    void showStatus(); ///< in the strip below: what the trace says of itself, and the selected slice
     void updateChrome();
     void say(const QString& text);
     int keyOf(const TraceDocument* document) const;

@@ -28,7 +28,6 @@ void MainWindow::buildDemos(QWidget* centre)
     m_player = new DemoPlayer(*this, *m_demoPanel, m_opener);
     connect(m_demos, &views::DemosPage::demoChosen, this, &MainWindow::startDemo);
     connect(m_demos, &views::DemosPage::fileRequested, this, &MainWindow::chooseDemo);
-    connect(m_demos, &views::DemosPage::claimsRequested, this, [this] { showView(QStringLiteral("claims")); });
     connect(m_welcome, &views::WelcomePage::demosRequested, this, [this] { showView(QStringLiteral("demos")); });
     connect(m_demoPanel, &views::DemoPanel::openRequested, this, &MainWindow::chooseFile);
     connect(m_demoPanel, &views::DemoPanel::recordRequested, this, &MainWindow::openRecordDialog);

@@ -12,6 +12,7 @@
 #include "views/view_registry.h"
 #include "views/whatif/what_if.h"
 
+#include <QEvent>
 #include <QFileInfo>
 #include <QPushButton>
 
@@ -90,9 +91,18 @@ views::View* TraceDocument::showView(const QString& id)
         }
     }
     if (!view) return m_current;
+    view->setAccessibleName(views::viewTitle(id));
     m_current = view;
     if (!m_error) setCurrentWidget(view);
     return view;
+}
+
+void TraceDocument::changeEvent(QEvent* event)
+{
+    QStackedWidget::changeEvent(event);
+    if (event->type() != QEvent::LanguageChange) return;
+    for (auto view = m_views.cbegin(); view != m_views.cend(); ++view)
+        view.value()->setAccessibleName(views::viewTitle(view.key()));
 }
 
 void TraceDocument::showNotesOn(views::TimelineView& timeline)

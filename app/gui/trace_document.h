@@ -64,6 +64,9 @@ public:
     /// From the start of opening to the end of the first paint of final data [ms].
     std::optional<double> firstPaintMs() const { return m_firstPaintMs; }
 
+protected:
+    void changeEvent(QEvent* event) override;
+
 signals:
     void opened();
     void outOfMemoryFound();

@@ -68,6 +68,16 @@ StatusItem auditItem(const TraceInfo& info, AuditSeverity severity, const QStrin
 
 } // namespace
 
+StatusItem selectedItem(const SliceView& slice, const OpInfo* op, RankId rank)
+{
+    const QString name = op ? opName(*op) : StatusWords::tr("a slice");
+    constexpr qsizetype kMostLetters = 40;
+    const QString text = name.size() > kMostLetters ? name.left(kMostLetters - 1) + QChar(0x2026) : name;
+    return {
+        StatusWords::tr("selected: %1 · rank %2 · %3").arg(text).arg(rank.value).arg(formatDuration(slice.duration)),
+        false, StatusWords::tr("%1: marked in every view that shows it").arg(name)};
+}
+
 QList<StatusItem> statusOf(const TraceInfo& info, std::span<const OutOfMemory> outOfMemory)
 {
     QList<StatusItem> items;

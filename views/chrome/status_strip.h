@@ -23,6 +23,10 @@ struct StatusItem {
 /// memory was not enough, the first of them first. Pure, for tests.
 QList<StatusItem> statusOf(const TraceInfo& info, std::span<const OutOfMemory> outOfMemory = {});
 
+/// The slice that is selected in all views, as the strip names it.
+/// op: may be null.
+StatusItem selectedItem(const SliceView& slice, const OpInfo* op, RankId rank);
+
 /// The program's figures; absent ones are left out.
 struct OwnFigures {
     std::optional<double> openedMs, frameMs;

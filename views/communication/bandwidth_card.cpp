@@ -108,8 +108,8 @@ BandwidthCard::Best BandwidthCard::addOperations(XyContent& content, std::vector
         content.points.push_back(std::move(point));
     }
     for (const auto& [group, mark] : marks)
-        legend.push_back({PlotLegend::Mark::Area, t.communication,
-                          QString::fromUtf8(kMarks[mark].second) + QLatin1Char(' ') + QString::fromStdString(group)});
+        legend.push_back({PlotLegend::Mark::Sign, t.communication, QString::fromStdString(group),
+                          QString::fromUtf8(kMarks[mark].second)});
     return best;
 }
 

@@ -341,4 +341,17 @@ Result<ScalingData> askScaling(TraceQuery& trace, std::stop_token stop)
     return data;
 }
 
+Result<std::optional<SelectedSlice>> sliceOfCollective(TraceQuery& trace, const CollectiveRecord& record)
+{
+    FOURWALLS_TRY_ASSIGN(const SliceWindow window,
+                         trace.slices({{record.track}, {record.start, record.start + Duration{1}}, 1}));
+    std::optional<SliceView> found;
+    for (const LaneSlices& lane : window.lanes)
+        for (const SliceView& slice : lane.exact)
+            if (slice.start == record.start && (!found || slice.end() == record.end)) found = slice;
+    if (!found) return std::optional<SelectedSlice>();
+    FOURWALLS_TRY_ASSIGN(std::shared_ptr<const OpInfo> op, trace.op(found->op));
+    return std::optional(SelectedSlice{*found, std::move(op)});
+}
+
 } // namespace fourwalls::views

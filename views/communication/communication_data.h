@@ -9,6 +9,7 @@
 #include "model/trace/traffic_formulas.h"
 #include "model/trace/traffic_matrix.h"
 #include "model/trace/transfer_rates.h"
+#include "views/session/selection.h"
 
 #include <QString>
 
@@ -74,6 +75,9 @@ Result<CommunicationData> askCommunication(TraceQuery& trace, std::optional<Step
 
 /// Bus bandwidth of an operation: payload x factor / transfer; absent where hasRate says so.
 std::optional<double> busRate(const TraceInfo& info, const JoinedOperation& operation);
+
+/// The slice of a rank's part in an operation; absent where its track has none that begins with it.
+Result<std::optional<SelectedSlice>> sliceOfCollective(TraceQuery& trace, const CollectiveRecord& record);
 
 /// How the run scales, with the recorded point where there is one.
 struct ScalingData {

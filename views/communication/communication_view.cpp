@@ -49,10 +49,10 @@ CommunicationView::CommunicationView(QWidget* parent) : AnalysisView(QStringLite
         chooseRank(index > 0 ? std::optional(RankId(m_ranks->itemData(index).toInt())) : std::nullopt);
     });
 
-    connect(m_bandwidth, &BandwidthCard::operationChosen, this, &CommunicationView::chooseOperation);
+    connect(m_bandwidth, &BandwidthCard::operationChosen, this, &CommunicationView::takeOperation);
     connect(m_collectives, &CollectivesCard::kindChosen, this, &CommunicationView::chooseKind);
-    connect(m_hops, &HopsPage::operationChosen, this, &CommunicationView::chooseOperation);
-    connect(m_stragglers, &StragglersPage::operationChosen, this, &CommunicationView::chooseOperation);
+    connect(m_hops, &HopsPage::operationChosen, this, &CommunicationView::takeOperation);
+    connect(m_stragglers, &StragglersPage::operationChosen, this, &CommunicationView::takeOperation);
     connect(m_bandwidth, &BandwidthCard::operationActivated, this, &CommunicationView::openOnTimeline);
     connect(m_hops, &HopsPage::operationActivated, this, &CommunicationView::openOnTimeline);
     connect(m_stragglers, &StragglersPage::operationActivated, this, &CommunicationView::openOnTimeline);
@@ -209,6 +209,23 @@ void CommunicationView::chooseOperation(int operation)
     askHops();
 }
 
+void CommunicationView::takeOperation(int operation)
+{
+    chooseOperation(operation);
+    if (!m_data || !session() || operation < 0 || operation >= static_cast<int>(m_data->step.operations.size())) return;
+    // Its slice, of the selected rank if that took part, is selected in all views.
+    const auto& members = m_data->step.operations[static_cast<std::size_t>(operation)].members;
+    if (members.empty()) return;
+    auto member = std::ranges::find(members, selection()->rank(), &CollectiveView::rank);
+    if (member == members.end()) member = members.begin();
+    ask<std::optional<SelectedSlice>>(
+        "slice",
+        [record = member->record](TraceQuery& trace, std::stop_token) { return sliceOfCollective(trace, record); },
+        [this](std::shared_ptr<const std::optional<SelectedSlice>> slice) {
+            if (*slice) selection()->setSlice(**slice);
+        });
+}
+
 void CommunicationView::followSlice()
 {
     const auto chosen = selection() ? selection()->slice() : std::nullopt;
@@ -241,7 +258,7 @@ void CommunicationView::chooseKind(int row)
         if (longest < 0 || operations[i].transfer() > operations[static_cast<std::size_t>(longest)].transfer())
             longest = static_cast<int>(i);
     }
-    chooseOperation(longest);
+    takeOperation(longest);
 }
 
 void CommunicationView::openOnTimeline(int operation)

@@ -29,6 +29,8 @@ public:
 
     /// Looks at an operation of the step: its hops, and marks it in the plots.
     void chooseOperation(int operation);
+    /// By a person's hand: its slice is selected in all views.
+    void takeOperation(int operation);
     int chosenOperation() const { return m_chosen; }
     /// Shows an operation on the timeline.
     void openOnTimeline(int operation);

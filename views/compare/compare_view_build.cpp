@@ -200,6 +200,7 @@ void CompareView::retranslate()
     m_choose->setText(tr("Compare with…"));
     m_other->setText(tr("Another trace…"));
     m_memoryCard->title().setText(tr("Memory"));
+    m_memory->setAccessibleName(tr("Memory of both traces over time"));
     nameColours();
     m_figureCard->title().setText(tr("Figures"));
     const int table = std::max(0, m_tables->currentIndex());

@@ -21,6 +21,8 @@ namespace fourwalls::views {
 
 namespace {
 
+constexpr int kTextLeft = 38, kTextTop = 9, kTextRight = 12, kTextBottom = 10, kTitleGap = 4; ///< of a card [pixels]
+
 /// A card that starts a demo: its title and up to three lines of what one will understand.
 class DemoButton : public QAbstractButton {
 public:
@@ -34,11 +36,27 @@ public:
         setCursor(Qt::PointingHandCursor);
         setAttribute(Qt::WA_Hover);
         setFocusPolicy(Qt::StrongFocus);
-        setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+        QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Minimum);
+        policy.setHeightForWidth(true);
+        setSizePolicy(policy);
     }
 
-    QSize sizeHint() const override { return {240, 82}; }
-    QSize minimumSizeHint() const override { return {120, 82}; }
+    QSize sizeHint() const override { return {240, heightForWidth(320)}; }
+    QSize minimumSizeHint() const override { return {120, 40}; }
+    bool hasHeightForWidth() const override { return true; }
+    /// The title and its explanation, of at most three lines, and nothing below.
+    int heightForWidth(int width) const override
+    {
+        const int inside = std::max(60, width - kTextLeft - kTextRight);
+        const int most = 3 * QFontMetrics(fontOf(TextRole::Small)).lineSpacing();
+        const auto high = [&](TextRole role, const QString& words) {
+            return QFontMetrics(fontOf(role))
+                .boundingRect(QRect(0, 0, inside, 10'000), Qt::AlignTop | Qt::AlignLeft | Qt::TextWordWrap, words)
+                .height();
+        };
+        return kTextTop + high(TextRole::Title, text()) + kTitleGap + std::min(most, high(TextRole::Small, m_summary)) +
+               kTextBottom;
+    }
 
 protected:
     void paintEvent(QPaintEvent*) override
@@ -52,7 +70,7 @@ protected:
         painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kCardRadius, kCardRadius);
         painter.drawPixmap(QPointF(12, 12),
                            iconPixmap(QStringLiteral("sample"), theme.accent, 18, devicePixelRatioF()));
-        const QRect room = rect().adjusted(38, 9, -12, -8);
+        const QRect room = rect().adjusted(kTextLeft, kTextTop, -kTextRight, -kTextBottom);
         painter.setFont(fontOf(TextRole::Title));
         painter.setPen(theme.text);
         // A title that is too long for one line takes one of the explanation's; lines of Chinese are higher.
@@ -61,7 +79,7 @@ protected:
         const int titled = titleAt.height();
         painter.setFont(fontOf(TextRole::Small));
         painter.setPen(theme.secondaryText);
-        drawLines(painter, room.adjusted(0, titled + 4, 0, 0));
+        drawLines(painter, room.adjusted(0, titled + kTitleGap, 0, 0));
     }
 
 private:
@@ -164,7 +182,7 @@ void DemosPage::rebuild()
         grid->setColumnStretch(wall, 1);
         int row = 1;
         for (const DemoEntry& entry : m_demos)
-            if (entry.wall == id) grid->addWidget(button(entry), row++, wall, Qt::AlignTop);
+            if (entry.wall == id) grid->addWidget(button(entry), row++, wall);
         ++wall;
     }
     column->addLayout(grid);
@@ -172,12 +190,8 @@ void DemosPage::rebuild()
     auto* more = new QHBoxLayout;
     auto* file = new QPushButton(tr("Open a demo file…"), page);
     file->setToolTip(tr("A demo is a plain text file: teachers can write their own."));
-    auto* claims = new QPushButton(tr("Check the claims"), page);
-    claims->setToolTip(tr("Published statements about large-model training, recomputed"));
     connect(file, &QPushButton::clicked, this, &DemosPage::fileRequested);
-    connect(claims, &QPushButton::clicked, this, &DemosPage::claimsRequested);
     more->addWidget(file);
-    more->addWidget(claims);
     more->addStretch(1);
     column->addLayout(more);
     column->addStretch(1);

@@ -26,7 +26,6 @@ signals:
     void demoChosen(const QString& id);
     /// Another demo, of a teacher, from a file.
     void fileRequested();
-    void claimsRequested();
 
 protected:
     void changeEvent(QEvent* event) override;

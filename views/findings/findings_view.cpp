@@ -73,6 +73,7 @@ FindingsView::FindingsView(QWidget* parent)
     m_scroll->setWidgetResizable(true);
     m_scroll->setFrameShape(QFrame::NoFrame);
     m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_scroll->setAccessibleName(tr("List of findings"));
     column->addWidget(m_scroll, 1);
     m_content->hide();
 }
@@ -237,6 +238,7 @@ void FindingsView::themeChanged()
 
 void FindingsView::languageChanged()
 {
+    m_scroll->setAccessibleName(tr("List of findings"));
     showAll();
 }
 

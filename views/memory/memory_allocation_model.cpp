@@ -82,7 +82,10 @@ QVariant MemoryAllocationModel::shown(const AllocationView& item, int column) co
     switch (column) {
     case Bytes: return formatBytes(static_cast<double>(item.bytes), m_unit);
     case Made: return formatDuration(item.start - m_origin);
-    case Lived: return item.end ? formatDuration(*item.end - item.start) : tr("never freed");
+    case Lived:
+        if (!item.end) return tr("never freed");
+        // On the device's clock a buffer may come and go within one operator, in no time.
+        return *item.end > item.start ? formatDuration(*item.end - item.start) : tr("no time");
     case Address: return item.address > 0 ? QStringLiteral("0x%1").arg(item.address, 0, 16) : QString(kDash);
     default: break;
     }

@@ -193,18 +193,18 @@ void MemoryAreaPlot::paintCurve(QPainter& painter) const
     ink.setAlpha(150);
     paintColumnLine(image, 0, std::span(stack.tops).subspan(staticLayer, static_cast<std::size_t>(columns)),
                     {ink.rgba(), width(1.2)});
-    std::vector<CurvePoint> points;
-    for (const CounterSample& sample : m_data->reserved) points.push_back({sample.at, sample.max});
-    line(points, m_data->window.range.end, {t.secondaryText.rgba(), width(1.5)});
-    points.clear();
     // Out of scale: along the upper edge, in the bricks if it is beyond the capacity.
     const double beyond = m_scale.bytesAt(inside.top() + kGhostBelowEdge);
     const double upTo = m_scale.wall() == WallPlacement::Broken ? m_scale.top() : beyond;
-    for (const MemorySample& sample : m_ghost) {
-        const double bytes = static_cast<double>(sample.total());
-        points.push_back(
-            {sample.at, std::min(bytes, m_capacity > 0 && bytes > static_cast<double>(m_capacity) ? beyond : upTo)});
-    }
+    const auto within = [&](double bytes) {
+        return std::min(bytes, m_capacity > 0 && bytes > static_cast<double>(m_capacity) ? beyond : upTo);
+    };
+    std::vector<CurvePoint> points;
+    for (const CounterSample& sample : m_data->reserved) points.push_back({sample.at, within(sample.max)});
+    line(points, m_data->window.range.end, {t.secondaryText.rgba(), width(1.5)});
+    points.clear();
+    for (const MemorySample& sample : m_ghost)
+        points.push_back({sample.at, within(static_cast<double>(sample.total()))});
     line(points, m_ghost.empty() ? Instant{} : m_ghost.back().at,
          {t.prediction.rgba(), width(1.8), width(5), width(4)});
     painter.drawImage(inside.topLeft(), image);
@@ -227,11 +227,13 @@ void MemoryAreaPlot::paintReservedFigure(QPainter& painter)
     if (!m_data || m_data->reserved.empty()) return;
     const QRectF inside = plotRect();
     const double bytes = m_data->reserved.back().max;
-    const QString label = tr("reserved %1").arg(formatBytes(bytes, m_unit));
+    const bool leaves = bytes > m_scale.top() * 1.0001 && m_scale.wall() != WallPlacement::ToScale;
+    const QString label =
+        (leaves ? tr("reserved %1, above this scale") : tr("reserved %1")).arg(formatBytes(bytes, m_unit));
     const QFontMetricsF metrics(painter.font());
     const double right = std::min(inside.right(), xOf(m_data->window.range.end));
     // Above the line's right end, or below it; where both are taken, the legend has its name.
-    const double left = right - metrics.horizontalAdvance(label) - 6, y = m_scale.y(bytes);
+    const double left = right - metrics.horizontalAdvance(label) - 6, y = m_scale.y(leaves ? m_scale.top() : bytes);
     if (bytes <= 0 || left <= inside.left() + 40) return;
     const bool above = y - 5 - metrics.ascent() > m_scale.linear().top() + 2;
     if (above && paintPlate(painter, {left, y - 5}, label, currentTheme().secondaryText)) return;

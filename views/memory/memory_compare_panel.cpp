@@ -44,10 +44,10 @@ void MemoryComparePanel::setPeaks(const std::optional<MemorySummary>& recorded,
         columns.push_back({tr("this trace"), tr("The predicted peak of this rank"), true, 74});
     } else {
         columns.push_back({tr("recorded"), tr("The recorded peak of this rank"), true, 74});
-        // The sliders' plan matters more, and the panel's heading has the error of the whole.
+        // The sliders' plan matters more than the recorded one's; the error can be left out, the panel's heading has it.
         const bool spare = sliders.has_value();
         columns.push_back({tr("predicted"), tr("The model's peak for the recorded plan"), true, 78, spare});
-        columns.push_back({tr("error"), tr("100 x (predicted - recorded) / recorded"), true, 62, spare});
+        columns.push_back({tr("error"), tr("100 x (predicted - recorded) / recorded"), true, 62, true});
     }
     if (sliders) columns.push_back({tr("sliders"), tr("The model's peak for the plan of the sliders"), true, 74});
     const auto bytes = [unit](std::int64_t value) {

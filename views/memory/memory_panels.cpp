@@ -152,10 +152,12 @@ MemoryBufferPanel::MemoryBufferPanel(QWidget* parent)
     for (int column = 0; column < M::ColumnCount; ++column)
         columns[static_cast<std::size_t>(column)].width = kWidths[column];
     columns[M::Operator].stretches = true;
-    columns[M::Address].spare = 4;
-    columns[M::Micro].spare = 3;
-    columns[M::Made].spare = 2;
-    columns[M::PhaseName].spare = 1;
+    columns[M::Address].spare = 6;
+    columns[M::Micro].spare = 5;
+    columns[M::Made].spare = 4;
+    columns[M::PhaseName].spare = 3;
+    columns[M::Layer].spare = 2;
+    columns[M::Lived].spare = 1;
     m_columns = new ColumnFit(m_table, std::move(columns));
     m_table->sortByColumn(M::Bytes, Qt::DescendingOrder);
 

@@ -13,6 +13,7 @@ namespace fourwalls::views {
 namespace {
 
 constexpr int kMemoryPhasePixels = 2000;
+constexpr double kMostReserved = 1.5; ///< times the peak: reserved memory up to here is in the plot
 
 Result<std::vector<PhaseSpan>> phasesIn(TraceQuery& trace, const std::vector<TrackId>& tracks, TimeRange range)
 {
@@ -79,11 +80,16 @@ Result<MemoryFacts> askMemoryFacts(TraceQuery& trace, RankId rank)
     FOURWALLS_TRY_ASSIGN(facts.summaries, trace.memorySummaries(rank, std::numeric_limits<std::size_t>::max()));
     std::stable_sort(facts.summaries.begin(), facts.summaries.end(),
                      [](const MemorySummary& a, const MemorySummary& b) { return a.step < b.step; });
+    std::int64_t reserved = 0;
     for (const MemorySummary& summary : facts.summaries) {
-        facts.highestPeak = std::max({facts.highestPeak, summary.peakBytes, summary.peakReservedBytes.value_or(0)});
+        facts.highestPeak = std::max(facts.highestPeak, summary.peakBytes);
+        reserved = std::max(reserved, summary.peakReservedBytes.value_or(0));
         for (std::size_t i = 0; i < facts.categoryPeaks.size(); ++i)
             facts.categoryPeaks[i] = std::max(facts.categoryPeaks[i], summary.categoryPeaks[i]);
     }
+    // An allocator that holds many times what is in use would press the curve to the axis: its line then leaves the plot.
+    if (static_cast<double>(reserved) <= kMostReserved * static_cast<double>(facts.highestPeak))
+        facts.highestPeak = std::max(facts.highestPeak, reserved);
     FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, trace.steps(rank));
     facts.steps = stepSpansOf(steps);
     const auto& counters = trace.info().counters;

@@ -226,6 +226,7 @@ void MemoryView::askBuffers()
             m_buffers = std::move(picture);
             m_area->setBuffers(m_buffers->list);
             m_blocks->setPicture(m_buffers);
+            showLegend();
             // Sorting a table is slower than a frame: not while the range still moves.
             if (m_bufferPanel->isEmpty())
                 listBuffers();

@@ -99,7 +99,7 @@ void MemoryView::showComparison()
     if (m_comparePanel->isHidden() == active) {
         m_comparePanel->setVisible(active);
         // Where there is no room for three tables, what is compared matters more than every buffer.
-        constexpr int kThreeTables = 1000, kCompareWidth = 430;
+        constexpr int kThreeTables = 1200, kCompareWidth = 430;
         m_bufferPanel->setVisible(!active || width() >= kThreeTables);
         if (active) m_tables->setSizes({kCompareWidth, 400, std::max(300, width() - kCompareWidth - 400)});
     }

@@ -240,7 +240,11 @@ void MemoryView::showLegend()
     std::vector<PlotLegend::Entry> entries;
     if (!showsBlocks() && m_area->hasGhost())
         entries.push_back({PlotLegend::Mark::Dashed, t.prediction, tr("predicted") + guessedNote(whatIf())});
-    const CategoryBytes most = m_facts ? m_facts->categoryPeaks : CategoryBytes{};
+    CategoryBytes most = m_facts ? m_facts->categoryPeaks : CategoryBytes{};
+    // What comes and goes in no time has no peak, but its colour in the table and among the blocks.
+    if (m_buffers)
+        for (const AllocationView& buffer : m_buffers->list->items)
+            if (std::int64_t& bytes = most[static_cast<std::size_t>(buffer.category)]; bytes == 0) bytes = buffer.bytes;
     for (std::size_t i = 0; i < most.size(); ++i) {
         const auto category = static_cast<MemoryCategory>(i);
         if (most[i] > 0) entries.push_back({PlotLegend::Mark::Area, colourOf(t, category), words(category)});

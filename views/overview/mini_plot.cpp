@@ -73,7 +73,7 @@ MiniPlot::MiniPlot(QWidget* parent) : QWidget(parent)
 void MiniPlot::setPicture(MiniPicture picture)
 {
     m_picture = std::move(picture);
-    setAccessibleName(m_picture.spoken);
+    setAccessibleName(m_picture.spoken.isEmpty() ? m_picture.empty : m_picture.spoken);
     update();
 }
 

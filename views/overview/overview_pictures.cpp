@@ -4,6 +4,7 @@
 #include "views/overview/overview_view.h"
 #include "views/overview/overview_words.h"
 #include "views/plot/plot_ticks.h"
+#include "views/whatif/prediction.h"
 #include "views/whatif/what_if.h"
 #include "views/words/words.h"
 
@@ -383,6 +384,11 @@ MiniPicture OverviewView::planPicture() const
     }
     picture.marks.push_back({place(present.seconds, std::min(present.peakBytes, picture.y.high * scale.bytes)),
                              tr("this plan"), t.text, true});
+    const auto sliders = whatIf() && whatIf()->isActive() && !whatIf()->isAsRecorded() ? whatIf()->step() : nullptr;
+    if (sliders)
+        picture.marks.push_back({place(std::min(sliders->seconds, picture.x.high * time.ns / 1e9),
+                                       std::min(sliders->peakBytes, picture.y.high * scale.bytes)),
+                                 tr("sliders"), t.prediction, true});
     picture.spoken = tr("%1 plans by predicted step time and memory").arg(m_plans->searched);
     return picture;
 }

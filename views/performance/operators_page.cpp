@@ -104,11 +104,7 @@ void OperatorsPage::fillUtilisation(const PredictedUtilisation& predicted)
             top = std::max(top, *value);
         };
         ghost(predicted.mfu);
-        XyAxis x{
-            tr("step"),
-            false,
-            [](double v) { return std::abs(v - std::round(v)) < 1e-6 ? QString::number(std::llround(v)) : QString(); },
-            {}};
+        XyAxis x{tr("step"), false, [](double v) { return QString::number(std::llround(v)); }, {}, true};
         if (any) x.range = {m_facts->steps.front().step.value - 0.5, m_facts->steps.back().step.value + 0.5};
         XyAxis y{differs ? tr("MFU, and HFU with recomputation") : tr("MFU"), false,
                  [top](double v) {

@@ -305,9 +305,10 @@ std::vector<PlotLegend::Entry> RooflineCard::legend() const
     entries.push_back({PlotLegend::Mark::Wall, t.wallEdge, tr("the device's roofs")});
     const auto cached = [&roofs](const RooflinePoint& point) { return isFedByCache(roofs, point); };
     if (std::ranges::any_of(roofs.points, cached) || std::ranges::any_of(roofs.operators, cached))
-        entries.push_back({PlotLegend::Mark::Dotted, t.secondaryText, tr("▲ above the memory roof: from a cache")});
+        entries.push_back(
+            {PlotLegend::Mark::Sign, t.secondaryText, tr("above the memory roof: from a cache"), QStringLiteral("▲")});
     if (shown() < roofs.points.size())
-        entries.push_back({PlotLegend::Mark::Dotted, t.secondaryText,
+        entries.push_back({PlotLegend::Mark::Note, t.secondaryText,
                            tr("the %1 longest of %2")
                                .arg(formatCount(static_cast<qint64>(shown())),
                                     formatCount(static_cast<qint64>(roofs.points.size())))});
@@ -319,7 +320,7 @@ std::vector<PlotLegend::Entry> RooflineCard::legend() const
         static_cast<double>(without.ns) / static_cast<double>(std::max<std::int64_t>(1, roofs.total.ns));
     if (notShown > 0.001)
         entries.push_back(
-            {PlotLegend::Mark::Dotted, t.secondaryText,
+            {PlotLegend::Mark::Note, t.secondaryText,
              tr("not shown: %1 of the time, in operators without FLOPs and bytes").arg(formatPercent(notShown, 0))});
     return entries;
 }

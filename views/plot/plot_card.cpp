@@ -405,13 +405,14 @@ int PlotLegend::heightForWidth(int width) const
 
 double PlotLegend::markWidth(Mark mark)
 {
-    return mark == Mark::Area || mark == Mark::Hatch ? kMark : 2 * kMark;
+    if (mark == Mark::Note) return 0;
+    return mark == Mark::Area || mark == Mark::Hatch || mark == Mark::Sign ? kMark : 2 * kMark;
 }
 
 double PlotLegend::widthOf(const Entry& entry) const
 {
-    return markWidth(entry.mark) + kMarkGap + QFontMetricsF(fontOf(TextRole::Small)).horizontalAdvance(entry.text) +
-           kEntryGap;
+    return markWidth(entry.mark) + (entry.mark == Mark::Note ? 0 : kMarkGap) +
+           QFontMetricsF(fontOf(TextRole::Small)).horizontalAdvance(entry.text) + kEntryGap;
 }
 
 QSize PlotLegend::sizeHint() const
@@ -438,7 +439,10 @@ void PlotLegend::paintEvent(QPaintEvent*)
             paintHatch(painter, QRectF(x, middle - kMark / 2, kMark, kMark), t);
         } else if (entry.mark == Mark::Wall) {
             paintWall(painter, QRectF(x, middle - 6, mark, 12), t);
-        } else {
+        } else if (entry.mark == Mark::Sign) {
+            painter.setPen(entry.colour);
+            painter.drawText(QRectF(x, middle - kLegendRow / 2.0, mark, kLegendRow), Qt::AlignCenter, entry.sign);
+        } else if (entry.mark != Mark::Note) {
             QPen pen(entry.colour, 1.6);
             if (entry.mark == Mark::Dashed) pen.setDashPattern({4, 3});
             if (entry.mark == Mark::Dotted) pen.setStyle(Qt::DotLine);
@@ -446,7 +450,8 @@ void PlotLegend::paintEvent(QPaintEvent*)
             painter.drawLine(QPointF(x, middle), QPointF(x + mark, middle));
         }
         painter.setPen(t.secondaryText);
-        painter.drawText(QRectF(x + mark + kMarkGap, middle - kLegendRow / 2.0, widthOf(entry), kLegendRow),
+        const double gap = entry.mark == Mark::Note ? 0 : kMarkGap;
+        painter.drawText(QRectF(x + mark + gap, middle - kLegendRow / 2.0, widthOf(entry), kLegendRow),
                          Qt::AlignLeft | Qt::AlignVCenter, entry.text);
     }
 }

@@ -118,11 +118,12 @@ private:
 class PlotLegend : public QWidget {
     Q_OBJECT
 public:
-    enum class Mark { Area, Line, Dashed, Dotted, Wall, Hatch };
+    enum class Mark { Area, Line, Dashed, Dotted, Wall, Hatch, Sign, Note };
     struct Entry {
         Mark mark = Mark::Area;
         QColor colour;
         QString text;
+        QString sign = {}; ///< of Mark::Sign, as it stands in the plot; Mark::Note has only its text
         friend bool operator==(const Entry&, const Entry&) = default;
     };
     explicit PlotLegend(QWidget* parent = nullptr);

@@ -150,9 +150,10 @@ void CellTable::makeRoom()
         if (all[i].width > 0 && !(all[i].spare && tight))
             shown += std::max(all[i].width, headingWidth(*this, static_cast<int>(i)));
     }
-    // Where even the others leave no room for names, the table scrolls.
+    // Where even the others leave no room for a dozen letters of a name, the table scrolls.
+    constexpr int kFewestLetters = 100;
     const int names = std::min(least, viewport()->width() / 2);
-    const bool scrolls = tight && shown + names > viewport()->width();
+    const bool scrolls = tight && shown + kFewestLetters > viewport()->width();
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (all[i].width > 0) continue;
         const auto column = static_cast<int>(i);

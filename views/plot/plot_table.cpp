@@ -11,7 +11,9 @@
 #include <QHeaderView>
 #include <QMenu>
 #include <QPainter>
+#include <QPolygonF>
 #include <QShortcut>
+#include <QStyleOptionHeader>
 
 #include <algorithm>
 
@@ -50,6 +52,53 @@ QString csvOfRows(const QAbstractItemModel& model, const QList<int>& rows)
     }
     return lines.join(QLatin1Char('\n')) + QLatin1Char('\n');
 }
+
+constexpr double kSortMarkWidth = 8, kSortMarkHeight = 5, kSortMarkGap = 5; ///< [pixels]
+constexpr int kHeadingPadding = 3;                                          ///< beside a heading [pixels]
+
+/// Headings of which the sorted one has a triangle before its text where figures end at the right, else behind it. Qt's
+/// own mark stands on the text or above it, too small to be seen.
+class SortHeader : public QHeaderView {
+public:
+    using QHeaderView::QHeaderView;
+
+protected:
+    void initStyleOptionForIndex(QStyleOptionHeader* option, int section) const override
+    {
+        QHeaderView::initStyleOptionForIndex(option, section);
+        option->sortIndicator = QStyleOptionHeader::None;
+        option->text.clear();
+    }
+    void paintSection(QPainter* painter, const QRect& rect, int section) const override
+    {
+        painter->save();
+        QHeaderView::paintSection(painter, rect, section);
+        painter->restore();
+        const QVariant own = model()->headerData(section, Qt::Horizontal, Qt::TextAlignmentRole);
+        const bool atRight = own.isValid() && (own.toInt() & Qt::AlignRight) != 0;
+        const bool isSorted = isSortIndicatorShown() && sortIndicatorSection() == section;
+        const double mark = isSorted ? kSortMarkWidth + kSortMarkGap : 0;
+        const QRectF room = QRectF(rect).adjusted(kHeadingPadding, 0, -kHeadingPadding, 0);
+        const QString text = fontMetrics().elidedText(model()->headerData(section, Qt::Horizontal).toString(),
+                                                      Qt::ElideRight, static_cast<int>(room.width() - mark));
+        painter->save();
+        painter->setFont(font());
+        painter->setPen(currentTheme().secondaryText);
+        painter->drawText(room, (atRight ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter, text);
+        if (isSorted) {
+            const double width = fontMetrics().horizontalAdvance(text);
+            const double x = atRight ? room.right() - width - mark : room.left() + width + kSortMarkGap;
+            const double y = room.center().y() + 0.5, half = kSortMarkHeight / 2;
+            const double tip = sortIndicatorOrder() == Qt::AscendingOrder ? -half : half;
+            painter->setRenderHint(QPainter::Antialiasing, true);
+            painter->setPen(Qt::NoPen);
+            painter->setBrush(currentTheme().accent);
+            painter->drawPolygon(QPolygonF(
+                {QPointF(x, y - tip), QPointF(x + kSortMarkWidth, y - tip), QPointF(x + kSortMarkWidth / 2, y + tip)}));
+        }
+        painter->restore();
+    }
+};
 
 void copySelection(const QTableView& table)
 {
@@ -164,6 +213,9 @@ bool ColumnFit::eventFilter(QObject* object, QEvent* event)
 
 void prepareTable(QTableView& table)
 {
+    auto* headings = new SortHeader(Qt::Horizontal, &table);
+    headings->setSectionsClickable(true);
+    table.setHorizontalHeader(headings);
     table.setShowGrid(false);
     table.setFrameShape(QFrame::NoFrame);
     table.setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -181,11 +233,10 @@ void prepareTable(QTableView& table)
     table.horizontalHeader()->setHighlightSections(false);
     table.horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     table.horizontalHeader()->setMinimumSectionSize(36);
-    // The mark of the sorted column stands above the heading, where it covers no text.
-    table.horizontalHeader()->setStyleSheet(QStringLiteral(
-        "QHeaderView { background: transparent; border: none; } QHeaderView::section { padding: 4px 3px; }"
-        "QHeaderView::down-arrow, QHeaderView::up-arrow { subcontrol-origin: border; subcontrol-position: top center;"
-        " width: 9px; height: 5px; }"));
+    table.horizontalHeader()->setStyleSheet(
+        QStringLiteral(
+            "QHeaderView { background: transparent; border: none; } QHeaderView::section { padding: 4px %1px; }")
+            .arg(kHeadingPadding));
     auto* copy = new QShortcut(QKeySequence::Copy, &table);
     copy->setContext(Qt::WidgetShortcut);
     QObject::connect(copy, &QShortcut::activated, &table, [&table] { copySelection(table); });

@@ -46,6 +46,7 @@ void TimePlot::setSelection(Selection* selection)
         connect(selection, &Selection::rangeChanged, this, &TimePlot::followSelection);
         connect(selection, &Selection::cursorChanged, this, qOverload<>(&QWidget::update));
         connect(selection, &Selection::measuredChanged, this, qOverload<>(&QWidget::update));
+        connect(selection, &Selection::sliceChanged, this, qOverload<>(&QWidget::update));
     }
     followSelection();
 }
@@ -146,6 +147,7 @@ void TimePlot::paintEvent(QPaintEvent*)
     painter.setFont(fontOf(TextRole::Small));
     if (isPaper(painter)) {
         paintTo(painter);
+        paintSlice(painter);
         paintMeasure(painter);
         return;
     }
@@ -160,6 +162,7 @@ void TimePlot::paintEvent(QPaintEvent*)
         m_pictureValid = true;
     }
     painter.drawImage(QPointF(0, 0), m_picture);
+    paintSlice(painter);
     paintMeasure(painter);
     paintHover(painter);
     painter.end();
@@ -289,6 +292,35 @@ void TimePlot::paintMeasure(QPainter& painter) const
     painter.fillRect(box, currentTheme().selectionFill);
     painter.setPen(currentTheme().accent);
     painter.drawText(box.adjusted(-60, 4, 60, 0), Qt::AlignHCenter | Qt::AlignTop, formatDuration(range.length()));
+}
+
+void TimePlot::paintSlice(QPainter& painter) const
+{
+    const std::optional<SelectedSlice> slice = m_selection ? m_selection->slice() : std::nullopt;
+    if (!slice) return;
+    const SelectedSlice& chosen = *slice;
+    const QRectF inside = plotRect();
+    const double from = xOf(chosen.slice.start), to = std::max(from + 1, xOf(chosen.slice.end()));
+    if (to < inside.left() || from > inside.right()) return;
+    const Theme& t = currentTheme();
+    const double left = std::max(from, inside.left()), right = std::min(to, inside.right());
+    QColor fill = t.accent;
+    fill.setAlpha(40);
+    painter.fillRect(QRectF(left, inside.top(), right - left, inside.height()), fill);
+    painter.setPen(QPen(t.accent, 1));
+    for (const double x : {from, to})
+        if (x >= inside.left() && x <= inside.right())
+            painter.drawLine(QPointF(x, inside.top()), QPointF(x, inside.bottom()));
+    if (!chosen.op) return;
+    // Its name at the lower end, where the fewest labels stand.
+    const QFontMetricsF metrics(painter.font());
+    const QString name = metrics.elidedText(opName(*chosen.op), Qt::ElideRight, std::max(80.0, inside.width() / 4));
+    const double width = metrics.horizontalAdvance(name) + 8;
+    QRectF plate(right + 4, inside.bottom() - metrics.height() - 6, width, metrics.height() + 2);
+    if (plate.right() > inside.right()) plate.moveRight(left - 4);
+    if (plate.left() < inside.left()) return;
+    painter.fillRect(plate, t.card);
+    painter.drawText(plate, Qt::AlignCenter, name);
 }
 
 void TimePlot::paintReadout(QPainter& painter, QPointF at, const std::vector<ReadoutLine>& lines) const

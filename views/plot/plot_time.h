@@ -114,6 +114,8 @@ private:
     void paintBar(QPainter& painter, const TimeRange& range, double top, const QColor& fill,
                   const QStringList& names) const;
     void paintMeasure(QPainter& painter) const;
+    /// When the slice ran that is selected in any view.
+    void paintSlice(QPainter& painter) const;
     double stripHeight() const;
 
     QPointer<Selection> m_selection;

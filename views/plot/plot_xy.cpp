@@ -6,9 +6,7 @@
 #include "views/plot/theme.h"
 
 #include <QLabel>
-#include <QMouseEvent>
 #include <QPainterPath>
-#include <QToolTip>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -18,14 +16,13 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr double kPointReach = 5; ///< a point is hit this far from its edge [pixels]
-
 /// Round steps, few of them; on logarithmic axes powers of ten, and 2 and 5 or 3 where there are few of those and room.
 class XyTicker : public QCPAxisTicker {
 public:
-    XyTicker(const QCPAxis& axis, bool log, std::function<QString(double)> text, int most)
+    XyTicker(const QCPAxis& axis, bool log, bool whole, std::function<QString(double)> text, int most)
         : m_axis(axis)
         , m_log(log)
+        , m_whole(whole)
         , m_text(std::move(text))
         , m_most(most)
     {}
@@ -59,7 +56,7 @@ protected:
     }
     double getTickStep(const QCPRange& range) override
     {
-        if (!(range.size() > 0)) return 1;
+        if (!(range.size() > 0) || (m_whole && range.size() <= m_most)) return 1;
         const double raw = range.size() / m_most, power = std::pow(10.0, std::floor(std::log10(raw)));
         for (const double factor : {1.0, 2.0, 5.0})
             if (raw <= factor * power * 1.0000001) return factor * power;
@@ -73,7 +70,7 @@ protected:
 
 private:
     const QCPAxis& m_axis; ///< whose ticker this is
-    bool m_log;
+    bool m_log, m_whole;
     std::function<QString(double)> m_text;
     int m_most;
 };
@@ -104,6 +101,23 @@ QPainterPath shapeOf(XyMark mark, QPointF at, double size)
     default: path.addEllipse(at, r, r);
     }
     return path;
+}
+
+/// Whether a stroke from a to b goes through the box.
+bool meets(const QRectF& box, QPointF a, QPointF b)
+{
+    // Cut by one side after the other: what is left of the stroke lies inside.
+    const auto cut = [&](double from, double to, double low, double high, double& begin, double& end) {
+        const double length = to - from;
+        if (std::abs(length) < 1e-9) return from >= low && from <= high;
+        const double first = (low - from) / length, second = (high - from) / length;
+        begin = std::max(begin, std::min(first, second));
+        end = std::min(end, std::max(first, second));
+        return begin <= end;
+    };
+    double begin = 0, end = 1;
+    return cut(a.x(), b.x(), box.left(), box.right(), begin, end) &&
+           cut(a.y(), b.y(), box.top(), box.bottom(), begin, end);
 }
 
 } // namespace
@@ -194,6 +208,60 @@ private:
         return labels;
     }
 
+    /// Beside their points; none on what is taken.
+    void drawNames(QCPPainter& painter, const QFontMetricsF& metrics, std::vector<QRectF> labels)
+    {
+        const Theme& t = currentTheme();
+        const QRectF rect = m_owner.m_plot->axisRect()->rect();
+        const auto isCrossed = [&](const QRectF& label) {
+            const QRectF box = label.adjusted(-3, -1, 3, 1);
+            const auto crosses = [&](const std::vector<std::pair<double, double>>& line) {
+                for (std::size_t i = 1; i < line.size(); ++i)
+                    if (meets(box, pixel(line[i - 1].first, line[i - 1].second), pixel(line[i].first, line[i].second)))
+                        return true;
+                return false;
+            };
+            const XyContent& content = m_owner.m_content;
+            return std::ranges::any_of(content.lines, crosses, &XyLine::points) ||
+                   std::ranges::any_of(content.walls, crosses, &XyWall::limit);
+        };
+        const auto isFree = [&](const QRectF& box, bool ofPoints) {
+            const auto touches = [&](const QRectF& other) { return other.intersects(box); };
+            const auto covers = [&](const XyPoint& point) {
+                const double r = point.size / 2;
+                return box.adjusted(-r, -r, r, r).contains(pixel(point.x, point.y));
+            };
+            return rect.contains(box) && std::ranges::none_of(labels, touches) &&
+                   !(ofPoints && std::ranges::any_of(m_owner.m_content.points, covers));
+        };
+        for (const XyPoint& point : m_owner.m_content.points) {
+            if (point.label.isEmpty()) continue;
+            const QPointF at = pixel(point.x, point.y);
+            const double width = metrics.horizontalAdvance(point.label) + 2;
+            const QRectF sides[] = {QRectF(at.x() + point.size / 2 + 4, at.y() - 8, width, 16),
+                                    QRectF(at.x() - point.size / 2 - 4 - width, at.y() - 8, width, 16),
+                                    QRectF(at.x() - width / 2, at.y() - point.size / 2 - 18, width, 16),
+                                    QRectF(at.x() - width / 2, at.y() + point.size / 2 + 3, width, 16),
+                                    QRectF(at.x() - width, at.y() - point.size / 2 - 18, width, 16),
+                                    QRectF(at.x() - width, at.y() + point.size / 2 + 3, width, 16),
+                                    QRectF(at.x() + 6, at.y() + point.size / 2 + 3, width, 16)};
+            // Beside all points and lines if that can be, else beside points, else beside other names.
+            auto box =
+                std::ranges::find_if(sides, [&](const QRectF& side) { return isFree(side, true) && !isCrossed(side); });
+            if (box == std::end(sides))
+                box = std::ranges::find_if(sides, [&](const QRectF& side) { return isFree(side, true); });
+            if (box == std::end(sides))
+                box = std::ranges::find_if(sides, [&](const QRectF& side) { return isFree(side, false); });
+            if (box == std::end(sides)) continue;
+            labels.push_back(*box);
+            QColor back = t.card;
+            back.setAlpha(170);
+            painter.fillRect(box->adjusted(-1, 1, 1, -1), back);
+            painter.setPen(t.text);
+            painter.drawText(*box, Qt::AlignCenter, point.label);
+        }
+    }
+
     void drawPoints(QCPPainter& painter)
     {
         const Theme& t = currentTheme();
@@ -222,35 +290,7 @@ private:
             }
             painter.drawPath(shapeOf(point.mark, at, point.size));
         }
-        const auto isFree = [&](const QRectF& box, bool ofPoints) {
-            const auto touches = [&](const QRectF& other) { return other.intersects(box); };
-            const auto covers = [&](const XyPoint& point) {
-                const double r = point.size / 2;
-                return box.adjusted(-r, -r, r, r).contains(pixel(point.x, point.y));
-            };
-            return rect.contains(box) && std::ranges::none_of(labels, touches) &&
-                   !(ofPoints && std::ranges::any_of(m_owner.m_content.points, covers));
-        };
-        for (const XyPoint& point : m_owner.m_content.points) {
-            if (point.label.isEmpty()) continue;
-            const QPointF at = pixel(point.x, point.y);
-            const double width = metrics.horizontalAdvance(point.label) + 2;
-            const QRectF sides[] = {QRectF(at.x() + point.size / 2 + 4, at.y() - 8, width, 16),
-                                    QRectF(at.x() - point.size / 2 - 4 - width, at.y() - 8, width, 16),
-                                    QRectF(at.x() - width / 2, at.y() - point.size / 2 - 18, width, 16),
-                                    QRectF(at.x() - width / 2, at.y() + point.size / 2 + 3, width, 16)};
-            // Beside all points if that can be, else beside other names.
-            auto box = std::ranges::find_if(sides, [&](const QRectF& side) { return isFree(side, true); });
-            if (box == std::end(sides))
-                box = std::ranges::find_if(sides, [&](const QRectF& side) { return isFree(side, false); });
-            if (box == std::end(sides)) continue;
-            labels.push_back(*box);
-            QColor back = t.card;
-            back.setAlpha(170);
-            painter.fillRect(box->adjusted(-1, 1, 1, -1), back);
-            painter.setPen(t.text);
-            painter.drawText(*box, Qt::AlignCenter, point.label);
-        }
+        drawNames(painter, metrics, labels);
         if (chosen) {
             painter.setBrush(Qt::NoBrush);
             painter.setPen(QPen(t.accent, 2));
@@ -299,6 +339,7 @@ void XyPlot::setContent(XyAxis x, XyAxis y, XyContent content)
     m_hovered = -1;
     m_nothing->hide();
     m_plot->show();
+    m_plot->setAccessibleName(accessibleName()); // the picture has the focus and speaks for all
     rebuild();
 }
 
@@ -327,7 +368,8 @@ void XyPlot::dress(QCPAxis& axis, const XyAxis& wanted, bool isValue)
 {
     const Theme& t = currentTheme();
     axis.setScaleType(wanted.log ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
-    axis.setTicker(QSharedPointer<QCPAxisTicker>(new XyTicker(axis, wanted.log, wanted.text, isValue ? 6 : 8)));
+    axis.setTicker(
+        QSharedPointer<QCPAxisTicker>(new XyTicker(axis, wanted.log, wanted.whole, wanted.text, isValue ? 6 : 8)));
     axis.setBasePen(isValue ? QPen(Qt::NoPen) : QPen(t.line));
     axis.setTickPen(isValue ? QPen(Qt::NoPen) : QPen(t.line));
     axis.setSubTickPen(QPen(Qt::NoPen));
@@ -429,70 +471,8 @@ void XyPlot::fit()
 void XyPlot::showEvent(QShowEvent* event)
 {
     QWidget::showEvent(event);
+    m_plot->setAccessibleName(accessibleName());
     m_plot->replot(QCustomPlot::rpQueuedReplot);
-}
-
-std::optional<QPointF> XyPlot::positionOf(int id) const
-{
-    for (const XyPoint& point : m_content.points)
-        if (point.id == id) return QPointF(m_plot->xAxis->coordToPixel(point.x), m_plot->yAxis->coordToPixel(point.y));
-    return std::nullopt;
-}
-
-int XyPlot::nearest(QPointF at) const
-{
-    int best = -1;
-    double least = 1e300;
-    if (!m_plot->axisRect()->rect().contains(at.toPoint())) return -1;
-    for (const XyPoint& point : m_content.points) {
-        if (point.id < 0) continue;
-        const QPointF place(m_plot->xAxis->coordToPixel(point.x), m_plot->yAxis->coordToPixel(point.y));
-        const double distance = std::hypot(place.x() - at.x(), place.y() - at.y());
-        if (distance <= point.size / 2 + kPointReach && distance < least) {
-            least = distance;
-            best = point.id;
-        }
-    }
-    return best;
-}
-
-bool XyPlot::eventFilter(QObject* watched, QEvent* event)
-{
-    if (watched != m_plot) return QWidget::eventFilter(watched, event);
-    if (event->type() == QEvent::MouseMove) {
-        const auto* mouse = static_cast<QMouseEvent*>(event);
-        if (mouse->buttons() != Qt::NoButton) {
-            if ((mouse->position() - m_pressed).manhattanLength() > 4) m_dragged = true;
-        } else if (const int id = nearest(mouse->position()); id != m_hovered) {
-            m_hovered = id;
-            m_plot->setCursor(id >= 0 ? Qt::PointingHandCursor : Qt::ArrowCursor);
-            if (id >= 0 && m_toolTip)
-                QToolTip::showText(mouse->globalPosition().toPoint(), m_toolTip(id), m_plot);
-            else
-                QToolTip::hideText();
-            emit pointHovered(id);
-        }
-    } else if (event->type() == QEvent::Leave && m_hovered >= 0) {
-        m_hovered = -1;
-        emit pointHovered(-1);
-    } else if (event->type() == QEvent::MouseButtonPress) {
-        m_pressed = static_cast<QMouseEvent*>(event)->position();
-        m_dragged = false;
-    } else if (event->type() == QEvent::MouseButtonRelease && !m_dragged) {
-        const int id = nearest(static_cast<QMouseEvent*>(event)->position());
-        if (id >= 0) {
-            setChosen(id);
-            emit pointChosen(id);
-        }
-    } else if (event->type() == QEvent::MouseButtonDblClick) {
-        const int id = nearest(static_cast<QMouseEvent*>(event)->position());
-        if (id >= 0)
-            emit pointActivated(id);
-        else
-            fit();
-        return true;
-    }
-    return QWidget::eventFilter(watched, event);
 }
 
 } // namespace fourwalls::views

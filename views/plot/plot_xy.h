@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Points and lines over two axes, linear or logarithmic, under a wall: what lies above the limit is bricks. Hover names
-// a point, a click chooses it, a double click opens it; the wheel zooms and dragging moves.
+// a point, a click chooses it, a double click opens it; the wheel zooms and dragging moves; the arrow keys go from point to point.
 #pragma once
 
 #include <QColor>
@@ -25,6 +25,7 @@ struct XyAxis {
     bool log = false;
     std::function<QString(double)> text;            ///< of a mark
     std::optional<std::pair<double, double>> range; ///< absent: what the data need
+    bool whole = false;                             ///< counts: no marks between whole numbers
 };
 
 enum class XyMark { Disc, Square, Diamond, Triangle, Ring, Down, Bar, Upright };
@@ -96,6 +97,8 @@ private:
     void dress(QCPAxis& axis, const XyAxis& wanted, bool isValue);
     std::pair<double, double> rangeOf(bool isValue) const;
     int nearest(QPointF at) const;
+    /// Left and Right choose the point beside, Return opens it.
+    bool takeKey(int key);
 
     QCustomPlot* m_plot;
     QLabel* m_nothing;

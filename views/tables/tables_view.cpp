@@ -416,6 +416,9 @@ void TablesView::describe()
         text = followsRange(m_kind) ? tr("none in the visible range") : tr("the trace has none");
     else if (m_sorted->rowCount() < m_model->rowCount())
         text = tr("%1 of %2 rows").arg(formatCount(m_sorted->rowCount()), formatCount(m_model->rowCount()));
+    else if (table->longestFirst)
+        text = tr("the longest %1 of %2 rows")
+                   .arg(formatCount(static_cast<qint64>(table->rows.size())), formatCount(table->total));
     else if (table->limited && table->total > static_cast<qint64>(table->rows.size()))
         text = tr("the first %1 of %2 rows").arg(formatCount(m_model->rowCount()), formatCount(table->total));
     else if (table->limited)

@@ -4,12 +4,16 @@
 
 #include "model/trace/short_name.h"
 #include "model/trace/vocabulary.h"
+#include "views/tables/table_cells.h"
 #include "views/words/words.h"
 
 #include <QCoreApplication>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <set>
+#include <tuple>
 
 namespace fourwalls::views {
 
@@ -18,45 +22,6 @@ namespace {
 struct TraceTables {
     Q_DECLARE_TR_FUNCTIONS(TraceTables)
 };
-
-using Row = std::vector<QVariant>;
-
-QVariant textCell(const std::string& value)
-{
-    return QString::fromStdString(value);
-}
-QVariant textCell(std::string_view value)
-{
-    return QString::fromUtf8(value.data(), static_cast<qsizetype>(value.size()));
-}
-QVariant figure(std::optional<std::int64_t> value)
-{
-    return value ? QVariant::fromValue<qlonglong>(*value) : QVariant();
-}
-/// As the screen calls it; empty for none.
-QVariant phaseText(Phase phase)
-{
-    return phase == Phase::None ? QString() : words(phase);
-}
-template <class T>
-QVariant known(const std::optional<T>& value)
-{
-    return value ? QVariant(*value) : QVariant();
-}
-template <class IdType>
-QVariant idOf(const std::optional<IdType>& id)
-{
-    return id ? QVariant::fromValue<qlonglong>(id->value) : QVariant();
-}
-
-void addOp(Row& row, const OpDictionary& ops, std::optional<OpId> id)
-{
-    const auto found = id ? ops.find(*id) : ops.end();
-    const OpInfo* op = found == ops.end() ? nullptr : found->second.get();
-    row.push_back(op ? textCell(opName(*op).toStdString()) : QVariant());
-    row.push_back(op ? phaseText(op->phase) : QVariant());
-    row.push_back(op ? idOf(op->layer) : QVariant());
-}
 
 /// What the names of a table are called on the screen.
 void addShortNames(TraceTable& table)
@@ -156,66 +121,6 @@ Status readMemory(TraceQuery& trace, const TableQuestion& question, TraceTable& 
         row.push_back(summary.peakReservedBytes ? figure(*summary.peakReservedBytes) : QVariant());
         table.rows.push_back(std::move(row));
     }
-    return {};
-}
-
-Status readOperators(TraceQuery& trace, const TableQuestion& question, TraceTable& table, std::stop_token stop)
-{
-    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "operator"), CellKind::Name},
-                     {QT_TRANSLATE_NOOP("TraceTables", "phase"), CellKind::Text},
-                     {QT_TRANSLATE_NOOP("TraceTables", "layer"), CellKind::Number},
-                     {QT_TRANSLATE_NOOP("TraceTables", "kind"), CellKind::Text},
-                     {QT_TRANSLATE_NOOP("TraceTables", "count"), CellKind::Count},
-                     {QT_TRANSLATE_NOOP("TraceTables", "total"), CellKind::Duration},
-                     {QT_TRANSLATE_NOOP("TraceTables", "mean"), CellKind::Duration},
-                     {QT_TRANSLATE_NOOP("TraceTables", "longest"), CellKind::Duration},
-                     {QT_TRANSLATE_NOOP("TraceTables", "FLOP/s"), CellKind::PerSecond},
-                     {QT_TRANSLATE_NOOP("TraceTables", "details"), CellKind::Text}};
-    FOURWALLS_TRY_ASSIGN(const std::vector<OpSummary> ops, trace.opSummaries(question.limit));
-    for (const OpSummary& summary : ops) {
-        if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", {}, {}};
-        FOURWALLS_TRY_ASSIGN(const std::shared_ptr<const OpInfo> op, trace.op(summary.op));
-        const double seconds = summary.total.seconds();
-        const bool rated = op->flops > 0 && seconds > 0;
-        table.rows.push_back({textCell(opName(*op).toStdString()), phaseText(op->phase), idOf(op->layer),
-                              words(op->kind), figure(summary.count), figure(summary.total.ns),
-                              figure(summary.count > 0 ? summary.total.ns / summary.count : 0),
-                              figure(summary.longest.ns),
-                              rated ? QVariant(op->flops * static_cast<double>(summary.count) / seconds) : QVariant(),
-                              textCell(op->detail)});
-    }
-    table.limited = ops.size() == question.limit;
-    return {};
-}
-
-Status readSlices(TraceQuery& trace, const TableQuestion& question, TraceTable& table, std::stop_token stop)
-{
-    table.columns = {{QT_TRANSLATE_NOOP("TraceTables", "name"), CellKind::Name},
-                     {QT_TRANSLATE_NOOP("TraceTables", "phase"), CellKind::Text},
-                     {QT_TRANSLATE_NOOP("TraceTables", "layer"), CellKind::Number},
-                     {QT_TRANSLATE_NOOP("TraceTables", "track"), CellKind::Text},
-                     {QT_TRANSLATE_NOOP("TraceTables", "rank"), CellKind::Number},
-                     {QT_TRANSLATE_NOOP("TraceTables", "begin"), CellKind::Instant},
-                     {QT_TRANSLATE_NOOP("TraceTables", "time"), CellKind::Duration},
-                     {QT_TRANSLATE_NOOP("TraceTables", "micro-batch"), CellKind::Number}};
-    SearchQuery everything;
-    everything.range = question.range;
-    everything.limit = question.limit;
-    FOURWALLS_TRY_ASSIGN(const SearchResult found, trace.search(everything, stop));
-    const std::vector<TrackView>& tracks = trace.tracks();
-    for (const SliceView& slice : found.slices) {
-        Row row;
-        addOp(row, found.ops, slice.op);
-        const auto index = static_cast<std::size_t>(slice.track.value);
-        const bool has = slice.track.value >= 0 && index < tracks.size();
-        row.push_back(has ? textCell(tracks[index].info.name) : QVariant());
-        row.push_back(has ? figure(tracks[index].info.rank.value) : QVariant());
-        row.push_back(figure(slice.start.ns));
-        row.push_back(figure(slice.duration.ns));
-        row.push_back(idOf(slice.microbatch));
-        table.rows.push_back(std::move(row));
-    }
-    table.limited = found.limited;
     return {};
 }
 
@@ -386,8 +291,8 @@ Status readAudit(TraceQuery& trace, const TableQuestion&, TraceTable& table)
 QString tableId(TableKind kind)
 {
     static const char* const ids[kTableKindCount] = {
-        "steps",       "ranks",    "memory", "operators", "slices", "collectives", "collective_sums",
-        "allocations", "counters", "events", "traffic",   "groups", "audit"};
+        "steps",           "ranks",       "memory",   "operators", "operator_sums", "slices", "collectives",
+        "collective_sums", "allocations", "counters", "events",    "traffic",       "groups", "audit"};
     return QString::fromLatin1(ids[static_cast<int>(kind)]);
 }
 
@@ -398,6 +303,7 @@ QString tableTitle(TableKind kind)
     case TableKind::Ranks: return TraceTables::tr("Ranks");
     case TableKind::Memory: return TraceTables::tr("Memory peaks");
     case TableKind::Operators: return TraceTables::tr("Operators");
+    case TableKind::OperatorSums: return TraceTables::tr("Operators, layers together");
     case TableKind::Slices: return TraceTables::tr("Slices");
     case TableKind::Collectives: return TraceTables::tr("Collectives");
     case TableKind::CollectiveSums: return TraceTables::tr("Collectives, added up");
@@ -432,6 +338,7 @@ Result<TraceTable> askTable(TraceQuery& trace, const TableQuestion& question, st
         case TableKind::Ranks: return readRanks(trace, question, table);
         case TableKind::Memory: return readMemory(trace, question, table);
         case TableKind::Operators: return readOperators(trace, question, table, stop);
+        case TableKind::OperatorSums: return readOperatorSums(trace, question, table, stop);
         case TableKind::Slices: return readSlices(trace, question, table, stop);
         case TableKind::Collectives: return readCollectives(trace, question, table);
         case TableKind::CollectiveSums: return readCollectiveSums(trace, question, table);

@@ -20,6 +20,7 @@ enum class TableKind {
     Ranks,
     Memory,
     Operators,
+    OperatorSums,
     Slices,
     Collectives,
     CollectiveSums,
@@ -30,7 +31,7 @@ enum class TableKind {
     Groups,
     Audit
 };
-inline constexpr int kTableKindCount = 13;
+inline constexpr int kTableKindCount = 14;
 
 /// Stable, as in CSV file names: "steps".
 QString tableId(TableKind kind);
@@ -56,6 +57,7 @@ struct TraceTable {
     std::vector<std::vector<QVariant>> rows; ///< invalid: unknown
     qint64 total = 0;                        ///< rows there are; more than `rows` if they were limited
     bool limited = false;
+    bool longestFirst = false;          ///< limited to the longest rather than to the first
     QHash<QString, QString> shortNames; ///< of its names; different ones never read the same
 };
 

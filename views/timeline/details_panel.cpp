@@ -249,6 +249,11 @@ std::vector<DetailsPanel::LegendEntry> DetailsPanel::legendOf(const Theme& theme
         entries.push_back({tr("one colour for each name, some share one"), groupColour(theme, 0), false});
         entries.push_back(waiting);
         return entries;
+    case ColourBy::Module:
+        entries.push_back({tr("one colour for each layer or module, some share one"), groupColour(theme, 0), false});
+        entries.push_back({tr("no module known"), theme.structure, false});
+        entries.push_back(waiting);
+        return entries;
     case ColourBy::Stream:
         entries.push_back({tr("one colour for the same stream of all ranks"), groupColour(theme, 0), false});
         entries.push_back(waiting);

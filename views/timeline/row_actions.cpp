@@ -19,11 +19,10 @@ namespace {
 constexpr int kHeightStep = 25;         ///< of the rows [percent]
 constexpr int kNamesStep = 60;          ///< of the column of names [pixels]
 constexpr int kLowestWithMinimap = 380; ///< a lower view belongs to the rows alone
-constexpr std::pair<const char*, ColourBy> kColourActions[] = {{"timeline.colourByWork", ColourBy::Work},
-                                                               {"timeline.colourByPhase", ColourBy::Phase},
-                                                               {"timeline.colourByKind", ColourBy::Kind},
-                                                               {"timeline.colourByName", ColourBy::Name},
-                                                               {"timeline.colourByStream", ColourBy::Stream}};
+constexpr std::pair<const char*, ColourBy> kColourActions[] = {
+    {"timeline.colourByWork", ColourBy::Work},     {"timeline.colourByPhase", ColourBy::Phase},
+    {"timeline.colourByKind", ColourBy::Kind},     {"timeline.colourByName", ColourBy::Name},
+    {"timeline.colourByStream", ColourBy::Stream}, {"timeline.colourByModule", ColourBy::Module}};
 } // namespace
 
 RowActions::RowActions(QWidget& view, TimelineSource& source, TimelineCanvas& canvas, DetailsPanel& details,
@@ -49,6 +48,26 @@ RowActions::RowActions(QWidget& view, TimelineSource& source, TimelineCanvas& ca
     add("timeline.higherRows", {Qt::CTRL | Qt::Key_Plus, Qt::CTRL | Qt::Key_Equal},
         [this] { changeHeights(kHeightStep); });
     add("timeline.lowerRows", {Qt::CTRL | Qt::Key_Minus}, [this] { changeHeights(-kHeightStep); });
+    const auto addOfSelected = [this](const char* name, const QList<QKeySequence>& keys, auto change) {
+        add(name, keys, [this, change] {
+            if (const auto track = m_canvas.selectedTrack()) change(*track);
+        });
+    };
+    addOfSelected("timeline.rowUp", {Qt::ALT | Qt::SHIFT | Qt::Key_Up},
+                  [this](TrackId track) { m_canvas.moveRow(track, true); });
+    addOfSelected("timeline.rowDown", {Qt::ALT | Qt::SHIFT | Qt::Key_Down},
+                  [this](TrackId track) { m_canvas.moveRow(track, false); });
+    addOfSelected("timeline.higherRow", {Qt::ALT | Qt::SHIFT | Qt::Key_Right},
+                  [this](TrackId track) { m_canvas.changeRowHeight(track, kHeightStep); });
+    addOfSelected("timeline.lowerRow", {Qt::ALT | Qt::SHIFT | Qt::Key_Left},
+                  [this](TrackId track) { m_canvas.changeRowHeight(track, -kHeightStep); });
+    add("timeline.usualRows", {}, [this] {
+        TimelineArrangement arrangement = m_canvas.arrangement();
+        arrangement.streams.clear();
+        arrangement.streamHeight.clear();
+        arrangement.heightPercent = 100;
+        m_canvas.setArrangement(std::move(arrangement));
+    });
     add("timeline.widerNames", {}, [this] { m_canvas.setLabelWidth(m_canvas.labelWidth() + kNamesStep); });
     add("timeline.narrowerNames", {}, [this] { m_canvas.setLabelWidth(m_canvas.labelWidth() - kNamesStep); });
     auto* colours = new QActionGroup(this);
@@ -103,6 +122,12 @@ void RowActions::retranslate()
         {"timeline.colourByKind", tr("Colour by kind")},
         {"timeline.colourByName", tr("Colour by name")},
         {"timeline.colourByStream", tr("Colour by stream")},
+        {"timeline.colourByModule", tr("Colour by layer or module")},
+        {"timeline.rowUp", tr("Move the row of the selected slice up")},
+        {"timeline.rowDown", tr("Move the row of the selected slice down")},
+        {"timeline.higherRow", tr("Make the row of the selected slice higher")},
+        {"timeline.lowerRow", tr("Make the row of the selected slice lower")},
+        {"timeline.usualRows", tr("Usual order and heights of rows")},
         {"timeline.minimap", tr("The whole trace above the rows")},
     };
     for (const auto& [name, text] : texts) named(name)->setText(text);
@@ -119,11 +144,27 @@ QAction* RowActions::named(const char* name) const
 QMenu* RowActions::makeMenu()
 {
     auto* menu = new QMenu(&m_view);
-    for (const char* name : {"timeline.filterRows", "timeline.byStream", "timeline.higherRows", "timeline.lowerRows",
-                             "timeline.widerNames", "timeline.narrowerNames", "", "timeline.colourByWork",
-                             "timeline.colourByPhase", "timeline.colourByKind", "timeline.colourByName",
-                             "timeline.colourByStream", "", "timeline.expandAll", "timeline.collapseAll",
-                             "timeline.showHidden", "timeline.hideCounters", "timeline.memory", "timeline.minimap"}) {
+    for (const char* name : {"timeline.filterRows",
+                             "timeline.byStream",
+                             "timeline.higherRows",
+                             "timeline.lowerRows",
+                             "timeline.widerNames",
+                             "timeline.narrowerNames",
+                             "timeline.usualRows",
+                             "",
+                             "timeline.colourByWork",
+                             "timeline.colourByPhase",
+                             "timeline.colourByKind",
+                             "timeline.colourByName",
+                             "timeline.colourByStream",
+                             "timeline.colourByModule",
+                             "",
+                             "timeline.expandAll",
+                             "timeline.collapseAll",
+                             "timeline.showHidden",
+                             "timeline.hideCounters",
+                             "timeline.memory",
+                             "timeline.minimap"}) {
         if (*name)
             menu->addAction(named(name));
         else

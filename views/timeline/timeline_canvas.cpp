@@ -529,6 +529,7 @@ void TimelineCanvas::paintEvent(QPaintEvent*)
     paintEvents(painter);
     paintNotes(painter);
     paintOverlays(painter);
+    paintRowDrag(painter);
     painter.end();
     emit painted(m_camera.range(), m_quality);
 }

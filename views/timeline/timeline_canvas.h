@@ -68,6 +68,15 @@ public:
     QString rowFilter() const;
     /// To type into, in the corner above the names of the rows.
     QLineEdit& rowFilterEdit() { return *m_rowFilter; }
+    /// Of the selected slice.
+    std::optional<TrackId> selectedTrack() const
+    {
+        return m_selected ? std::optional(m_selected->slice.track) : std::nullopt;
+    }
+    /// Moves the row of a track one place up or down, with those of the same stream in all ranks.
+    void moveRow(TrackId track, bool up);
+    /// Changes the height of a track's row, with those of the same stream.
+    void changeRowHeight(TrackId track, int percent);
     /// Of the column with the names of the rows [pixels].
     int labelWidth() const { return m_labelWidth; }
     void setLabelWidth(int width);
@@ -150,12 +159,20 @@ protected:
 
 private:
     static constexpr int kUsualLabelWidth = 156;
-    enum class Drag { None, Pending, Pan, Area, Labels };
+    enum class Drag { None, Pending, Pan, Area, Labels, Row, Height };
 
     void makeRowFilter();
     void retranslateRowFilter();
     void filterRows();
     bool onLabelEdge(QPointF position) const;
+    /// The row whose name ends, with its lower border, at a point; null: none.
+    const TimelineRow* rowEndingAt(QPointF position) const;
+    void beginRowDrag(const TimelineRow& row, QPointF position);
+    void dragHeight(QPointF to);
+    /// Where a dragged row would be put: above this row; null: below all that it can be put below.
+    const TimelineRow* rowBelowGap(QPointF position) const;
+    void dropRow(QPointF position);
+    void paintRowDrag(QPainter& painter) const;
     void relayout();
     int stripHeightFor(int available) const;
     void invalidate();  ///< bars need drawing again
@@ -231,6 +248,8 @@ private:
 
     Drag m_drag = Drag::None;
     QPointF m_pressAt, m_lastDrag;
+    std::optional<TrackId> m_draggedRow;             ///< by its name or its lower border
+    int m_draggedHeight = 0, m_draggedPercent = 100; ///< of its row when the hand took it
     Instant m_pressTime;
     std::optional<QPointF> m_pointer;
     TimelineHit m_hover;

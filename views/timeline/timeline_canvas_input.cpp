@@ -63,6 +63,11 @@ void TimelineCanvas::mousePressEvent(QMouseEvent* event)
         m_drag = Drag::Labels;
         return;
     }
+    if (const TimelineRow* row = rowEndingAt(m_pressAt)) {
+        m_drag = Drag::Height;
+        beginRowDrag(*row, m_pressAt);
+        return;
+    }
     if (hit.onLabel) {
         if (!hit.row) return;
         TimelineArrangement arrangement = m_arrangement;
@@ -74,6 +79,8 @@ void TimelineCanvas::mousePressEvent(QMouseEvent* event)
             const TrackId id = *hit.row->track;
             if (std::erase(arrangement.pinned, id) == 0) arrangement.pinned.push_back(id);
         } else {
+            m_drag = Drag::Row;
+            beginRowDrag(*hit.row, m_pressAt);
             return;
         }
         setArrangement(std::move(arrangement));
@@ -103,8 +110,16 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent* event)
         dragArea(at, false);
     } else if (m_drag == Drag::Labels) {
         setLabelWidth(static_cast<int>(std::lround(at.x())));
+    } else if (m_drag == Drag::Height) {
+        dragHeight(at);
+    } else if (m_drag == Drag::Row) {
+        if ((at - m_pressAt).manhattanLength() >= QApplication::startDragDistance())
+            QWidget::setCursor(Qt::ClosedHandCursor);
     } else if (m_drag == Drag::None) {
-        QWidget::setCursor(onLabelEdge(at) ? Qt::SplitHCursor : m_measuring ? Qt::CrossCursor : Qt::ArrowCursor);
+        QWidget::setCursor(onLabelEdge(at)   ? Qt::SplitHCursor
+                           : rowEndingAt(at) ? Qt::SplitVCursor
+                           : m_measuring     ? Qt::CrossCursor
+                                             : Qt::ArrowCursor);
     }
     updateHover(at);
 }
@@ -136,6 +151,8 @@ void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event)
     QWidget::setCursor(m_measuring ? Qt::CrossCursor : Qt::ArrowCursor);
     if (drag == Drag::Area) {
         dragArea(event->position(), true);
+    } else if (drag == Drag::Row) {
+        dropRow(event->position());
     } else if (drag == Drag::Pending) {
         const TimelineHit hit = hitAt(event->position());
         if (hit.lanehit.slice) {
@@ -151,7 +168,11 @@ void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent* event)
 {
     if (event->button() != Qt::LeftButton) return;
     const TimelineHit hit = hitAt(event->position());
-    if (hit.onLabel || event->position().y() < plotRect().top()) {
+    if (const TimelineRow* row = rowEndingAt(event->position())) {
+        TimelineArrangement arrangement = m_arrangement;
+        arrangement.streamHeight.erase(streamOf(*track(*row->track)));
+        setArrangement(std::move(arrangement));
+    } else if (hit.onLabel || event->position().y() < plotRect().top()) {
         mousePressEvent(event);
     } else if (hit.lanehit.slice) {
         emit sliceDoubleClicked(*hit.lanehit.slice);

@@ -6,8 +6,10 @@
 #include "views/timeline/timeline_canvas.h"
 #include "views/words/words.h"
 
+#include <QApplication>
 #include <QKeyEvent>
 #include <QLineEdit>
+#include <QPainter>
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +18,8 @@ namespace fourwalls::views {
 
 namespace {
 constexpr int kNarrowestLabels = 96;
-constexpr int kLabelGrip = 3; ///< so near to the edge of the names it is dragged [pixels]
+constexpr int kLabelGrip = 3;  ///< so near to the edge of the names it is dragged [pixels]
+constexpr int kBorderGrip = 3; ///< so near to the lower border of a row it is pulled [pixels]
 
 /// Whether the text has the word; a number as a whole number, so that rank 1 is not rank 12.
 bool hasWord(const QString& text, const QString& word)
@@ -125,6 +128,136 @@ void TimelineCanvas::setLabelWidth(int width)
 bool TimelineCanvas::onLabelEdge(QPointF position) const
 {
     return std::abs(position.x() - m_labelWidth) <= kLabelGrip && m_emptyReason.isEmpty();
+}
+
+const TimelineRow* TimelineCanvas::rowEndingAt(QPointF position) const
+{
+    const QRect plot = plotRect();
+    if (position.x() >= m_labelWidth - kLabelGrip || position.y() < plot.top() || !m_emptyReason.isEmpty())
+        return nullptr;
+    const int y = static_cast<int>(position.y()) - plot.top();
+    for (const int at : {y, y - kBorderGrip}) {
+        const TimelineRow* row = rowAt(at);
+        if (!row || row->kind != TimelineRow::Kind::Track) continue;
+        const int end = TimelineRenderer::topOf(*row, m_layout, m_scroll) + row->height;
+        if (std::abs(end - y) <= kBorderGrip) return row;
+    }
+    return nullptr;
+}
+
+void TimelineCanvas::beginRowDrag(const TimelineRow& row, QPointF position)
+{
+    m_pressAt = position;
+    m_draggedRow = row.track;
+    m_draggedHeight = row.height;
+    const auto pulled = m_arrangement.streamHeight.find(streamOf(*track(*row.track)));
+    m_draggedPercent = pulled == m_arrangement.streamHeight.end() ? 100 : pulled->second;
+}
+
+void TimelineCanvas::dragHeight(QPointF to)
+{
+    const TrackView* view = m_draggedRow ? track(*m_draggedRow) : nullptr;
+    if (!view) return;
+    const double wanted = m_draggedHeight + to.y() - m_pressAt.y();
+    const int percent =
+        std::clamp(static_cast<int>(std::lround(m_draggedPercent * wanted / std::max(1, m_draggedHeight))),
+                   kLowestRowPercent, kHighestRowPercent);
+    TimelineArrangement arrangement = m_arrangement;
+    arrangement.streamHeight[streamOf(*view)] = percent;
+    setArrangement(std::move(arrangement));
+}
+
+const TimelineRow* TimelineCanvas::rowBelowGap(QPointF position) const
+{
+    const TimelineRow* dragged = m_draggedRow ? m_layout.rowOf(*m_draggedRow) : nullptr;
+    if (!dragged) return nullptr;
+    // Among its like: pinned ones, or by rank the tracks of its rank, by stream the streams.
+    const int y = static_cast<int>(position.y()) - plotRect().top();
+    const bool byStream = m_arrangement.order == RowOrder::ByStream && !dragged->pinned;
+    for (const TimelineRow& row : dragged->pinned ? m_layout.pinned : m_layout.rows) {
+        if (row.kind != TimelineRow::Kind::Track) continue;
+        if (byStream ? !row.startsGroup && row.top > 0 : !dragged->pinned && row.rank != dragged->rank) continue;
+        const int top = TimelineRenderer::topOf(row, m_layout, m_scroll);
+        if (y < top + row.height / 2) return &row;
+    }
+    return nullptr;
+}
+
+void TimelineCanvas::dropRow(QPointF position)
+{
+    const TrackView* moved = m_draggedRow ? track(*m_draggedRow) : nullptr;
+    const TimelineRow* from = m_draggedRow ? m_layout.rowOf(*m_draggedRow) : nullptr;
+    if (!moved || !from || (position - m_pressAt).manhattanLength() < QApplication::startDragDistance()) return;
+    const TimelineRow* below = rowBelowGap(position);
+    TimelineArrangement arrangement = m_arrangement;
+    if (from->pinned) {
+        if (below && *below->track == moved->id) return;
+        std::erase(arrangement.pinned, moved->id);
+        const auto at = below ? std::ranges::find(arrangement.pinned, *below->track) : arrangement.pinned.end();
+        arrangement.pinned.insert(at, moved->id);
+    } else {
+        const std::optional<StreamKey> above = below ? std::optional(streamOf(*track(*below->track))) : std::nullopt;
+        moveStream(arrangement, m_tracks, streamOf(*moved), above);
+    }
+    setArrangement(std::move(arrangement));
+}
+
+void TimelineCanvas::moveRow(TrackId id, bool up)
+{
+    const TimelineRow* row = m_layout.rowOf(id);
+    if (!row || row->kind != TimelineRow::Kind::Track || row->pinned) return;
+    // The tracks of its rank, top to bottom; by stream the streams.
+    std::vector<StreamKey> streams;
+    for (const TimelineRow& each : m_layout.rows) {
+        if (each.kind != TimelineRow::Kind::Track) continue;
+        const StreamKey stream = streamOf(*track(*each.track));
+        const bool isLike = m_arrangement.order == RowOrder::ByStream || each.rank == row->rank;
+        if (isLike && std::ranges::find(streams, stream) == streams.end()) streams.push_back(stream);
+    }
+    const StreamKey moved = streamOf(*track(id));
+    const auto at = std::ranges::find(streams, moved) - streams.begin();
+    if (up ? at == 0 : at + 1 >= static_cast<std::ptrdiff_t>(streams.size())) return;
+    // Down: above the one after the next.
+    const auto above = static_cast<std::size_t>(up ? at - 1 : at + 2);
+    TimelineArrangement arrangement = m_arrangement;
+    moveStream(arrangement, m_tracks, moved, above < streams.size() ? std::optional(streams[above]) : std::nullopt);
+    setArrangement(std::move(arrangement));
+}
+
+void TimelineCanvas::changeRowHeight(TrackId id, int percent)
+{
+    const TrackView* view = track(id);
+    if (!view) return;
+    TimelineArrangement arrangement = m_arrangement;
+    const auto present = arrangement.streamHeight.try_emplace(streamOf(*view), 100).first;
+    present->second = std::clamp(present->second + percent, kLowestRowPercent, kHighestRowPercent);
+    setArrangement(std::move(arrangement));
+}
+
+void TimelineCanvas::paintRowDrag(QPainter& painter) const
+{
+    if (m_drag != Drag::Row || !m_pointer ||
+        (*m_pointer - m_pressAt).manhattanLength() < QApplication::startDragDistance())
+        return;
+    const TimelineRow* dragged = m_draggedRow ? m_layout.rowOf(*m_draggedRow) : nullptr;
+    if (!dragged) return;
+    const Theme& theme = currentTheme();
+    const QRect plot = plotRect();
+    painter.fillRect(
+        QRect(0, plot.top() + TimelineRenderer::topOf(*dragged, m_layout, m_scroll), plot.left(), dragged->height),
+        theme.selectionFill);
+    const TimelineRow* below = rowBelowGap(*m_pointer);
+    int y = 0;
+    if (below) {
+        y = TimelineRenderer::topOf(*below, m_layout, m_scroll);
+    } else {
+        // Below the last of its like.
+        const bool all = dragged->pinned || m_arrangement.order == RowOrder::ByStream;
+        for (const TimelineRow& row : dragged->pinned ? m_layout.pinned : m_layout.rows)
+            if (row.kind == TimelineRow::Kind::Track && (all || row.rank == dragged->rank))
+                y = TimelineRenderer::topOf(row, m_layout, m_scroll) + row.height;
+    }
+    painter.fillRect(QRect(0, plot.top() + y - 1, plot.right(), 2), theme.accent);
 }
 
 } // namespace fourwalls::views

@@ -32,6 +32,18 @@ ColourKey colourKeyOf(const OpInfo& op)
     return keyOf(op.phase);
 }
 
+namespace {
+
+/// The same name has the same colour in every trace.
+ColourKey nameColourKey(const std::string& name)
+{
+    std::uint32_t hash = 2166136261u; // FNV-1a
+    for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+    return groupColourKey(hash >> 8);
+}
+
+} // namespace
+
 ColourKey colourKeyOf(const OpInfo& op, ColourBy by)
 {
     const ColourKey work = colourKeyOf(op);
@@ -44,11 +56,12 @@ ColourKey colourKeyOf(const OpInfo& op, ColourBy by)
         if (op.kind == SliceKind::Step) return ColourKey::Structure;
         if (work == ColourKey::Communication || work == ColourKey::Copy) return work;
         return groupColourKey(static_cast<std::size_t>(op.kind));
-    case ColourBy::Name: {
-        std::uint32_t hash = 2166136261u; // FNV-1a: the same name has the same colour in every trace
-        for (const char c : op.name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-        return groupColourKey(hash >> 8);
-    }
+    case ColourBy::Name: return nameColourKey(op.name);
+    case ColourBy::Module:
+        // A layer by its number where the trace has one, so that all that belongs to it looks alike; an nn.Module of an
+        // import by its name.
+        if (op.layer) return groupColourKey(static_cast<std::size_t>(std::max(0, op.layer->value)));
+        return op.kind == SliceKind::Layer ? nameColourKey(op.name) : ColourKey::Structure;
     }
     return work;
 }

@@ -35,8 +35,8 @@ constexpr ColourKey keyOf(KernelClass kernel)
 ColourKey colourKeyOf(const OpInfo& op);
 
 /// What colours tell. Work: what the time was for, as colourKeyOf above. Waiting is hatched whatever they tell.
-enum class ColourBy : std::uint8_t { Work, Phase, Kind, Name, Stream };
-inline constexpr int kColourByCount = 5;
+enum class ColourBy : std::uint8_t { Work, Phase, Kind, Name, Stream, Module };
+inline constexpr int kColourByCount = 6;
 /// By Stream the row decides, see groupColourKey; what is returned then is that of Work.
 ColourKey colourKeyOf(const OpInfo& op, ColourBy by);
 /// One of the colours that only tell groups apart.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace fourwalls::views {
 
@@ -32,6 +33,12 @@ int laneHeightOf(TrackKind kind, int lanes)
     }
 }
 
+/// Where a stream stands among those that were put in order; behind them if it was not.
+std::size_t streamPlace(const TimelineArrangement& arrangement, const StreamKey& stream)
+{
+    return static_cast<std::size_t>(std::ranges::find(arrangement.streams, stream) - arrangement.streams.begin());
+}
+
 TimelineRow trackRow(const TrackView& track, double scale)
 {
     TimelineRow row;
@@ -54,6 +61,31 @@ void place(std::vector<TimelineRow>& rows, TimelineRow row, int& y)
 }
 
 } // namespace
+
+StreamKey streamOf(const TrackView& track)
+{
+    return {track.info.kind, track.info.name};
+}
+
+void moveStream(TimelineArrangement& arrangement, std::span<const TrackView> tracks, const StreamKey& moved,
+                const std::optional<StreamKey>& above)
+{
+    if (above && *above == moved) return;
+    // All streams in the order that they have now: one alone could not say where it stands.
+    std::vector<const TrackView*> order;
+    for (const TrackView& track : tracks)
+        if (track.slices > 0) order.push_back(&track);
+    std::ranges::stable_sort(order, {}, [&](const TrackView* track) {
+        return std::tuple(streamPlace(arrangement, streamOf(*track)), track->info.order, track->id);
+    });
+    std::vector<StreamKey> streams;
+    for (const TrackView* track : order)
+        if (const StreamKey stream = streamOf(*track); std::ranges::find(streams, stream) == streams.end())
+            streams.push_back(stream);
+    std::erase(streams, moved);
+    streams.insert(above ? std::ranges::find(streams, *above) : streams.end(), moved);
+    arrangement.streams = std::move(streams);
+}
 
 std::span<const TimelineRow> TimelineLayout::visible(int top, int bottom) const
 {
@@ -103,6 +135,10 @@ public:
             std::stable_sort(group.begin(), group.end(), [](const TrackView* a, const TrackView* b) {
                 return std::pair(a->info.order, a->id) < std::pair(b->info.order, b->id);
             });
+        if (!arrangement.streams.empty())
+            for (auto& [rank, group] : m_ranks)
+                std::ranges::stable_sort(
+                    group, {}, [&](const TrackView* track) { return streamPlace(arrangement, streamOf(*track)); });
     }
 
     TimelineLayout run()
@@ -122,13 +158,13 @@ private:
     {
         return std::find(m_arrangement.pinned.begin(), m_arrangement.pinned.end(), id) != m_arrangement.pinned.end();
     }
-    using Stream = std::pair<TrackKind, std::string>; ///< the same of every rank
-    static Stream streamOf(const TrackView& track) { return {track.info.kind, track.info.name}; }
-
     TimelineRow rowOf(const TrackView& track) const
     {
-        TimelineRow row = trackRow(track, m_scale);
-        row.group = m_streams.at(streamOf(track));
+        const StreamKey stream = streamOf(track);
+        const auto pulled = m_arrangement.streamHeight.find(stream);
+        const bool isPulled = pulled != m_arrangement.streamHeight.end();
+        TimelineRow row = trackRow(track, isPulled ? m_scale * pulled->second / 100 : m_scale);
+        row.group = m_streams.at(stream);
         return row;
     }
 
@@ -207,15 +243,16 @@ private:
     {
         // Streams in the order that they have in the first rank which has them.
         std::vector<std::vector<const TrackView*>> streams;
-        std::map<Stream, std::size_t> known;
+        std::map<StreamKey, std::size_t> known;
         for (const auto& [rank, group] : m_ranks)
             for (const TrackView* track : group) {
                 const auto [at, isNew] = known.try_emplace(streamOf(*track), streams.size());
                 if (isNew) streams.emplace_back();
                 streams[at->second].push_back(track);
             }
-        std::stable_sort(streams.begin(), streams.end(),
-                         [](const auto& a, const auto& b) { return a.front()->info.order < b.front()->info.order; });
+        std::ranges::stable_sort(streams, {}, [&](const auto& stream) {
+            return std::pair(streamPlace(m_arrangement, streamOf(*stream.front())), stream.front()->info.order);
+        });
         for (const auto& stream : streams) {
             for (std::size_t i = 0; i < stream.size(); ++i) {
                 TimelineRow row = rowOf(*stream[i]);
@@ -233,7 +270,7 @@ private:
     double m_scale;
     std::map<RankId, std::vector<const TrackView*>> m_ranks; ///< what is shown, without what is pinned
     std::map<TrackId, const TrackView*> m_byId;
-    std::map<Stream, std::size_t> m_streams; ///< numbered as they come
+    std::map<StreamKey, std::size_t> m_streams; ///< numbered as they come
     TimelineLayout m_layout;
     int m_y = 0;
 };
@@ -244,9 +281,15 @@ TimelineLayout layoutTimeline(std::span<const TrackView> tracks, const TimelineA
                               int viewportHeight, std::span<const CounterTrack> counters)
 {
     const double wanted = arrangement.heightPercent / 100.0;
-    TimelineLayout layout = RowPlacer(tracks, arrangement, viewportHeight, counters, wanted).run();
+    // How much rows grow depends on nothing that is pulled by hand: else all others would move under the hand.
+    TimelineArrangement even = arrangement;
+    even.streamHeight.clear();
+    const TimelineLayout layout = RowPlacer(tracks, even, viewportHeight, counters, wanted).run();
     const int used = layout.pinnedHeight + layout.height;
-    if (used <= 0 || used >= viewportHeight || arrangement.heightPercent != 100) return layout;
+    if (used <= 0 || used >= viewportHeight || arrangement.heightPercent != 100) {
+        if (arrangement.streamHeight.empty()) return layout;
+        return RowPlacer(tracks, arrangement, viewportHeight, counters, wanted).run();
+    }
     // A few tracks use the room they have. Gaps do not grow, so this never gets too high.
     const double scale = std::min(kTallestScale, static_cast<double>(viewportHeight) / used);
     return RowPlacer(tracks, arrangement, viewportHeight, counters, scale).run();

@@ -7,9 +7,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace fourwalls::views {
@@ -23,6 +26,10 @@ struct RowFilter {
     std::set<CounterId> counters;
 };
 
+/// A stream that every rank may have: tracks of one kind and name.
+using StreamKey = std::pair<TrackKind, std::string>;
+StreamKey streamOf(const TrackView& track);
+
 /// What the user did to the rows.
 struct TimelineArrangement {
     std::set<RankId> collapsed; ///< without effect by stream and while there is a filter
@@ -31,9 +38,16 @@ struct TimelineArrangement {
     std::set<CounterId> hiddenCounters;
     RowOrder order = RowOrder::ByRank;
     int heightPercent = 100;
+    std::vector<StreamKey> streams; ///< top to bottom in every rank; empty, and for those not named: as they come
+    std::map<StreamKey, int> streamHeight; ///< of rows that were pulled higher or lower [percent of the others]
     std::optional<RowFilter> filter;
 };
 inline constexpr int kLowestRowsPercent = 50, kHighestRowsPercent = 300;
+inline constexpr int kLowestRowPercent = 30, kHighestRowPercent = 500; ///< of one stream
+
+/// Puts a stream above another one, in every rank; absent: below all.
+void moveStream(TimelineArrangement& arrangement, std::span<const TrackView> tracks, const StreamKey& moved,
+                const std::optional<StreamKey>& above);
 
 /// A counter that has a row; without a rank it is of the whole job.
 struct CounterTrack {

@@ -9,6 +9,7 @@
 #include "views/timeline/details_panel.h"
 #include "views/timeline/memory_strip.h"
 #include "views/timeline/row_actions.h"
+#include "views/timeline/slice_extent.h"
 #include "views/timeline/slice_reader.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/timeline_minimap.h"
@@ -399,8 +400,15 @@ void TimelineView::fit()
     } else if (const auto range = selection()->measured()) {
         selection()->setRange(*range);
     } else {
-        fitAll();
+        fitSlices();
     }
+}
+
+void TimelineView::fitSlices()
+{
+    if (!session() || !session()->isOpen() || !selection()) return;
+    const auto show = [to = selection()](TimeRange range) { to->setRange(range); };
+    if (!askExtent(*session(), *this, selection()->whole(), show)) fitAll();
 }
 
 void TimelineView::themeChanged()

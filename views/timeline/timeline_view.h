@@ -56,6 +56,7 @@ public:
     void goToNeighbour(int direction);
     /// Shows the selected slice, else the measured range, else everything.
     void fit();
+    void fitSlices(); ///< from the first slice to the last
 
 protected:
     void traceChanged() override;

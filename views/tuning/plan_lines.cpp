@@ -18,8 +18,7 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr double kSide = 24, kLabels = 66, kLinesTop = 22,
-                 kLinesBottom = 18;     // the last axis has its labels on its right too
+constexpr double kSide = 34, kNamesRow = 22, kValuesRow = 14, kLinesBottom = 18; ///< around the lines [pixels]
 constexpr std::size_t kMostLines = 700; ///< more do not tell more, and take longer than a frame
 constexpr double kGrab = 26;            ///< an axis is taken from this near [pixels]
 
@@ -75,7 +74,8 @@ void PlanLines::setBrushes(const PlanBrushes& brushes)
 
 QRectF PlanLines::plotRect() const
 {
-    return QRectF(rect()).adjusted(kSide, m_crowded ? 2 * kLinesTop - 6 : kLinesTop, -kLabels, -kLinesBottom);
+    return QRectF(rect()).adjusted(kSide, (m_crowded ? 2 * kNamesRow - 6 : kNamesRow) + kValuesRow, -kSide,
+                                   -kLinesBottom);
 }
 
 void PlanLines::chooseAxes()
@@ -202,21 +202,15 @@ void PlanLines::paintAxis(QPainter& painter, PlanAxis axis) const
     const auto [low, high] = m_cloud->limits(axis);
     painter.setPen(brush ? t.accent : t.text);
     const auto place = std::find(m_axes.begin(), m_axes.end(), axis) - m_axes.begin();
-    painter.drawText(QRectF(x - 46, m_crowded && place % 2 == 0 ? kLinesTop - 6 : 0, 92, kLinesTop - 6),
+    painter.drawText(QRectF(x - 46, m_crowded && place % 2 == 0 ? kNamesRow - 6 : 0, 92, kNamesRow - 6),
                      Qt::AlignCenter, name(axis));
     painter.setPen(t.secondaryText);
-    const auto label = [&](double value) {
-        const QString shown = text(axis, value);
-        const double width = painter.fontMetrics().horizontalAdvance(shown) + 4;
-        const double y = yOf(axis, value);
-        QRectF plate(x + 5, std::clamp(y - 7, inside.top() - 4, inside.bottom() - 9), width, 14);
-        QColor behind = t.card;
-        behind.setAlpha(200);
-        painter.fillRect(plate, behind);
-        painter.drawText(plate, Qt::AlignCenter, shown);
+    // Beyond the axis' ends, where no line runs.
+    const auto label = [&](double value, double top) {
+        painter.drawText(QRectF(x - kSide, top, 2 * kSide, kValuesRow), Qt::AlignCenter, text(axis, value));
     };
-    label(high);
-    if (high > low) label(low);
+    label(high, inside.top() - kValuesRow - 2);
+    if (high > low) label(low, inside.bottom() + 3);
 }
 
 void PlanLines::paintEvent(QPaintEvent*)

@@ -30,6 +30,16 @@ namespace {
 /// Room for the name of a plan in two lines [pixels].
 constexpr int kPlanNames = 220;
 
+/// Rows of plans stand apart: a name in two lines is not taken for two names.
+class PlanDelegate : public ShareDelegate {
+public:
+    using ShareDelegate::ShareDelegate;
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        return ShareDelegate::sizeHint(option, index) + QSize(0, 8);
+    }
+};
+
 QLabel* smallLabel(QWidget* parent)
 {
     auto* label = new QLabel(parent);
@@ -113,6 +123,7 @@ void TuningView::buildTable(QWidget* parent)
     m_table->setSortingEnabled(false); // best first: that is what the search is for
     // A plan has a long name: it takes two lines rather than being cut.
     m_table->setWordWrap(true);
+    m_table->setItemDelegate(new PlanDelegate(m_table));
     m_table->verticalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     m_columns = new ColumnFit(m_table, {{kPlanNames, true}, {}, {}, {0, false, 1}});
     m_tableCard->addContent(m_table, 1);

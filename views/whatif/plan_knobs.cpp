@@ -337,6 +337,16 @@ double valueOf(const RunSpec& spec, Knob knob)
     return 0;
 }
 
+std::vector<Knob> movedAlong(const RunSpec& before, const RunSpec& after, Knob moved)
+{
+    std::vector<Knob> along;
+    for (std::size_t i = 0; i < kKnobCount; ++i) {
+        const auto knob = static_cast<Knob>(i);
+        if (knob != moved && valueOf(before, knob) != valueOf(after, knob)) along.push_back(knob);
+    }
+    return along;
+}
+
 std::optional<RunSpec> withValue(const RunSpec& spec, Knob knob, double value, const KnobLocks& locks)
 {
     const auto number = static_cast<Number>(std::clamp(std::round(value), 0.0, 1e15));

@@ -49,6 +49,9 @@ bool canBeLocked(Knob knob);
 /// The present value; links in bytes per second, all others whole numbers.
 double valueOf(const RunSpec& spec, Knob knob);
 
+/// The knobs that differ between two specs, but for one that a hand moved.
+std::vector<Knob> movedAlong(const RunSpec& before, const RunSpec& after, Knob moved);
+
 /// The spec with the knob at `value` and everything else adapted by as little as possible; locked knobs keep their
 /// values. Absent where no such spec fits together.
 std::optional<RunSpec> withValue(const RunSpec& spec, Knob knob, double value, const KnobLocks& locks);

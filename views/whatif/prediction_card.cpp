@@ -22,7 +22,7 @@ namespace fourwalls::views {
 namespace {
 
 constexpr int kRowHeight = 21;
-constexpr int kColumn = 98; ///< of figures
+constexpr int kColumn = 86; ///< of figures
 
 int rowTop(int row)
 {

@@ -4,6 +4,7 @@
 
 #include "model/spec/framework_preset.h"
 #include "model/trace/spec_guess.h"
+#include "views/plot/plot_card.h"
 #include "views/plot/theme.h"
 #include "views/session/trace_session.h"
 #include "views/whatif/cost_words.h"
@@ -158,6 +159,8 @@ void WhatIfPanel::refresh()
     m_none->setVisible(!none.isEmpty());
     refreshGuesses();
     refreshChoices();
+    if (!hasSpec || toJson(*whatIf()->spec()) != m_alongFor) m_along->setText({});
+    m_along->setVisible(hasSpec && !m_along->text().isEmpty());
     if (!hasSpec) return;
     for (std::size_t i = 0; i < kKnobCount; ++i) m_rows[i]->showValue(valueOf(*whatIf()->spec(), static_cast<Knob>(i)));
     if (!m_gestureBase) refreshStops();
@@ -265,9 +268,11 @@ void WhatIfPanel::onValue(Knob knob, double value)
     if (!whatIf() || !whatIf()->spec()) return;
     // From where the hand took the slider: going back brings everything back.
     const RunSpec& base = m_gestureBase ? *m_gestureBase : *whatIf()->spec();
-    if (const auto spec = withValue(base, knob, value, m_locks))
+    if (const auto spec = withValue(base, knob, value, m_locks)) {
+        const RunSpec from = base; // the gesture may end with the change
         whatIf()->change(*spec, knobName(knob));
-    else
+        showMovedAlong(from, knob);
+    } else
         row(knob).showValue(valueOf(*whatIf()->spec(), knob));
 }
 
@@ -280,7 +285,22 @@ void WhatIfPanel::onTyped(Knob knob, double value)
     auto spec = withValue(*whatIf()->spec(), knob, value, m_locks);
     const std::vector<double>& stops = row(knob).slider().stops();
     if (!spec) spec = withValue(*whatIf()->spec(), knob, stops[nearestIndex(stops, value)], m_locks);
-    change(spec.value_or(*whatIf()->spec()), knobName(knob));
+    const RunSpec from = *whatIf()->spec();
+    change(spec.value_or(from), knobName(knob));
+    showMovedAlong(from, knob);
+}
+
+void WhatIfPanel::showMovedAlong(const RunSpec& from, Knob moved)
+{
+    if (!whatIf() || !whatIf()->spec()) return;
+    const RunSpec& now = *whatIf()->spec();
+    m_alongFor = toJson(now);
+    QStringList parts;
+    for (const Knob knob : movedAlong(from, now, moved))
+        parts << tr("%1 %2 → %3")
+                     .arg(knobName(knob), textOf(knob, valueOf(from, knob)), textOf(knob, valueOf(now, knob)));
+    m_along->setText(parts.isEmpty() ? QString() : tr("Moved along: %1").arg(parts.join(QStringLiteral(", "))));
+    m_along->setVisible(!parts.isEmpty());
 }
 
 void WhatIfPanel::change(RunSpec spec, const QString& text)

@@ -24,6 +24,7 @@ class QToolButton;
 
 namespace fourwalls::views {
 
+class ElidedText;
 class KnobRow;
 class PredictionCard;
 class ReplayCard;
@@ -103,6 +104,8 @@ private:
     void fillMachines();
     void suggestMachines();
     QString knobName(Knob knob) const;
+    /// Says what else changed with a slider, in one line below them.
+    void showMovedAlong(const RunSpec& from, Knob moved);
     QString textOf(Knob knob, double value) const;
 
     void onGesture(Knob knob);
@@ -120,6 +123,8 @@ private:
     QPointer<WhatIf> m_whatIf;
     KnobLocks m_locks = KnobLocks::usual();
     QString m_recordBlocked;
+    ElidedText* m_along = nullptr; ///< what the last move of a slider took along
+    std::string m_alongFor;        ///< the spec of which that holds, as JSON
     std::optional<RunSpec> m_gestureBase;
     bool m_wasKnown = true; ///< whether the boxes showed what a trace is of
     std::array<KnobRow*, kKnobCount> m_rows{};

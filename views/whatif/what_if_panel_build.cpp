@@ -3,6 +3,7 @@
 #include "model/spec/framework_preset.h"
 #include "model/spec/names.h"
 #include "views/chrome/icon.h"
+#include "views/plot/plot_card.h"
 #include "views/plot/theme.h"
 #include "views/session/trace_session.h"
 #include "views/whatif/cost_words.h"
@@ -279,6 +280,8 @@ void WhatIfPanel::buildSwitches(QBoxLayout& column)
 
 void WhatIfPanel::buildFoot(QBoxLayout& column)
 {
+    m_along = new ElidedText(ElidedText::Tone::Quiet, Qt::AlignLeft, this);
+    column.addWidget(m_along);
     m_card = new PredictionCard(this);
     column.addWidget(m_card);
     auto* buttons = new QHBoxLayout;

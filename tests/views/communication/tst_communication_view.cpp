@@ -371,6 +371,24 @@ private slots:
         QCOMPARE(probe.view->chosenOperation(), before);
     }
 
+    void whatIsChosenHereIsSelectedEverywhere()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        const auto& operations = probe.view->facts()->step.operations;
+        QVERIFY(!operations.empty());
+        const int last = static_cast<int>(operations.size()) - 1;
+        emit probe.view->findChild<BandwidthCard*>()->operationChosen(last);
+        QCOMPARE(probe.view->chosenOperation(), last);
+        const auto& members = operations.back().members;
+        const auto own = std::ranges::find(members, probe.selection.rank(), &CollectiveView::rank);
+        const CollectiveRecord& record = (own == members.end() ? members.front() : *own).record;
+        QTRY_VERIFY(probe.selection.slice().has_value());
+        QCOMPARE(probe.selection.slice()->slice.track, record.track);
+        QCOMPARE(probe.selection.slice()->slice.start, record.start);
+        QVERIFY(probe.selection.slice()->op != nullptr);
+    }
+
     void trafficSwitchesAndNamesCells()
     {
         Probe probe(ring());

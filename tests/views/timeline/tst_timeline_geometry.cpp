@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Slices to rectangles, by hand-computed expectations, and what lies under a point.
+#include "views/timeline/slice_extent.h"
 #include "views/timeline/timeline_geometry.h"
 
 #include "tests/support/test_program.h"
@@ -238,6 +239,26 @@ private slots:
         }
     }
 
+    void theExtentIsFromTheFirstSliceToTheLast()
+    {
+        SliceWindow window;
+        QVERIFY(!extentOf(window));
+        LaneSlices lane, other;
+        SliceView slice;
+        slice.start = Instant{500};
+        slice.duration = Duration{100};
+        lane.exact = {slice};
+        SliceBin bin;
+        bin.start = Instant{300};
+        bin.width = Duration{50};
+        lane.bins = {bin};
+        slice.start = Instant{400};
+        slice.duration = Duration{900};
+        other.exact = {slice};
+        window.lanes = {lane, other};
+        QCOMPARE(*extentOf(window), (TimeRange{Instant{300}, Instant{1300}}));
+    }
+
     void coloursTellWhatIsAskedFor()
     {
         OpInfo gemm;
@@ -263,6 +284,17 @@ private slots:
         QVERIFY(colourKeyOf(gemm, ColourBy::Kind) != colourKeyOf(call, ColourBy::Kind));
         QCOMPARE(colourKeyOf(gemm, ColourBy::Name), colourKeyOf(later, ColourBy::Name));
         QVERIFY(colourKeyOf(gemm, ColourBy::Name) != colourKeyOf(norm, ColourBy::Name));
+        // By module: a layer's number, else a module's name.
+        OpInfo alike = norm;
+        alike.layer = LayerIndex{3};
+        OpInfo module = gemm;
+        module.kind = SliceKind::Layer;
+        module.name = "MultiheadAttention_0";
+        QCOMPARE(colourKeyOf(later, ColourBy::Module), colourKeyOf(alike, ColourBy::Module));
+        alike.layer = LayerIndex{4};
+        QVERIFY(colourKeyOf(later, ColourBy::Module) != colourKeyOf(alike, ColourBy::Module));
+        QCOMPARE(colourKeyOf(module, ColourBy::Module), colourKeyOf(module, ColourBy::Name));
+        QCOMPARE(colourKeyOf(gemm, ColourBy::Module), ColourKey::Structure);
         for (int by = 0; by < kColourByCount; ++by)
             QCOMPARE(colourKeyOf(wait, static_cast<ColourBy>(by)), ColourKey::Waiting);
         // Names spread over all colours.

@@ -62,6 +62,62 @@ private slots:
             if (row.kind == TimelineRow::Kind::Counter) QVERIFY(row.counter != CounterId{1}); // with its rank
     }
 
+    static std::vector<TrackView> sameStreams()
+    {
+        std::vector<TrackView> tracks;
+        for (int rank = 0; rank < 2; ++rank)
+            for (int i = 0; i < 3; ++i) {
+                TrackView view = track(3 * rank + i, rank, TrackKind::ComputeStream, i, 1 + i);
+                view.info.name = std::string("stream ") + std::to_string(i);
+                tracks.push_back(view);
+            }
+        return tracks;
+    }
+
+    void aStreamThatIsMovedMovesInEveryRank()
+    {
+        const std::vector<TrackView> tracks = sameStreams();
+        const auto shown = [&](const TimelineArrangement& arrangement) {
+            std::vector<int> order;
+            for (const TimelineRow& row : layoutTimeline(tracks, arrangement, 600).rows)
+                if (row.track) order.push_back(row.track->value);
+            return order;
+        };
+        TimelineArrangement arrangement;
+        QCOMPARE(shown(arrangement), (std::vector<int>{0, 1, 2, 3, 4, 5}));
+        moveStream(arrangement, tracks, streamOf(tracks[2]), streamOf(tracks[0]));
+        QCOMPARE(shown(arrangement), (std::vector<int>{2, 0, 1, 5, 3, 4}));
+        moveStream(arrangement, tracks, streamOf(tracks[3]), std::nullopt); // of the other rank: the same stream
+        QCOMPARE(shown(arrangement), (std::vector<int>{2, 1, 0, 5, 4, 3}));
+        moveStream(arrangement, tracks, streamOf(tracks[1]), streamOf(tracks[1]));
+        QCOMPARE(shown(arrangement), (std::vector<int>{2, 1, 0, 5, 4, 3}));
+        arrangement.order = RowOrder::ByStream;
+        QCOMPARE(shown(arrangement), (std::vector<int>{2, 5, 1, 4, 0, 3}));
+        arrangement.streams.clear();
+        QCOMPARE(shown(arrangement), (std::vector<int>{0, 3, 1, 4, 2, 5}));
+    }
+
+    void aRowThatIsPulledLeavesTheOthersAsTheyAre()
+    {
+        const std::vector<TrackView> tracks = sameStreams();
+        for (const int room : {2000, 120}) { // rows that grow into the room, and rows without
+            TimelineArrangement arrangement;
+            const TimelineLayout before = layoutTimeline(tracks, arrangement, room);
+            arrangement.streamHeight[streamOf(tracks[1])] = 200;
+            const TimelineLayout after = layoutTimeline(tracks, arrangement, room);
+            QCOMPARE(after.rows.size(), before.rows.size());
+            for (std::size_t i = 0; i < after.rows.size(); ++i) {
+                const TimelineRow &was = before.rows[i], &is = after.rows[i];
+                const bool pulled = is.track == TrackId{1} || is.track == TrackId{4};
+                if (pulled)
+                    QVERIFY(is.laneHeight >= 2 * was.laneHeight - 1 && is.laneHeight <= 2 * was.laneHeight + 1);
+                else
+                    QCOMPARE(is.laneHeight, was.laneHeight);
+                if (i > 0) QCOMPARE(is.top, after.rows[i - 1].bottom());
+            }
+        }
+    }
+
     void ranksAscendAndTracksFollowTheirOrder()
     {
         const auto layout = layoutTimeline(twoRanks(), {}, 600);

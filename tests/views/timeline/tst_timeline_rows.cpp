@@ -73,6 +73,70 @@ private slots:
         QVERIFY(bench.canvas().rowFilter().isEmpty());
     }
 
+    /// Presses, moves in two steps and releases, on the names of rows.
+    static void dragLabel(Bench& bench, QPoint from, QPoint to)
+    {
+        QTest::mousePress(&bench.canvas(), Qt::LeftButton, {}, from);
+        QTest::mouseMove(&bench.canvas(), (from + to) / 2);
+        QTest::mouseMove(&bench.canvas(), to);
+        QTest::mouseRelease(&bench.canvas(), Qt::LeftButton, {}, to);
+    }
+
+    void aRowIsMovedByItsNameAndPulledByItsBorder()
+    {
+        Bench bench;
+        SETTLE(bench);
+        TimelineCanvas& canvas = bench.canvas();
+        const int top = canvas.plotRect().top();
+        const auto rowOf = [&](int id) { return *canvas.layout().rowOf(TrackId{id}); };
+        const auto before = tracksOf(canvas.layout());
+        const auto first = std::ranges::find(before, 3), second = std::ranges::find(before, 4);
+        QVERIFY(first < second);
+        // Stream 13 of rank 0 above stream 7.
+        const TimelineRow moved = rowOf(4), target = rowOf(3);
+        dragLabel(bench, {30, top + moved.top + 6}, {30, top + target.top + 1});
+        const auto after = tracksOf(canvas.layout());
+        QVERIFY(std::ranges::find(after, 4) < std::ranges::find(after, 3));
+        QVERIFY(std::ranges::find(after, 10) == after.end() ||
+                std::ranges::find(after, 10) < std::ranges::find(after, 9)); // and in the other ranks
+        SETTLE(bench);
+        // A click moves nothing.
+        QTest::mouseClick(&canvas, Qt::LeftButton, {}, {30, top + rowOf(3).top + 6});
+        QCOMPARE(tracksOf(canvas.layout()), after);
+        // Its lower border makes it higher, a double click there as high as before.
+        const TimelineRow low = rowOf(3);
+        dragLabel(bench, {30, top + low.bottom() - 1}, {30, top + low.bottom() + 29});
+        QVERIFY2(rowOf(3).height > low.height + 15,
+                 qPrintable(QStringLiteral("%1 was %2").arg(rowOf(3).height).arg(low.height)));
+        QTest::mouseDClick(&canvas, Qt::LeftButton, {}, {30, top + rowOf(3).bottom() - 1});
+        QCOMPARE(rowOf(3).height, low.height);
+        action(bench, "timeline.usualRows")->trigger();
+        QCOMPARE(tracksOf(canvas.layout()), before);
+        SETTLE(bench);
+    }
+
+    void theRowOfTheSelectedSliceIsMovedByKeys()
+    {
+        Bench bench;
+        SETTLE(bench);
+        const auto before = tracksOf(bench.canvas().layout());
+        SliceView slice;
+        slice.track = TrackId{4};
+        bench.selection.setSlice(SelectedSlice{slice, nullptr});
+        action(bench, "timeline.rowUp")->trigger();
+        const auto after = tracksOf(bench.canvas().layout());
+        QVERIFY(std::ranges::find(after, 4) - after.begin() < std::ranges::find(before, 4) - before.begin());
+        action(bench, "timeline.rowDown")->trigger();
+        QCOMPARE(tracksOf(bench.canvas().layout()), before);
+        const int height = bench.canvas().layout().rowOf(TrackId{4})->height;
+        action(bench, "timeline.higherRow")->trigger();
+        QVERIFY(bench.canvas().layout().rowOf(TrackId{4})->height > height);
+        action(bench, "timeline.lowerRow")->trigger();
+        QCOMPARE(bench.canvas().layout().rowOf(TrackId{4})->height, height);
+        bench.selection.setSlice(std::nullopt);
+        SETTLE(bench);
+    }
+
     void whatIsGoneToIsNeverFilteredOut()
     {
         Bench bench;

@@ -210,8 +210,13 @@ private slots:
         QTest::keyClick(&canvas, Qt::Key_S);
         QCOMPARE(canvas.range(), whole);
         QTest::keyClick(&canvas, Qt::Key_W);
-        QTest::keyClick(&canvas, Qt::Key_F);
+        QTest::keyClick(&canvas, Qt::Key_F, Qt::ShiftModifier);
         QCOMPARE(canvas.range(), whole);
+        SETTLE(bench);
+        QTest::keyClick(&canvas, Qt::Key_W);
+        QTest::keyClick(&canvas, Qt::Key_F); // all slices: the workers say where they begin and end
+        QTRY_VERIFY(canvas.range().length().ns > whole.length().ns * 9 / 10);
+        QVERIFY(canvas.range().begin >= whole.begin && canvas.range().end <= whole.end);
         SETTLE(bench);
         for (const auto* action : bench.view->viewActions()) {
             QVERIFY(action->objectName().startsWith(QStringLiteral("timeline.")));

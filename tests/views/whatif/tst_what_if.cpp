@@ -108,6 +108,23 @@ private slots:
         QCOMPARE(feasibleValues(spec, Knob::Tensor, locks, nullptr), std::vector<double>{2});
     }
 
+    void whatMovesAlongIsSaid()
+    {
+        const RunSpec spec = sample::smallSpec();
+        QVERIFY(movedAlong(spec, spec, Knob::Tensor).empty());
+        const auto changed = withValue(spec, Knob::Tensor, 4, KnobLocks::usual());
+        QVERIFY(changed);
+        const std::vector<Knob> along = movedAlong(spec, *changed, Knob::Tensor);
+        QVERIFY(!along.empty());
+        for (const Knob knob : along) QVERIFY(knob != Knob::Tensor && valueOf(spec, knob) != valueOf(*changed, knob));
+        // Every other one is as it was.
+        for (std::size_t i = 0; i < kKnobCount; ++i) {
+            const auto knob = static_cast<Knob>(i);
+            if (knob != Knob::Tensor && std::ranges::find(along, knob) == along.end())
+                QCOMPARE(valueOf(spec, knob), valueOf(*changed, knob));
+        }
+    }
+
     void theBatchIsKeptOrFollows()
     {
         const RunSpec spec = sample::smallSpec();

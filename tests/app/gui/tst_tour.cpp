@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The tour, page by page in the real window: every figure of a caption stands on the page that it speaks of, every page
+// asks one question, and the memory wall is hit.
+#include <QtTest/QtTest>
+
+#include "app/gui/appearance.h"
+#include "app/gui/demo_library.h"
+#include "app/gui/demo_player.h"
+#include "app/gui/main_window.h"
+#include "app/gui/trace_document.h"
+#include "model/store/trace_file.h"
+#include "tests/support/test_program.h"
+#include "tests/views/fail_on_warning.h"
+#include "views/base/view.h"
+#include "views/plot/plot_card.h"
+#include "views/whatif/prediction.h"
+#include "views/whatif/what_if.h"
+
+#include <QComboBox>
+#include <QFile>
+#include <QHash>
+#include <QLabel>
+#include <QStandardPaths>
+
+namespace tst_tour {
+
+using namespace fourwalls;
+using namespace fourwalls::gui;
+
+namespace {
+
+views::TraceOpener fileOpener()
+{
+    return [](const QString& path) { return store::openTrace(QFile::encodeName(path).toStdString()); };
+}
+
+/// What a view says: its figures, labels and choices, and what it would tell somebody who cannot see its pictures.
+QString wordsOn(const views::View& view)
+{
+    QStringList words;
+    for (const QWidget* widget : view.findChildren<QWidget*>()) {
+        if (!widget->isVisible()) continue;
+        words << widget->accessibleName() << widget->accessibleDescription();
+        if (const auto* label = qobject_cast<const QLabel*>(widget)) words << label->text();
+        if (const auto* text = qobject_cast<const views::ElidedText*>(widget)) words << text->text();
+        if (const auto* box = qobject_cast<const QComboBox*>(widget)) words << box->currentText();
+        if (const auto* strip = qobject_cast<const views::FigureStrip*>(widget))
+            for (const views::PlotFigure& figure : strip->figures()) words << figure.value << figure.note;
+    }
+    words.removeAll(QString());
+    return words.join(QLatin1Char('\n'));
+}
+
+} // namespace
+
+class TestTour : public QObject {
+    Q_OBJECT
+private:
+    std::unique_ptr<tests::FailOnWarning> m_warnings;
+
+private slots:
+    void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
+    void init()
+    {
+        m_warnings = std::make_unique<tests::FailOnWarning>();
+        applyLanguage(QStringLiteral("en"));
+        applyTheme(false);
+    }
+    void cleanup() { QCOMPARE(tests::FailOnWarning::take(), QString()); }
+
+    void theTourSaysWhatTheScreenShows()
+    {
+        Settings settings(Settings::Kind::Forgetful);
+        MainWindow window(fileOpener(), settings);
+        window.resize(1600, 900);
+        window.show();
+        DemoPlayer& player = *window.demoPlayer();
+        window.startDemo(QStringLiteral("tour"));
+        QTRY_VERIFY_WITH_TIMEOUT(player.isPlaying(), 20'000);
+        // What the caption says and the page has to show, word by word.
+        const QHash<QString, QStringList> shown{
+            {QStringLiteral("timeline"), {QStringLiteral("{step_time}")}},
+            {QStringLiteral("memory"), {QStringLiteral("{peak}"), QStringLiteral("{capacity}")}},
+            {QStringLiteral("communication"), {QStringLiteral("{comm.all.wire}"), QStringLiteral("{exposed_comm}")}},
+            {QStringLiteral("performance"), {QStringLiteral("{mfu}")}},
+            {QStringLiteral("pipeline"), {QStringLiteral("{bubble}")}},
+            {QStringLiteral("overview"),
+             {QStringLiteral("{waterfall.achieved}"), QStringLiteral("{waterfall.bubble}")}}};
+        const auto count = player.demo()->demo.steps.size();
+        for (int i = 0; i < count; ++i) {
+            QTRY_COMPARE_WITH_TIMEOUT(player.step(), i, 5'000);
+            QTRY_VERIFY_WITH_TIMEOUT(player.isSettled(), 10'000);
+            const views::DemoStep& step = player.demo()->demo.steps[i];
+            if (!step.own) {
+                QVERIFY2(!step.question.empty() && !step.answer.empty(), qPrintable(step.view));
+                TraceDocument* document = window.currentDocument();
+                QTRY_VERIFY_WITH_TIMEOUT(document->currentView()->showsFinalData(), 20'000);
+                if (step.plan) QTRY_VERIFY_WITH_TIMEOUT(document->whatIf()->prediction() != nullptr, 10'000);
+                const QString screen = wordsOn(*document->currentView());
+                for (const QString& expression : shown.value(step.view)) {
+                    const QString figure =
+                        views::fillIn(expression, player.demo()->sources[i], views::ByteUnit::GB, nullptr);
+                    QVERIFY2(screen.contains(figure),
+                             qPrintable(step.view + QStringLiteral(" lacks ") + expression + QLatin1Char(' ') + figure +
+                                        QStringLiteral(":\n") + screen));
+                }
+                // The walls are really hit.
+                if (step.view == QLatin1String("memory")) {
+                    QVERIFY(!document->whatIf()->prediction()->step.feasible);
+                    QVERIFY(document->whatIf()->isActive());
+                }
+            }
+            QTest::keyClick(&window, Qt::Key_Right, Qt::AltModifier);
+        }
+        QTRY_VERIFY(!player.isPlaying());
+    }
+};
+
+FOURWALLS_TEST(TestTour, QApplication)
+
+} // namespace tst_tour
+
+#include "tst_tour.moc"

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the pointer and the keys do on a plot of points.
+#include "views/plot/paper_plot.h"
+#include "views/plot/plot_xy.h"
+
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QToolTip>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fourwalls::views {
+
+namespace {
+constexpr double kPointReach = 5; ///< a point is hit this far from its edge [pixels]
+}
+
+std::optional<QPointF> XyPlot::positionOf(int id) const
+{
+    for (const XyPoint& point : m_content.points)
+        if (point.id == id) return QPointF(m_plot->xAxis->coordToPixel(point.x), m_plot->yAxis->coordToPixel(point.y));
+    return std::nullopt;
+}
+
+int XyPlot::nearest(QPointF at) const
+{
+    int best = -1;
+    double least = 1e300;
+    if (!m_plot->axisRect()->rect().contains(at.toPoint())) return -1;
+    for (const XyPoint& point : m_content.points) {
+        if (point.id < 0) continue;
+        const QPointF place(m_plot->xAxis->coordToPixel(point.x), m_plot->yAxis->coordToPixel(point.y));
+        const double distance = std::hypot(place.x() - at.x(), place.y() - at.y());
+        if (distance <= point.size / 2 + kPointReach && distance < least) {
+            least = distance;
+            best = point.id;
+        }
+    }
+    return best;
+}
+
+bool XyPlot::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched != m_plot) return QWidget::eventFilter(watched, event);
+    if (event->type() == QEvent::MouseMove) {
+        const auto* mouse = static_cast<QMouseEvent*>(event);
+        if (mouse->buttons() != Qt::NoButton) {
+            if ((mouse->position() - m_pressed).manhattanLength() > 4) m_dragged = true;
+        } else if (const int id = nearest(mouse->position()); id != m_hovered) {
+            m_hovered = id;
+            m_plot->setCursor(id >= 0 ? Qt::PointingHandCursor : Qt::ArrowCursor);
+            if (id >= 0 && m_toolTip)
+                QToolTip::showText(mouse->globalPosition().toPoint(), m_toolTip(id), m_plot);
+            else
+                QToolTip::hideText();
+            emit pointHovered(id);
+        }
+    } else if (event->type() == QEvent::Leave && m_hovered >= 0) {
+        m_hovered = -1;
+        emit pointHovered(-1);
+    } else if (event->type() == QEvent::MouseButtonPress) {
+        m_pressed = static_cast<QMouseEvent*>(event)->position();
+        m_dragged = false;
+    } else if (event->type() == QEvent::MouseButtonRelease && !m_dragged) {
+        const int id = nearest(static_cast<QMouseEvent*>(event)->position());
+        if (id >= 0) {
+            setChosen(id);
+            emit pointChosen(id);
+        }
+    } else if (event->type() == QEvent::MouseButtonDblClick) {
+        const int id = nearest(static_cast<QMouseEvent*>(event)->position());
+        if (id >= 0)
+            emit pointActivated(id);
+        else
+            fit();
+        return true;
+    } else if (event->type() == QEvent::KeyPress) {
+        if (takeKey(static_cast<QKeyEvent*>(event)->key())) return true;
+    }
+    return QWidget::eventFilter(watched, event);
+}
+
+bool XyPlot::takeKey(int key)
+{
+    if ((key == Qt::Key_Return || key == Qt::Key_Enter) && m_chosen >= 0) {
+        emit pointActivated(m_chosen);
+        return true;
+    }
+    if (key != Qt::Key_Left && key != Qt::Key_Right) return false;
+    // From left to right, and upwards where several stand above one another.
+    std::vector<const XyPoint*> points;
+    for (const XyPoint& point : m_content.points)
+        if (point.id >= 0) points.push_back(&point);
+    if (points.empty()) return false;
+    std::ranges::stable_sort(points, {}, [](const XyPoint* point) { return std::pair(point->x, point->y); });
+    const auto present = std::ranges::find(points, m_chosen, &XyPoint::id);
+    auto next = key == Qt::Key_Right ? points.begin() : std::prev(points.end());
+    if (present != points.end()) {
+        next = present;
+        if (key == Qt::Key_Right && std::next(present) != points.end()) ++next;
+        if (key == Qt::Key_Left && present != points.begin()) --next;
+    }
+    const int id = (*next)->id;
+    setChosen(id);
+    if (const auto at = positionOf(id); at && m_toolTip)
+        QToolTip::showText(m_plot->mapToGlobal(at->toPoint()), m_toolTip(id), m_plot);
+    emit pointChosen(id);
+    return true;
+}
+
+} // namespace fourwalls::views
