@@ -63,7 +63,7 @@ for language in en zh_CN; do
     draw "$to/hang.png" hang "$root/tests/data/hangs/gpu_error_1st"
     draw "$to/runs.png" runs sweep
     draw "$to/runs_mup.png" runs sweep_mup
-    draw "$to/timeline.png" timeline --step 3 gpt-3d.fourwalls
+    draw "$to/timeline.png" timeline --step 3 --find "receive from 4" gpt-3d.fourwalls
     draw "$to/memory.png" memory resnet50.fourwalls
     draw "$to/communication.png" communication gpt-3d.fourwalls
     draw "$to/performance.png" performance gpt.fourwalls
