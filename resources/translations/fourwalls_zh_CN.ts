@@ -1357,6 +1357,10 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <source>What is wrong or costs in A and in B, and what the step would gain without it</source>
         <translation>A 和 B 中的问题与开销，以及消除后该步可节省的时间</translation>
     </message>
+    <message>
+        <source>Memory of both traces over time</source>
+        <translation>两条轨迹的内存随时间变化</translation>
+    </message>
 </context>
 <context>
     <name>CostWords</name>
@@ -1629,14 +1633,6 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <source>A demo is a plain text file: teachers can write their own.</source>
         <translation>演示是纯文本文件：教师可以自己编写。</translation>
     </message>
-    <message>
-        <source>Check the claims</source>
-        <translation>检验说法</translation>
-    </message>
-    <message>
-        <source>Published statements about large-model training, recomputed</source>
-        <translation>重新计算关于大模型训练的公开说法</translation>
-    </message>
 </context>
 <context>
     <name>DetailsPanel</name>
@@ -1743,6 +1739,14 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>one colour for the same stream of all ranks</source>
         <translation>所有 rank 的同一条流用同一种颜色</translation>
+    </message>
+    <message>
+        <source>one colour for each layer or module, some share one</source>
+        <translation>每个层或模块一种颜色，有些共用</translation>
+    </message>
+    <message>
+        <source>no module known</source>
+        <translation>模块未知</translation>
     </message>
 </context>
 <context>
@@ -2742,6 +2746,10 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
     <message>
         <source>evidence</source>
         <translation>证据</translation>
+    </message>
+    <message>
+        <source>List of findings</source>
+        <translation>发现列表</translation>
     </message>
 </context>
 <context>
@@ -4311,6 +4319,10 @@ Call the first line before training and the second behind it:
         <source>address</source>
         <translation>地址</translation>
     </message>
+    <message>
+        <source>no time</source>
+        <translation>无时长</translation>
+    </message>
 </context>
 <context>
     <name>MemoryAreaPlot</name>
@@ -4361,6 +4373,10 @@ Call the first line before training and the second behind it:
     <message>
         <source>reserved %1</source>
         <translation>已保留 %1</translation>
+    </message>
+    <message>
+        <source>reserved %1, above this scale</source>
+        <translation>已保留 %1，超出此刻度</translation>
     </message>
 </context>
 <context>
@@ -6107,6 +6123,10 @@ The timeline shows what its threads did.</source>
         <source>No device&apos;s work is in this trace: an operator&apos;s time is that of launching it, which is no rate.</source>
         <translation>此轨迹中没有设备的工作：算子的时间只是启动它的时间，不能算作速率。</translation>
     </message>
+    <message>
+        <source>sliders</source>
+        <translation>滑块</translation>
+    </message>
 </context>
 <context>
     <name>PageActions</name>
@@ -7615,10 +7635,6 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>设备的屋顶</translation>
     </message>
     <message>
-        <source>▲ above the memory roof: from a cache</source>
-        <translation>▲ 高于内存屋顶：来自缓存</translation>
-    </message>
-    <message>
         <source>the %1 longest of %2</source>
         <translation>%2 个中最长的 %1 个</translation>
     </message>
@@ -7690,6 +7706,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <source>No device&apos;s work is in this trace: an operator&apos;s time is that of launching it, which is no rate.</source>
         <translation>此轨迹中没有设备的工作：算子的时间只是启动它的时间，不能算作速率。</translation>
     </message>
+    <message>
+        <source>above the memory roof: from a cache</source>
+        <translation>高于内存屋顶：来自缓存</translation>
+    </message>
 </context>
 <context>
     <name>RowActions</name>
@@ -7740,6 +7760,30 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>The whole trace above the rows</source>
         <translation>行上方的整条轨迹</translation>
+    </message>
+    <message>
+        <source>Colour by layer or module</source>
+        <translation>按层或模块着色</translation>
+    </message>
+    <message>
+        <source>Move the row of the selected slice up</source>
+        <translation>上移所选切片的行</translation>
+    </message>
+    <message>
+        <source>Move the row of the selected slice down</source>
+        <translation>下移所选切片的行</translation>
+    </message>
+    <message>
+        <source>Make the row of the selected slice higher</source>
+        <translation>增高所选切片的行</translation>
+    </message>
+    <message>
+        <source>Make the row of the selected slice lower</source>
+        <translation>降低所选切片的行</translation>
+    </message>
+    <message>
+        <source>Usual order and heights of rows</source>
+        <translation>行的通常顺序与高度</translation>
     </message>
 </context>
 <context>
@@ -8493,6 +8537,18 @@ step %3, %4 samples/s</source>
         <source>no steps</source>
         <translation>无训练步</translation>
     </message>
+    <message>
+        <source>a slice</source>
+        <translation>一个切片</translation>
+    </message>
+    <message>
+        <source>selected: %1 · rank %2 · %3</source>
+        <translation>已选：%1 · rank %2 · %3</translation>
+    </message>
+    <message>
+        <source>%1: marked in every view that shows it</source>
+        <translation>%1：在显示它的每个视图中标出</translation>
+    </message>
 </context>
 <context>
     <name>StepPart</name>
@@ -9093,6 +9149,10 @@ arrivals: %3</source>
     <message>
         <source>The answer as curves: the first column is the axis; double-click a point to go there</source>
         <translation>把结果画成曲线：第一列为横轴；双击一点即可跳转</translation>
+    </message>
+    <message>
+        <source>the longest %1 of %2 rows</source>
+        <translation>%2 行中最长的 %1 行</translation>
     </message>
 </context>
 <context>
@@ -9875,6 +9935,18 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>left out as</source>
         <translation>未计入的原因</translation>
+    </message>
+    <message>
+        <source>layers</source>
+        <translation>层数</translation>
+    </message>
+    <message>
+        <source>share</source>
+        <translation>占比</translation>
+    </message>
+    <message>
+        <source>Operators, layers together</source>
+        <translation>算子（各层合计）</translation>
     </message>
 </context>
 <context>
@@ -11039,6 +11111,14 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>%1: %2</source>
         <translation>%1：%2</translation>
+    </message>
+    <message>
+        <source>%1 %2 → %3</source>
+        <translation>%1 %2 → %3</translation>
+    </message>
+    <message>
+        <source>Moved along: %1</source>
+        <translation>一并改变：%1</translation>
     </message>
 </context>
 <context>
