@@ -222,16 +222,18 @@ LayerCost headCost(const CostContext& c, const LayerSetting& s, const OperatorLi
     forward.setLayout(GemmLayout::SecondTransposed); // the table's rows are the vocabulary
     forward.gemm("head.logits", {1, l.rows, vocabulary, l.hidden});
     forward.memory("loss", c.framework.lossBytesPerLogit / 2 * logits, 4, CostPart::MemoryBound, loss);
+    const double each = 12 * l.rows / c.framework.lossAllReduces;
     if (s.tp > 1)
         forward.communicate("loss.all_reduce", CostPart::TensorComm, Collective::AllReduce,
-                            3 * tensorCollective(c, s, Collective::AllReduce, 4 * l.rows), 12 * l.rows,
-                            CollectiveTimes::wireBytes(Collective::AllReduce, 12 * l.rows, s.tp));
+                            c.framework.lossAllReduces * tensorCollective(c, s, Collective::AllReduce, each),
+                            12 * l.rows, CollectiveTimes::wireBytes(Collective::AllReduce, 12 * l.rows, s.tp));
 
     inputGradient.memory("loss.backward", c.framework.lossBytesPerLogit / 2 * logits, 3, CostPart::MemoryBound, loss);
     inputGradient.setLayout(GemmLayout::Plain);
     inputGradient.gemm("head.logits.input_gradient", {1, l.rows, l.hidden, vocabulary});
-    l.reduceGradient(inputGradient, c, s, "head.all_reduce_gradient", l.gemmTime(c, {1, vocabulary, l.hidden, l.rows}),
-                     !c.framework.lossWithForward);
+    const bool withLoss = c.framework.lossWithForward; // its gradients are all there before their reduction begins
+    l.reduceGradient(inputGradient, c, s, "head.all_reduce_gradient",
+                     withLoss ? 0 : l.gemmTime(c, {1, vocabulary, l.hidden, l.rows}), !withLoss);
     input.memory("norm.backward", 5 * e * l.rowsSplit * l.hidden * l.normPasses, 2, CostPart::MemoryBound,
                  l.normBackwardName, l.normBackwardClass);
 

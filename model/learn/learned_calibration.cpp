@@ -95,7 +95,7 @@ private:
                                 info.header.spec->plan.worldSize() > info.header.spec->cluster.devicesPerNode;
         if (shareCores) note("a recording has more ranks than cores: its transfers hold the computing of other ranks");
         if (!known.spec) return {};
-        auto recorded = recordedOperators(trace);
+        auto recorded = recordedOperators(trace, recording);
         if (!recorded.ok()) return recorded.error();
         FOURWALLS_TRY_ASSIGN(FrameworkPreset framework, loadFramework(known.spec->framework));
         m_lessons.push_back({std::move(*known.spec), std::move(framework), std::move(*recorded)});

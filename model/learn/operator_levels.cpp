@@ -3,6 +3,7 @@
 #include "model/learn/operator_levels.h"
 
 #include "model/cost/step_cost.h"
+#include "model/learn/stretches.h"
 
 #include <algorithm>
 #include <limits>
@@ -47,6 +48,58 @@ OperatorGroup groupOf(std::string_view name, bool splitsBackward)
     return {std::string(base), backward};
 }
 
+OperatorGroup recordedGroup(const OpInfo& op)
+{
+    const bool norm = op.name == "norm1" || op.name == "norm2" || op.name == "final norm";
+    return {norm ? "norms" : op.name, op.phase == Phase::BackwardInput || op.phase == Phase::BackwardWeight};
+}
+
+/// Seconds of a step that operators held back in operations with other ranks while their rank computed nothing: a product
+/// whose operator also adds up its result over ranks takes no longer for that.
+Result<std::map<OperatorGroup, double>> blockedSeconds(TraceQuery& trace, const replay::Recording& recording)
+{
+    std::map<OperatorGroup, double> blocked;
+    const auto holdsOperators = [](const TrackInfo& track) { return track.kind == TrackKind::Operators; };
+    if (recording.steps.empty() || std::ranges::none_of(recording.tracks, holdsOperators)) return blocked;
+    struct Work {
+        Stretches kernels, all; // all: with operations
+    };
+    std::map<RankId, Work> work;
+    for (const replay::Piece& piece : recording.pieces) {
+        const bool isKernel = !piece.isCollective() && recording.op(piece).kind == SliceKind::Kernel;
+        if (!isKernel && !piece.isCollective()) continue;
+        Work& rank = work[piece.rank];
+        rank.all.add(piece.start, piece.end);
+        if (isKernel) rank.kernels.add(piece.start, piece.end);
+    }
+    for (auto& [rank, each] : work) {
+        each.kernels.join();
+        each.all.join();
+    }
+    Status failed;
+    const auto isMeasured = [&](RankId rank, Instant at) {
+        return std::ranges::any_of(recording.steps, [&](const replay::RecordedStep& step) {
+            const auto own = step.ranks.find(rank);
+            return own != step.ranks.end() && own->second.begin <= at && at < own->second.end;
+        });
+    };
+    const auto add = [&](const SliceView& slice) {
+        const TrackInfo& track = recording.tracks[static_cast<std::size_t>(slice.track.value)];
+        const auto rank = work.find(track.rank);
+        if (!holdsOperators(track) || rank == work.end() || !isMeasured(track.rank, slice.start)) return true;
+        const auto op = trace.op(slice.op);
+        if (!op) failed = op.error();
+        if (!op || !*op || (*op)->kind != SliceKind::Operator) return op.ok();
+        const Duration held =
+            rank->second.all.within(slice.start, slice.end()) - rank->second.kernels.within(slice.start, slice.end());
+        blocked[recordedGroup(**op)] += held.seconds() / static_cast<double>(recording.steps.size());
+        return true;
+    };
+    FOURWALLS_TRY(trace.scanSlices(add));
+    FOURWALLS_TRY(failed);
+    return blocked;
+}
+
 } // namespace
 
 Result<StepOperators> predictedOperators(cost::CostModel& model, const RunSpec& spec, GroupsOfNames& names)
@@ -75,7 +128,7 @@ Result<StepOperators> predictedOperators(cost::CostModel& model, const RunSpec& 
     return step;
 }
 
-Result<StepOperators> recordedOperators(TraceQuery& trace)
+Result<StepOperators> recordedOperators(TraceQuery& trace, const replay::Recording& recording)
 {
     FOURWALLS_TRY_ASSIGN(const auto steps, trace.jobSteps());
     const auto measured = std::count_if(steps.begin(), steps.end(), [](const JobStep& step) {
@@ -96,10 +149,12 @@ Result<StepOperators> recordedOperators(TraceQuery& trace)
             step.optimizer += seconds;
             continue;
         }
-        const bool norm = op->name == "norm1" || op->name == "norm2" || op->name == "final norm";
-        const bool backward = op->phase == Phase::BackwardInput || op->phase == Phase::BackwardWeight;
-        step.groups[{norm ? "norms" : op->name, backward}] += seconds;
+        step.groups[recordedGroup(*op)] += seconds;
     }
+    FOURWALLS_TRY_ASSIGN(const auto blocked, blockedSeconds(trace, recording));
+    for (const auto& [group, seconds] : blocked)
+        if (const auto found = step.groups.find(group); found != step.groups.end())
+            found->second = std::max(0.0, found->second - seconds);
     return step;
 }
 

@@ -5,6 +5,7 @@
 
 #include "model/base/result.h"
 #include "model/cost/cost_model.h"
+#include "model/replay/recording.h"
 #include "model/spec/calibration.h"
 #include "model/spec/run_spec.h"
 #include "model/trace/trace_query.h"
@@ -26,9 +27,10 @@ struct StepOperators {
     double computation = 0, optimizer = 0;
 };
 
-/// Of the measured steps, their mean. Operators hold their kernels; computation is that of the kernels.
+/// Of the measured steps, their mean. Operators hold their kernels, and not what they waited for other ranks;
+/// computation is that of the kernels. recording: of the same steps.
 /// Errors: Unsupported without a measured step; those of the queries.
-Result<StepOperators> recordedOperators(TraceQuery& trace);
+Result<StepOperators> recordedOperators(TraceQuery& trace, const replay::Recording& recording);
 
 /// The groups that each operator of the model was in, by its name.
 using GroupsOfNames = std::map<std::string, std::set<OperatorGroup>>;

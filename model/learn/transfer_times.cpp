@@ -162,11 +162,13 @@ std::vector<LearnedTransfer> TransferSamples::transfers() const
 
 namespace {
 
-/// A link's latency and rate behind all transfers over it: least squares of relative errors over hops and bytes.
-std::optional<LinkSpec> linkBehind(const std::vector<LearnedTransfer>& transfers, bool inside)
+/// A link's latency and rate behind all transfers over it: least squares of relative errors over hops and bytes. Where
+/// bytes make up less than a fifth of the time of all transfers, they tell nothing of the rate: it is the data sheet's.
+std::optional<LinkSpec> linkBehind(const std::vector<LearnedTransfer>& transfers, bool inside, double sheetRate)
 {
+    constexpr double kLeastShare = 0.2;
     constexpr double kFree = 1e15; // of links that take no time, as those of a clock without links
-    double hh = 0, hb = 0, bb = 0, h = 0, b = 0, largest = 0;
+    double hh = 0, hb = 0, bb = 0, h = 0, b = 0, largest = 0, bytesPerHop = 0, sheetShare = 0;
     bool met = false;
     for (const LearnedTransfer& transfer : transfers) {
         if (transfer.group.insideNode() != inside) continue;
@@ -181,33 +183,68 @@ std::optional<LinkSpec> linkBehind(const std::vector<LearnedTransfer>& transfers
             h += weight * point.rounds * point.seconds.median;
             b += weight * point.pathBytes * point.seconds.median;
             largest = std::max(largest, point.pathBytes / point.seconds.median);
+            bytesPerHop = std::max(bytesPerHop, point.pathBytes / point.rounds);
+            if (sheetRate > 0) sheetShare = std::max(sheetShare, point.pathBytes / sheetRate / point.seconds.median);
         }
     }
     if (met && !(largest > 0)) return LinkSpec{kFree, 0};
     if (!(bb > 0) || !(b > 0)) return std::nullopt;
     const double determinant = hh * bb - hb * hb;
     LinkSpec link{bb / b, 0}; // of one size only, all of it is taken for bytes
+    const LinkSpec onlyHops{std::max(largest, sheetRate), std::max(0.0, h / hh)};
+    if (sheetRate > 0 && sheetShare < kLeastShare && !(determinant > 1e-9 * hh * bb)) link = onlyHops;
     if (determinant > 1e-9 * hh * bb) {
         const double latency = (h * bb - b * hb) / determinant, perByte = (b * hh - h * hb) / determinant;
         if (perByte > 0 && latency >= 0) link = {1 / perByte, latency};
-        if (!(perByte > 0)) link = {largest, std::max(0.0, h / hh)}; // only hops take time
+        // Only hops take time, or so nearly that nothing follows for more bytes.
+        if (!(perByte > 0))
+            link = onlyHops;
+        else if (sheetRate > 0 && bytesPerHop * perByte < kLeastShare * latency)
+            link = {sheetRate, latency};
     }
     return link;
+}
+
+/// Sizes that were not met: from the smallest and the largest that were, the link's rate goes on.
+void goOn(CollectiveCurve& curve, const LearnedTransfer& transfer, const LinkSpec& link)
+{
+    constexpr double kFactor = 4, kSmallest = 256, kLargest = 16e9; // [bytes]
+    const auto wire = [&](double bytes) { return wireBytes(transfer.operation, bytes, transfer.group.ranks); };
+    if (!(link.bytesPerSecond > 0) || !(wire(1) > 0)) return;
+    const double first = curve.bytes.front(), last = curve.bytes.back();
+    const double slowest = wire(last) / curve.busBytesPerSecond.back();
+    for (double bytes = last * kFactor; bytes < kFactor * kLargest; bytes *= kFactor) {
+        curve.bytes.push_back(bytes);
+        curve.busBytesPerSecond.push_back(wire(bytes) / (slowest + wire(bytes - last) / link.bytesPerSecond));
+    }
+    const double quickest = wire(first) / curve.busBytesPerSecond.front();
+    std::vector<double> sizes, rates;
+    for (double bytes = first / kFactor; bytes > kSmallest; bytes /= kFactor) {
+        const double seconds =
+            std::max(quickest - wire(first - bytes) / link.bytesPerSecond, std::min(quickest, link.latencySeconds));
+        if (!(seconds > 0)) break;
+        sizes.push_back(bytes);
+        rates.push_back(wire(bytes) / seconds);
+    }
+    curve.bytes.insert(curve.bytes.begin(), sizes.rbegin(), sizes.rend());
+    curve.busBytesPerSecond.insert(curve.busBytesPerSecond.begin(), rates.rbegin(), rates.rend());
 }
 
 } // namespace
 
 void learnLinks(const std::vector<LearnedTransfer>& transfers, ClusterSpec& cluster, Calibration& calibration)
 {
+    const double staged = cluster.fabric == NodeFabric::Pcie ? 2 : 1; // down to the host's memory and up again
+    const auto inside = linkBehind(transfers, true, cluster.nodeLink.bytesPerSecond / staged);
+    const auto outside = linkBehind(transfers, false, cluster.networkBytesPerSecondPerDevice());
     // Each link keeps its data sheet's rate where transfers stay below it.
-    if (const auto link = linkBehind(transfers, true)) {
-        const double staged = cluster.fabric == NodeFabric::Pcie ? 2 : 1; // down to the host's memory and up again
+    if (const auto& link = inside) {
         cluster.nodeLink.latencySeconds = link->latencySeconds;
         cluster.nodeLink.bytesPerSecond = std::max(cluster.nodeLink.bytesPerSecond, staged * link->bytesPerSecond);
         calibration.nodeLinkFraction = staged * link->bytesPerSecond / cluster.nodeLink.bytesPerSecond;
         calibration.transferSeconds = 0; // what a transfer takes whatever its size is the links' latency
     }
-    if (const auto link = linkBehind(transfers, false); link && cluster.nicsPerNode > 0) {
+    if (const auto& link = outside; link && cluster.nicsPerNode > 0) {
         cluster.nicLink.latencySeconds = link->latencySeconds;
         const double share = cluster.networkBytesPerSecondPerDevice();
         if (share > 0 && share < link->bytesPerSecond) cluster.nicLink.bytesPerSecond *= link->bytesPerSecond / share;
@@ -237,6 +274,7 @@ void learnLinks(const std::vector<LearnedTransfer>& transfers, ClusterSpec& clus
                                               point.seconds.median);
         }
         if (curve.bytes.empty()) continue;
+        if (const auto& link = transfer.group.insideNode() ? inside : outside) goOn(curve, transfer, *link);
         makeMonotone(curve);
         curves.push_back(std::move(curve));
     }

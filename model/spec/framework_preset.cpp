@@ -94,6 +94,7 @@ Result<FrameworkPreset> frameworkPresetFromJson(std::string_view json, std::stri
     fields.integer("default_vocabulary", p.defaultVocabulary, 2, 100'000'000);
     fields.number("logit_bytes", p.logitBytes, 0, kMostBytes);
     fields.number("sharded_logit_bytes", p.shardedLogitBytes, 0, kMostBytes);
+    fields.number("loss_all_reduces", p.lossAllReduces, 1, 10);
     fields.number("logits_at_once", p.logitsAtOnce, 0, 1e15);
     fields.number("context_bytes", p.contextBytes, 0, 1e12);
     fields.number("library_bytes", p.libraryBytes, 0, 1e12);

@@ -48,11 +48,12 @@ struct FrameworkPreset {
     bool lossWithForward = false;   ///< the head's gradients are computed together with the loss, in the forward pass
     bool padVocabulary = true;      ///< to a multiple of 128 x tp
     bool freesAtOnce = false;       ///< a buffer goes as soon as the backward pass has read it (no graph keeps it)
-    double logitsAtOnce = 0;        ///< logits that the loss holds at a time; 0: all of the micro-batch
-    bool fusedRotary = true;        ///< rotary positions in one pass
-    bool dropout = false;           ///< trains with dropout: masks are written and kept
-    double attentionCopies = 0;     ///< elements moved around fused attention, per element of its result
-    double lossBytesPerLogit = 16;  ///< moved by loss and its gradient, per logit
+    double lossAllReduces = 3;  ///< over tensor-parallel ranks: Megatron has maxima, targets and sums each for itself
+    double logitsAtOnce = 0;    ///< logits that the loss holds at a time; 0: all of the micro-batch
+    bool fusedRotary = true;    ///< rotary positions in one pass
+    bool dropout = false;       ///< trains with dropout: masks are written and kept
+    double attentionCopies = 0; ///< elements moved around fused attention, per element of its result
+    double lossBytesPerLogit = 16; ///< moved by loss and its gradient, per logit
 
     // Execution.
     double launchSeconds = 5e-6;      ///< of the host per kernel, which limits small kernels

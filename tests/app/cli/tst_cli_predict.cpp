@@ -314,6 +314,25 @@ void CliPredictTest::learnedFromTraces()
         run({"replay", two, "--change", "plan=tp=2", "--calibration", learned, "--json"}).json();
     QVERIFY2(std::abs(replayed["changed_ms"].toDouble() / took - 1) < 0.2,
              qPrintable(QString::number(replayed["changed_ms"].toDouble() / took)));
+    // Products whose operators add up over ranks: waiting and moving are no part of the product, and some of it is hidden.
+    const QJsonObject itself = run({"predict", "--like", cut, "--json"}).json()["like"].toObject();
+    QVERIFY2(std::abs(itself["error_pct"].toDouble()) < 2, qPrintable(QString::number(itself["error_pct"].toDouble())));
+    // Of four ranks nothing was met but the four bytes of the gradients' norm: they say nothing of a layer's sums.
+    const QString stages = m_folder.filePath("stages.fourwalls");
+    QCOMPARE(recordEvenly({"-o", stages, "--model", "gpt-tiny", "--batch", "8", "--seq", "32", "--steps", "5", "--plan",
+                           "tp=2 pp=2 microbatches=4", "--cluster", "dgx-a100"},
+                          table)
+                 .exitCode,
+             0);
+    const QString wide = m_folder.filePath("wide.fourwalls");
+    QCOMPARE(recordEvenly({"-o", wide, "--model", "gpt-tiny", "--batch", "8", "--seq", "32", "--steps", "5", "--plan",
+                           "tp=4", "--cluster", "dgx-a100"},
+                          table)
+                 .exitCode,
+             0);
+    const double widely = run({"metrics", wide, "--json"}).json()["step_time_ms"].toDouble();
+    const double said = run({"replay", stages, "--change", "plan=tp=4", "--json"}).json()["changed_ms"].toDouble();
+    QVERIFY2(std::abs(said / widely - 1) < 0.1, qPrintable(QString::number(said / widely)));
     QCOMPARE(run({"calibrate", "-o", learned, "--cluster", "dgx-a100"}).exitCode, 2);
     const Answer missing = run({"calibrate", "--from", m_folder.filePath("none.fourwalls"), "-o", learned});
     QCOMPARE(missing.exitCode, 1);
