@@ -61,7 +61,6 @@ void addParts(const std::string& part, int world, std::vector<std::string>& part
         if (fs::exists(file)) parts.push_back(file);
 }
 
-/// Until the job is over, an older trace of its name stays.
 /// Whether an attempt ended because a rank waited too long.
 bool stoodStill(const engine::JobNotes& notes, int attempt)
 {
@@ -72,6 +71,7 @@ bool stoodStill(const engine::JobNotes& notes, int attempt)
     });
 }
 
+/// Until the job is over, an older trace of its name stays.
 int joinAttempts(Console& console, const std::vector<std::string>& parts, const std::string& output, int exitCode)
 {
     if (parts.empty()) return exitCode;

@@ -71,8 +71,9 @@ std::string tableOf(const UserRows& answer)
         }
     }
     std::vector<std::size_t> widths(columns, 0);
+    constexpr std::size_t kWidest = 60; // longer cells push their row out, not all others
     for (const auto& row : cells)
-        for (std::size_t i = 0; i < columns; ++i) widths[i] = std::max(widths[i], row[i].size());
+        for (std::size_t i = 0; i < columns; ++i) widths[i] = std::max(widths[i], std::min(kWidest, row[i].size()));
     std::string text;
     for (const auto& row : cells) {
         std::string line;

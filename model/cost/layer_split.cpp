@@ -180,16 +180,17 @@ bool isSimulatedQuickly(const ParallelPlan& plan)
     return std::int64_t{plan.pp} * plan.vpp * plan.microbatches <= kFewPasses;
 }
 
-bool splitsFreely(const RunSpec& spec, const ParallelPlan& plan)
+bool splitsFreely(const RunSpec& spec, const FrameworkPreset& framework, const ParallelPlan& plan)
 {
-    return spec.model.transformer() && plan.pp > 1 && pipelineShape(plan).chunks == 1 && plan.stageLayers.empty();
+    return framework.takesLayerCounts && spec.model.transformer() && plan.pp > 1 && pipelineShape(plan).chunks == 1 &&
+           plan.stageLayers.empty();
 }
 
-SearchedPlan bestSplit(CostModel& model, const SearchedPlan& even, SearchObjective objective,
+SearchedPlan bestSplit(CostModel& model, const SearchedPlan& even, bool mayMove, SearchObjective objective,
                        std::vector<SearchedPlan>& priced)
 {
     std::optional<PricedSplit> best = priceSplit(model, even.plan, objective);
-    if (!best || !splitsFreely(model.spec(), even.plan)) return best ? best->plan : even;
+    if (!best || !mayMove) return best ? best->plan : even;
     const std::size_t mostMoves = 4 * best->layers.size();
     for (std::size_t move = 0; move < mostMoves; ++move) {
         auto next = bestMove(model, *best, hopefulMoves(*best, objective), objective, priced);

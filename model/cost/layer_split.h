@@ -24,16 +24,18 @@ SplitBound boundOfSplits(const StepCost& even, const Prediction& prediction);
 /// Whether the schedule of a plan is short enough to simulate it for each split of its layers; else the closed form has to do.
 bool isSimulatedQuickly(const ParallelPlan& plan);
 
-/// Whether layers of this plan may be moved between stages: a pipeline whose stages hold one piece of a transformer each.
-bool splitsFreely(const RunSpec& spec, const ParallelPlan& plan);
+/// Whether layers of this plan may be moved between stages: a pipeline whose stages hold one piece of a transformer each, in
+/// a framework that can be told.
+bool splitsFreely(const RunSpec& spec, const FrameworkPreset& framework, const ParallelPlan& plan);
 
 /// A plan as the simulation of its schedule prices it; nothing where it cannot be simulated.
 std::optional<SearchedPlan> simulatedPlan(const StepCost& cost, const ParallelPlan& plan);
 
 /// The plan with the split that is best under `objective`: single layers are moved from the stage that is slowest (or
 /// fullest, while it does not fit) to others as long as that makes it better. The plan as it is where none is better.
-/// Short schedules are simulated: the closed form does not know in which order stages wait for each other. even: a priced plan that names no split. priced: gets every split that was looked at.
-SearchedPlan bestSplit(CostModel& model, const SearchedPlan& even, SearchObjective objective,
+/// Short schedules are simulated: the closed form does not know in which order stages wait for each other. even: a priced plan that names no split. mayMove: false
+/// only prices it so. priced: gets every split that was looked at.
+SearchedPlan bestSplit(CostModel& model, const SearchedPlan& even, bool mayMove, SearchObjective objective,
                        std::vector<SearchedPlan>& priced);
 
 } // namespace fourwalls::cost

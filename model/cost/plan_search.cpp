@@ -86,6 +86,7 @@ bool needsSimulation(const ParallelPlan& plan)
 struct SplitCandidate {
     double least = 0; ///< of what the search makes least, under any split
     SearchedPlan plan;
+    bool looked = false;
 };
 
 /// Some of the candidates, those that could become best: on top of the heap the one that could become it least.
@@ -93,17 +94,21 @@ class SplitCandidates {
 public:
     explicit SplitCandidates(SearchObjective objective) : m_better(objective) {}
 
-    void offer(SplitCandidate candidate)
+    /// Returns the one that there is no place for, if there is none left.
+    std::optional<SplitCandidate> offer(SplitCandidate candidate)
     {
         constexpr std::size_t kMost = 2000;
         const auto isLess = [this](const SplitCandidate& a, const SplitCandidate& b) { return precedes(a, b); };
+        std::optional<SplitCandidate> out;
         if (m_heap.size() == kMost) {
-            if (!precedes(candidate, m_heap.front())) return;
+            if (!precedes(candidate, m_heap.front())) return candidate;
             std::pop_heap(m_heap.begin(), m_heap.end(), isLess);
+            out = std::move(m_heap.back());
             m_heap.pop_back();
         }
         m_heap.push_back(std::move(candidate));
         std::push_heap(m_heap.begin(), m_heap.end(), isLess);
+        return out;
     }
     const std::vector<SplitCandidate>& all() const { return m_heap; }
     /// All, most hopeful first; takes them.
@@ -157,7 +162,9 @@ private:
     void inParallel(std::size_t tasks, const std::function<void(CostModel&)>& each);
     double worstToReturn() const;
     void lookCloser();
-    void lookCloser(CostModel& model, std::span<const SplitCandidate> candidates, std::atomic<std::int64_t>& work);
+    bool mayMove(const ParallelPlan& plan) const;
+    static void offerUnseen(const std::optional<SplitCandidate>& candidate, BestPlans& best);
+    void lookCloser(CostModel& model, std::span<SplitCandidate> candidates, std::atomic<std::int64_t>& work);
     std::vector<SearchedPlan> simulated(CostModel& model) const;
     bool isAbandoned() const { return m_options.abandon.stop_requested(); }
     bool stops() const
@@ -192,12 +199,14 @@ std::optional<SearchedPlan> Search::price(CostModel& model, const ParallelPlan& 
     const Prediction prediction = closedForm(*cost, m_calibration);
     const SearchedPlan priced{plan, prediction.seconds, prediction.peakBytes, prediction.feasible};
     const bool simulates = needsSimulation(plan);
-    bool looksCloser = simulates || (!m_options.fixed.layers && splitsFreely(m_spec, plan));
+    bool looksCloser = simulates || mayMove(plan);
     if (looksCloser) {
         const SplitBound bound = boundOfSplits(*cost, prediction);
         looksCloser = cost->usableMemoryBytes <= 0 || bound.peakBytes <= cost->usableMemoryBytes;
         if (looksCloser)
-            splits.offer({valueOf({plan, bound.seconds, bound.peakBytes, true}, m_options.objective), priced});
+            offerUnseen(
+                splits.offer({valueOf({plan, bound.seconds, bound.peakBytes, true}, m_options.objective), priced}),
+                best);
     }
     if (!simulates || !looksCloser) best.offer(priced);
     return priced;
@@ -249,7 +258,7 @@ void Search::work(CostModel& model)
         });
         merge(best.plans(), all, counts);
         const std::scoped_lock lock(m_mutex);
-        for (const SplitCandidate& each : splits.all()) m_splits.offer(each);
+        for (const SplitCandidate& each : splits.all()) offerUnseen(m_splits.offer(each), m_best);
     }
 }
 
@@ -278,27 +287,39 @@ void Search::lookCloser()
     constexpr std::size_t kRound = 16;
     constexpr std::int64_t kMostWork = 10'000'000; // about half a second on one core
     std::int64_t work = 0;
-    const std::vector<SplitCandidate> candidates = m_splits.sorted();
-    if (stops())
-        for (const SplitCandidate& each : candidates) m_best.offer(each.plan);
-    for (std::size_t begin = 0; begin < candidates.size() && !stops(); begin += kRound) {
-        if (candidates[begin].least >= worstToReturn() || work > kMostWork) return;
+    std::vector<SplitCandidate> candidates = m_splits.sorted();
+    for (std::size_t begin = 0; begin < candidates.size() && !stops() && work <= kMostWork; begin += kRound) {
+        if (candidates[begin].least >= worstToReturn()) return;
         const auto round = std::span(candidates).subspan(begin, std::min(kRound, candidates.size() - begin));
         m_next = 0;
         std::atomic<std::int64_t> done{0};
         inParallel(round.size(), [&](CostModel& model) { lookCloser(model, round, done); });
         work += done;
     }
+    for (SplitCandidate& each : candidates)
+        if (!each.looked) offerUnseen(std::move(each), m_best);
 }
 
-void Search::lookCloser(CostModel& model, std::span<const SplitCandidate> candidates, std::atomic<std::int64_t>& work)
+bool Search::mayMove(const ParallelPlan& plan) const
+{
+    return !m_options.fixed.layers && splitsFreely(m_spec, m_framework, plan);
+}
+
+/// A plan that nobody looks at closer. Those that a simulation only prices were not offered before.
+void Search::offerUnseen(const std::optional<SplitCandidate>& candidate, BestPlans& best)
+{
+    if (candidate && needsSimulation(candidate->plan.plan)) best.offer(candidate->plan);
+}
+
+void Search::lookCloser(CostModel& model, std::span<SplitCandidate> candidates, std::atomic<std::int64_t>& work)
 {
     while (!stops()) {
         const std::size_t index = m_next.fetch_add(1);
         if (index >= candidates.size()) return;
         std::vector<SearchedPlan> all;
         const SearchedPlan& even = candidates[index].plan;
-        const SearchedPlan best = bestSplit(model, even, m_options.objective, all);
+        const SearchedPlan best = bestSplit(model, even, mayMove(even.plan), m_options.objective, all);
+        candidates[index].looked = true;
         // A stage costs as much as some tens of simulated passes.
         constexpr std::int64_t kOfStage = 25;
         const std::int64_t passes = isSimulatedQuickly(even.plan) ? even.plan.microbatches : 0;

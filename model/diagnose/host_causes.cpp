@@ -179,10 +179,13 @@ Duration launchedBefore(const CaseFacts& facts, RankId rank)
             (kind != TrackKind::ComputeStream && kind != TrackKind::CommStream && kind != TrackKind::CopyStream))
             continue;
         work.tracks.push_back(track.id);
-        const auto flows = facts.trace.flows(track.id, facts.range, 1);
-        if (flows.ok() && !flows->empty() && (!first || flows->front().to < first->to)) first = flows->front();
+        constexpr std::size_t kFew = 64; // in the file's order, with those that leave the stream
+        const auto flows = facts.trace.flows(track.id, facts.range, kFew);
+        if (!flows.ok()) continue;
+        for (const FlowRecord& flow : *flows)
+            if (flow.kind == "launch" && flow.toTrack == track.id && (!first || flow.to < first->to)) first = flow;
     }
-    if (!first || first->kind != "launch" || first->to <= facts.range.begin) return {};
+    if (!first || first->to <= facts.range.begin) return {};
     work.range = {facts.range.begin, first->to};
     constexpr int kPixels = 64;
     work.pixels = kPixels;

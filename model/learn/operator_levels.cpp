@@ -77,11 +77,13 @@ Result<std::map<OperatorGroup, double>> blockedSeconds(TraceQuery& trace, const 
         each.all.join();
     }
     Status failed;
+    std::map<RankId, std::vector<TimeRange>> measured; // by time, as the steps are
+    for (const replay::RecordedStep& step : recording.steps)
+        for (const auto& [rank, range] : step.ranks) measured[rank].push_back(range);
     const auto isMeasured = [&](RankId rank, Instant at) {
-        return std::ranges::any_of(recording.steps, [&](const replay::RecordedStep& step) {
-            const auto own = step.ranks.find(rank);
-            return own != step.ranks.end() && own->second.begin <= at && at < own->second.end;
-        });
+        const std::vector<TimeRange>& ranges = measured[rank];
+        const auto after = std::ranges::upper_bound(ranges, at, {}, &TimeRange::begin);
+        return after != ranges.begin() && at < std::prev(after)->end;
     };
     const auto add = [&](const SliceView& slice) {
         const TrackInfo& track = recording.tracks[static_cast<std::size_t>(slice.track.value)];

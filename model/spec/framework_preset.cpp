@@ -54,6 +54,7 @@ constexpr std::pair<const char*, bool FrameworkPreset::*> kFlags[] = {
     {"gathers_each_pass", &FrameworkPreset::gathersEachPass},
     {"sums_table_shards", &FrameworkPreset::sumsTableShards},
     {"flush_messages", &FrameworkPreset::flushMessages},
+    {"takes_layer_counts", &FrameworkPreset::takesLayerCounts},
     {"microbatches_are_stages", &FrameworkPreset::microbatchesAreStages},
 };
 

@@ -102,6 +102,7 @@ struct FrameworkPreset {
     // What its users leave unsaid (for tables of published runs).
     std::int64_t defaultHeads = 0; ///< 0: heads of about 128
     std::int64_t defaultVocabulary = 51200;
+    bool takesLayerCounts = false;      ///< it can be told how many layers each pipeline stage has
     bool microbatchesAreStages = false; ///< as many micro-batches as pipeline stages, unless told
 
     // Memory.

@@ -245,6 +245,7 @@ Result<UserRows> runUserQuery(sqlite::Database& database, const UserQuery& query
             break;
         }
         auto& row = answer.rows.emplace_back();
+        bytes += static_cast<std::int64_t>(2 * sizeof row); // with what the allocator adds
         row.reserve(static_cast<std::size_t>(columns));
         for (int i = 0; i < columns; ++i) bytes += bytesOf(row.emplace_back(valueOf(statement, i)));
     }

@@ -231,10 +231,14 @@ void CommunicationView::followSlice()
     const auto chosen = selection() ? selection()->slice() : std::nullopt;
     if (!chosen || !m_data || !session()) return;
     const auto& operations = m_data->step.operations;
+    const auto isIt = [&](const CollectiveView& member) {
+        return member.record.track == chosen->slice.track && member.record.start == chosen->slice.start;
+    };
+    // Of several that begin together, the one that is chosen stays.
+    if (m_chosen >= 0 && m_chosen < static_cast<int>(operations.size()) &&
+        std::ranges::any_of(operations[static_cast<std::size_t>(m_chosen)].members, isIt))
+        return;
     for (std::size_t i = 0; i < operations.size(); ++i) {
-        const auto isIt = [&](const CollectiveView& member) {
-            return member.record.track == chosen->slice.track && member.record.start == chosen->slice.start;
-        };
         if (std::none_of(operations[i].members.begin(), operations[i].members.end(), isIt)) continue;
         chooseOperation(static_cast<int>(i));
         const auto kind = std::find_if(m_data->rows.begin(), m_data->rows.end(), [&](const CollectiveRow& row) {

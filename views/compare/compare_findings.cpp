@@ -77,6 +77,13 @@ int CompareFindingModel::columnCount(const QModelIndex& parent) const
     return parent.isValid() ? 0 : ColumnCount;
 }
 
+std::optional<double> CompareFindingModel::difference(const Row& row)
+{
+    const std::optional<double> a = gainShare(row.a), b = gainShare(row.b);
+    if ((row.a && !a) || (row.b && !b)) return std::nullopt;
+    return b.value_or(0) - a.value_or(0);
+}
+
 QString CompareFindingModel::text(const Row& row, int column) const
 {
     const std::optional<double> a = gainShare(row.a), b = gainShare(row.b);
@@ -85,9 +92,7 @@ QString CompareFindingModel::text(const Row& row, int column) const
     case Name: return findingTitle(row.b ? *row.b : *row.a);
     case A: return a ? formatPercent(*a) : QString(kDash);
     case B: return b ? formatPercent(*b) : QString(kDash);
-    case Difference:
-        // What one trace does not have costs nothing there.
-        return a || b ? signedPercent(b.value_or(0) - a.value_or(0), 1) : QString(kDash);
+    case Difference: return difference(row) ? signedPercent(*difference(row), 1) : QString(kDash);
     default: return {};
     }
 }
@@ -99,7 +104,7 @@ QVariant CompareFindingModel::exact(const Row& row, int column) const
     case Change: return !row.b ? 0 : !row.a ? 1 : 2;
     case A: return a ? QVariant(*a) : QVariant();
     case B: return b ? QVariant(*b) : QVariant();
-    case Difference: return a || b ? QVariant(b.value_or(0) - a.value_or(0)) : QVariant();
+    case Difference: return difference(row) ? QVariant(*difference(row)) : QVariant();
     default: return text(row, column);
     }
 }
@@ -121,9 +126,9 @@ QVariant CompareFindingModel::data(const QModelIndex& index, int role) const
     case Qt::ForegroundRole: {
         if (index.column() == Change && row.a && row.b) return {};
         if (index.column() == Change) return row.a ? currentTheme().ok : currentTheme().error;
-        const double difference = gainShare(row.b).value_or(0) - gainShare(row.a).value_or(0);
-        if (index.column() != Difference || difference == 0) return {};
-        return difference > 0 ? currentTheme().error : currentTheme().ok;
+        const double more = difference(row).value_or(0);
+        if (index.column() != Difference || more == 0) return {};
+        return more > 0 ? currentTheme().error : currentTheme().ok;
     }
     case kExactRole: return exact(row, index.column());
     default: return {};

@@ -8,6 +8,7 @@
 #include <QString>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace fourwalls::views {
@@ -40,6 +41,8 @@ private:
         const diagnose::Finding *a, *b; ///< at least one is not null
     };
     void add(const std::vector<diagnose::FindingChange>& changes);
+    /// Of the gains, B's less A's. What one trace does not have costs nothing there; absent where a gain is not estimated.
+    static std::optional<double> difference(const Row& row);
     QString text(const Row& row, int column) const;
     QVariant exact(const Row& row, int column) const;
 

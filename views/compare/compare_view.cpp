@@ -339,7 +339,8 @@ void CompareView::diagnoseBoth(const std::shared_ptr<std::unique_ptr<TraceQuery>
             m_diagnosed = true;
             showComparison();
             update();
-        });
+        },
+        Urgency::Background);
 }
 
 void CompareView::showComparison()

@@ -386,9 +386,10 @@ MiniPicture OverviewView::planPicture() const
                              tr("this plan"), t.text, true});
     const auto sliders = whatIf() && whatIf()->isActive() && !whatIf()->isAsRecorded() ? whatIf()->step() : nullptr;
     if (sliders)
-        picture.marks.push_back({place(std::min(sliders->seconds, picture.x.high * time.ns / 1e9),
-                                       std::min(sliders->peakBytes, picture.y.high * scale.bytes)),
-                                 tr("sliders"), t.prediction, true});
+        picture.marks.push_back(
+            {place(std::clamp(sliders->seconds, picture.x.low * time.ns / 1e9, picture.x.high * time.ns / 1e9),
+                   std::min(sliders->peakBytes, picture.y.high * scale.bytes)),
+             tr("sliders"), t.prediction, true});
     picture.spoken = tr("%1 plans by predicted step time and memory").arg(m_plans->searched);
     return picture;
 }

@@ -75,7 +75,8 @@ protected:
         QHeaderView::paintSection(painter, rect, section);
         painter->restore();
         const QVariant own = model()->headerData(section, Qt::Horizontal, Qt::TextAlignmentRole);
-        const bool atRight = own.isValid() && (own.toInt() & Qt::AlignRight) != 0;
+        const int alignment = own.isValid() ? own.toInt() : static_cast<int>(defaultAlignment());
+        const bool atRight = (alignment & Qt::AlignRight) != 0;
         const bool isSorted = isSortIndicatorShown() && sortIndicatorSection() == section;
         const double mark = isSorted ? kSortMarkWidth + kSortMarkGap : 0;
         const QRectF room = QRectF(rect).adjusted(kHeadingPadding, 0, -kHeadingPadding, 0);

@@ -10,7 +10,9 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 
 namespace fourwalls::views {
 
@@ -42,9 +44,11 @@ protected:
         const QString label = getTickLabel(5 * std::pow(10.0, first), {}, {}, 0);
         const int width = QFontMetrics(m_axis.tickLabelFont()).horizontalAdvance(label) + 8; // and a gap
         const double need = m_axis.orientation() == Qt::Horizontal ? width : 0;
-        std::vector<double> factors{1};
-        if (fine && 0.48 * pixels >= need) factors = {1, 3};
-        if (fine && 0.3 * pixels >= need) factors = {1, 2, 5};
+        static constexpr std::array<double, 3> kThree{1, 2, 5};
+        static constexpr std::array<double, 2> kTwo{1, 3};
+        std::span<const double> factors(kTwo.data(), 1);
+        if (fine && 0.48 * pixels >= need) factors = kTwo;
+        if (fine && 0.3 * pixels >= need) factors = kThree;
         for (int decade = first; decade <= last && ticks.size() < 200; ++decade) {
             if (decade % every != 0) continue;
             for (const double factor : factors) {

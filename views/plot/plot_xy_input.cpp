@@ -98,7 +98,8 @@ bool XyPlot::takeKey(int key)
     auto next = key == Qt::Key_Right ? points.begin() : std::prev(points.end());
     if (present != points.end()) {
         next = present;
-        if (key == Qt::Key_Right && std::next(present) != points.end()) ++next;
+        // One id may have several points, as a row of a table has for several curves.
+        while (key == Qt::Key_Right && std::next(next) != points.end() && (*next)->id == m_chosen) ++next;
         if (key == Qt::Key_Left && present != points.begin()) --next;
     }
     const int id = (*next)->id;

@@ -140,7 +140,8 @@ const TimelineRow* TimelineCanvas::rowEndingAt(QPointF position) const
         const TimelineRow* row = rowAt(at);
         if (!row || row->kind != TimelineRow::Kind::Track) continue;
         const int end = TimelineRenderer::topOf(*row, m_layout, m_scroll) + row->height;
-        if (std::abs(end - y) <= kBorderGrip) return row;
+        const int grip = std::min(kBorderGrip, row->height / 5); // of a low row most is its name
+        if (std::abs(end - y) <= grip) return row;
     }
     return nullptr;
 }
@@ -162,8 +163,11 @@ void TimelineCanvas::dragHeight(QPointF to)
     const int percent =
         std::clamp(static_cast<int>(std::lround(m_draggedPercent * wanted / std::max(1, m_draggedHeight))),
                    kLowestRowPercent, kHighestRowPercent);
+    const StreamKey stream = streamOf(*view);
+    const auto present = m_arrangement.streamHeight.find(stream);
+    if ((present == m_arrangement.streamHeight.end() ? 100 : present->second) == percent) return;
     TimelineArrangement arrangement = m_arrangement;
-    arrangement.streamHeight[streamOf(*view)] = percent;
+    arrangement.streamHeight[stream] = percent;
     setArrangement(std::move(arrangement));
 }
 
@@ -206,13 +210,14 @@ void TimelineCanvas::moveRow(TrackId id, bool up)
 {
     const TimelineRow* row = m_layout.rowOf(id);
     if (!row || row->kind != TimelineRow::Kind::Track || row->pinned) return;
-    // The tracks of its rank, top to bottom; by stream the streams.
+    // The tracks of its rank, top to bottom; by stream the streams, each by its first row.
     std::vector<StreamKey> streams;
+    const bool byStream = m_arrangement.order == RowOrder::ByStream;
     for (const TimelineRow& each : m_layout.rows) {
-        if (each.kind != TimelineRow::Kind::Track) continue;
+        if (each.kind != TimelineRow::Kind::Track || each.pinned) continue;
+        if (byStream ? !each.startsGroup && !streams.empty() : each.rank != row->rank) continue;
         const StreamKey stream = streamOf(*track(*each.track));
-        const bool isLike = m_arrangement.order == RowOrder::ByStream || each.rank == row->rank;
-        if (isLike && std::ranges::find(streams, stream) == streams.end()) streams.push_back(stream);
+        if (std::ranges::find(streams, stream) == streams.end()) streams.push_back(stream);
     }
     const StreamKey moved = streamOf(*track(id));
     const auto at = std::ranges::find(streams, moved) - streams.begin();

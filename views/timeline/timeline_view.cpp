@@ -407,7 +407,10 @@ void TimelineView::fit()
 void TimelineView::fitSlices()
 {
     if (!session() || !session()->isOpen() || !selection()) return;
-    const auto show = [to = selection()](TimeRange range) { to->setRange(range); };
+    // Whoever has gone elsewhere meanwhile stays there.
+    const auto show = [to = selection(), from = selection()->range()](TimeRange range) {
+        if (to->range() == from) to->setRange(range);
+    };
     if (!askExtent(*session(), *this, selection()->whole(), show)) fitAll();
 }
 

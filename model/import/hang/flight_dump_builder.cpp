@@ -245,9 +245,9 @@ void FlightDumpBuilder::endRecord()
     // What was finished after the timeout was finished by the abort.
     const bool aborted = m_timeoutMs > 0 && m_completedNs > 0 && m_record.createdNs > 0 &&
                          m_completedNs - m_record.createdNs >= m_timeoutMs * 1'000'000;
-    // Gloo has no events that would tell the state: what left its queue of work is over. NCCL's watchdog asks for the
-    // state before it takes an operation out, so there "scheduled" is true of those that were given up.
-    const bool isOver = m_isRetired && m_name.rfind("nccl:", 0) != 0;
+    // Gloo has no events that would tell the state: what left its queue of work is over. Watchdogs of devices' libraries
+    // ask for the state before they take an operation out, so there "scheduled" is true of those that were given up.
+    const bool isOver = m_isRetired && m_name.starts_with("gloo:");
     if ((m_state == "completed" || isOver) && !aborted) m_record.state = FlightState::Completed;
     if (m_isTransfer) readEnds(m_name, m_record);
     if (m_groupId >= 0) m_groupOfId[m_groupId] = m_record.group;

@@ -208,7 +208,8 @@ void forEveryPipeline(const Problem& problem, ParallelPlan plan, const Visit& vi
                 schedule == PipelineSchedule::Interleaved || schedule == PipelineSchedule::ZeroBubbleV;
             if (!runs || isVirtual != (plan.vpp > 1)) continue;
             plan.schedule = schedule;
-            for (const std::vector<int>& split : splitsOf(plan, layers)) {
+            const std::int64_t moved = problem.framework.takesLayerCounts ? layers : 0;
+            for (const std::vector<int>& split : splitsOf(plan, moved)) {
                 plan.stageLayers = split;
                 visit(plan);
             }
