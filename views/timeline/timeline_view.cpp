@@ -22,6 +22,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <functional>
 
 namespace fourwalls::views {
 
@@ -44,6 +45,14 @@ protected:
         paintCard(painter, rect(), currentTheme());
     }
 };
+
+/// Shows a range, unless somebody has gone elsewhere meanwhile.
+std::function<void(TimeRange)> unlessMoved(Selection& selection)
+{
+    return [&selection, from = selection.range()](TimeRange range) {
+        if (selection.range() == from) selection.setRange(range);
+    };
+}
 
 } // namespace
 
@@ -407,11 +416,7 @@ void TimelineView::fit()
 void TimelineView::fitSlices()
 {
     if (!session() || !session()->isOpen() || !selection()) return;
-    // Whoever has gone elsewhere meanwhile stays there.
-    const auto show = [to = selection(), from = selection()->range()](TimeRange range) {
-        if (to->range() == from) to->setRange(range);
-    };
-    if (!askExtent(*session(), *this, selection()->whole(), show)) fitAll();
+    if (!askExtent(*session(), *this, selection()->whole(), unlessMoved(*selection()))) fitAll();
 }
 
 void TimelineView::themeChanged()
