@@ -21,6 +21,7 @@
 #include <new>
 #include <optional>
 #include <thread>
+#include <utility>
 
 namespace fourwalls::views {
 
@@ -65,6 +66,7 @@ struct TraceSession::Impl {
     bool openFailed = false;
     bool secondAsked = false; // worker 0 hands over a query, or an error
     bool secondFailed = false;
+    bool answered = false; // a job is done, by whichever worker: reading the whole trace need not wait any more
     std::unique_ptr<TraceQuery> secondQuery;
 
     std::array<std::thread, kWorkers> threads;
@@ -141,7 +143,7 @@ struct TraceSession::Impl {
             emit q->opened();
         });
 
-        bool gaveSecond = false, answered = false;
+        bool gaveSecond = false;
         std::unique_lock lock(mutex);
         while (!stopping) {
             if (std::optional<Job> job = takeJob(0)) {
@@ -186,6 +188,7 @@ struct TraceSession::Impl {
                 run(*job, *query);
                 job.reset();
                 lock.lock();
+                if (!std::exchange(answered, true)) wake.notify_all(); // worker 0 may have had nothing to do yet
             } else {
                 wake.wait(lock);
             }

@@ -75,7 +75,7 @@ Problem randomProblem(unsigned seed)
     problem.spec.cluster.devicesPerNode = dice.of(std::array{2, 4, 8});
     problem.options.devices = dice.of(std::array{2, 3, 4, 5, 6, 8});
     if (problem.spec.cluster.nicsPerNode == 0) problem.spec.cluster.devicesPerNode = 8;
-    problem.spec.framework = dice.of(std::array{"megatron-core", "fsdp", "fourwalls", "zero-bubble", "torchtitan"});
+    problem.spec.framework = dice.of(std::array{"megatron-core", "fsdp", "fourwalls", "zero-bubble", "torchtitan", "megatron-core-2026"});
     problem.spec.training.batch = dice.of(std::array<std::int64_t, 5>{1, 2, 3, 4, 6});
     problem.spec.training.sequence = t.sequence;
     problem.spec.training.precision = Precision::Bf16;
