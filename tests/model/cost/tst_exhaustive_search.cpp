@@ -75,7 +75,8 @@ Problem randomProblem(unsigned seed)
     problem.spec.cluster.devicesPerNode = dice.of(std::array{2, 4, 8});
     problem.options.devices = dice.of(std::array{2, 3, 4, 5, 6, 8});
     if (problem.spec.cluster.nicsPerNode == 0) problem.spec.cluster.devicesPerNode = 8;
-    problem.spec.framework = dice.of(std::array{"megatron-core", "fsdp", "fourwalls", "zero-bubble", "torchtitan", "megatron-core-2026"});
+    problem.spec.framework =
+        dice.of(std::array{"megatron-core", "fsdp", "fourwalls", "zero-bubble", "torchtitan", "megatron-core-2026"});
     problem.spec.training.batch = dice.of(std::array<std::int64_t, 5>{1, 2, 3, 4, 6});
     problem.spec.training.sequence = t.sequence;
     problem.spec.training.precision = Precision::Bf16;
@@ -269,8 +270,8 @@ void ExhaustiveSearchTest::sameOptimum()
         const double value = valueOf(*first, problem.options.objective);
         QVERIFY2(std::abs(value / best.value - 1) < 1e-9, what.c_str());
     }
-    // The problems are worth it: most have plans that fit, some are best with an uneven split, and the search is shorter.
-    QVERIFY2(fitting > 100 && uneven > 15, qPrintable(QStringLiteral("%1 fit, %2 uneven").arg(fitting).arg(uneven)));
+    // The problems are worth it: most have plans that fit, some of those in frameworks that take one are best with an uneven split, and the search is shorter.
+    QVERIFY2(fitting > 100 && uneven > 8, qPrintable(QStringLiteral("%1 fit, %2 uneven").arg(fitting).arg(uneven)));
     QVERIFY(searched < looked / 2);
 }
 
