@@ -158,13 +158,13 @@ std::string metricsText(const TraceMetrics& metrics)
     for (const auto& [part, share] : metrics.waterfall.parts())
         text += fmt::format("  {:<24}{:>6.2f} %\n", infoOf(part).words, std::round(share * 1e4) / 100 + 0.0); // no -0
     for (const MemorySummary* memory : shownMemory(metrics.memory)) {
-        text += fmt::format("\nmemory of rank {}{}\n  {:<24}{} at {}\n  {:<24}{}\n", memory->rank.value,
+        text += fmt::format("\nmemory of rank {}{}\n  {:<24}{}\n  {:<24}{} at {}\n", memory->rank.value,
                             shownMemory(metrics.memory).size() < metrics.memory.size()
                                 ? fmt::format(", the largest of {}", metrics.memory.size())
                                 : "",
-                            "peak", formatBytes(static_cast<double>(memory->peakBytes)),
-                            formatTime({memory->peakAt.ns}) + " since the trace's origin", "resident after the step",
-                            formatBytes(static_cast<double>(memory->residentBytes)));
+                            "resident after the step", formatBytes(static_cast<double>(memory->residentBytes)), "peak",
+                            formatBytes(static_cast<double>(memory->peakBytes)),
+                            formatTime({memory->peakAt.ns}) + " since the trace's origin: of it");
         for (int c = 0; c < kMemoryCategoryCount; ++c) {
             const std::int64_t bytes = memory->atPeak[static_cast<std::size_t>(c)];
             if (bytes == 0) continue;

@@ -105,8 +105,8 @@ public:
                          "named_allocations, named_counter_samples")
                     .required(),
                 {"--csv", &m_csv, "comma-separated values, with a line of names"},
-                {"--limit", &m_limit, "rows; 0: all"},
-                {"--seconds", &m_seconds, "it may take so long; 0: any time"}};
+                {"--limit", &m_limit, "at most so many rows; 0: all"},
+                {"--seconds", &m_seconds, "seconds that it may take; 0: no limit"}};
     }
 
     int run(Console& console) override

@@ -88,31 +88,23 @@ views::DemoFigures figuresOfRuns(const views::RunList& list)
     const auto put = [&figures](const QString& name, double value, DemoUnit unit = DemoUnit::None) {
         figures[name] = {value, unit, {}};
     };
-    double spikes = 0, steps = 0;
-    QHash<QString, double> least;
+    double steps = 0;
+    std::optional<double> least;
     for (const views::ListedRun& run : list.runs) {
-        const compare::RunCurves& curves = run.curves;
-        const std::optional<double> loss = curves.finalLoss();
-        steps += static_cast<double>(curves.points.size());
-        for (const compare::LossSpike& spike : curves.spikes) {
-            if (++spikes > 1) continue;
-            put(QStringLiteral("spike.step"), static_cast<double>(spike.step), DemoUnit::Count);
-            put(QStringLiteral("spike.before"), spike.before);
-            if (spike.loss) put(QStringLiteral("spike.loss"), *spike.loss);
-        }
-        QStringList groups{QStringLiteral("best.")};
-        if (curves.width) groups.append(QStringLiteral("width.%1.").arg(*curves.width));
-        for (const QString& group : groups) {
-            if (!loss || (least.contains(group) && least.value(group) <= *loss)) continue;
-            least.insert(group, *loss);
-            put(group + QStringLiteral("loss"), *loss);
-            if (curves.learningRate) put(group + QStringLiteral("lr"), *curves.learningRate);
-        }
-        if (loss) put(QStringLiteral("run.%1.loss").arg(QString::fromStdString(curves.name)), *loss);
+        steps += static_cast<double>(run.curves.points.size());
+        const std::optional<double> loss = run.curves.finalLoss();
+        if (loss && (!least || *loss < *least)) least = loss;
+    }
+    if (least) put(QStringLiteral("best.loss"), *least);
+    // As the page has them: of runs that differ in the learning rate only.
+    for (const views::RateLine& line : views::rateLines(list, std::vector<bool>(list.runs.size(), true))) {
+        if (!line.width) continue;
+        const QString group = QStringLiteral("width.%1.").arg(*line.width);
+        put(group + QStringLiteral("lr"), line.places[line.best].rate);
+        put(group + QStringLiteral("loss"), line.places[line.best].loss);
     }
     put(QStringLiteral("runs"), static_cast<double>(list.runs.size()), DemoUnit::Count);
     put(QStringLiteral("steps"), steps, DemoUnit::Count);
-    put(QStringLiteral("spikes"), spikes, DemoUnit::Count);
     return figures;
 }
 

@@ -26,7 +26,7 @@ void addExchange(Neighbours& found, PlanChange change, const ParallelPlan& plan,
         if (from == &ParallelPlan::dp) next.microbatches *= 2;
         if (to == &ParallelPlan::dp && next.microbatches % 2 == 0) next.microbatches /= 2;
         if (next.tp == 1) next.sequenceParallel = false;
-        if (next.pp != plan.pp) next.stageLayers.clear();
+        dropMisfittingLayers(next);
         if (next.pp == 1) {
             next.schedule = PipelineSchedule::OneFOneB;
             next.vpp = 1;
@@ -43,7 +43,7 @@ void addSchedules(Neighbours& found, const ParallelPlan& plan)
         ParallelPlan next = plan;
         next.schedule = schedule;
         next.vpp = chunks;
-        if (pipelineShape(next).positions() != pipelineShape(plan).positions()) next.stageLayers.clear();
+        dropMisfittingLayers(next);
         found.emplace_back(PlanChange::Schedule, next);
     };
     add(PipelineSchedule::OneFOneB, 1);

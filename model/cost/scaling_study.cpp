@@ -5,6 +5,7 @@
 #include "model/cost/closed_form.h"
 #include "model/cost/step_cost.h"
 #include "model/spec/framework_preset.h"
+#include "model/spec/pipeline_schedule.h"
 
 #include <algorithm>
 #include <set>
@@ -38,7 +39,7 @@ RunSpec onOneDevice(const RunSpec& spec)
 {
     RunSpec one = withReplicas(spec, 1);
     one.plan.tp = one.plan.cp = one.plan.pp = one.plan.ep = one.plan.vpp = 1;
-    one.plan.stageLayers.clear();
+    dropMisfittingLayers(one.plan);
     one.plan.zero = 0;
     one.plan.sequenceParallel = false;
     one.plan.schedule = PipelineSchedule::OneFOneB;

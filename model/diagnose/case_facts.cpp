@@ -128,6 +128,13 @@ Status readFacts(CaseFacts& facts, std::optional<StepIndex> wanted)
     const auto measured = std::count_if(facts.steps.begin(), facts.steps.end(),
                                         [](const JobStep& each) { return each.state == StepState::Measured; });
     facts.runs = std::max<std::int64_t>(1, measured) * static_cast<std::int64_t>(facts.summaries.size());
+    double own = 0;
+    for (const RankId rank : facts.result.ranks) {
+        FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, trace.steps(rank));
+        for (const StepView& each : steps)
+            if (each.record.measured()) own += static_cast<double>(each.record.range.length().ns);
+    }
+    facts.runTime = own > 0 ? own / static_cast<double>(facts.runs) : facts.length();
     for (const TrackView& track : trace.tracks()) {
         if (track.slices == 0) continue;
         const TrackKind kind = track.info.kind;

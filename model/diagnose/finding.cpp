@@ -88,7 +88,7 @@ constexpr std::array<EvidenceWords, 37> kEvidence{{
     {EvidenceKind::Failures, EvidenceUnit::Count, "failed allocations"},
     {EvidenceKind::First, EvidenceUnit::Text, "first"},
     {EvidenceKind::BusiestShare, EvidenceUnit::Times, "the busiest rank against the mean"},
-    {EvidenceKind::Meanwhile, EvidenceUnit::Text, "the program is then in"},
+    {EvidenceKind::Meanwhile, EvidenceUnit::Text, "what the program does meanwhile"},
 }};
 
 template <class Table>

@@ -298,8 +298,10 @@ void findHostBound(CaseFacts& facts)
         return;
     }
     double queued = 0;
-    for (const RankId rank : facts.result.ranks)
-        queued += static_cast<double>(launchedBefore(facts, rank).ns) / static_cast<double>(facts.result.ranks.size());
+    if (facts.share(unexplained) >= kLeastFinding)
+        for (const RankId rank : facts.result.ranks)
+            queued +=
+                static_cast<double>(launchedBefore(facts, rank).ns) / static_cast<double>(facts.result.ranks.size());
     queued /= facts.length();
     if (queued >= kLeastFinding)
         facts.abstain(

@@ -317,6 +317,10 @@ void findWaiting(CaseFacts& facts)
     const std::size_t ranks = facts.summaries.size();
     // Who came late is known where the ranks' clocks are the same.
     if (joined.empty() || ranks < 2 || !ranksShareClock(facts.trace.info())) return;
+    // What a rank waited before the step began is none of it: profilers begin one after the other.
+    for (JoinedOperation& operation : joined)
+        for (CollectiveView& member : operation.members)
+            member.record.start = std::clamp(member.record.start, facts.range.begin, facts.range.end);
     const ArrivalSkew skew = arrivalSkew(joined);
     const auto widest = std::max_element(joined.begin(), joined.end(),
                                          [](const auto& a, const auto& b) { return a.skew() < b.skew(); });

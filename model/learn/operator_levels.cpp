@@ -3,7 +3,7 @@
 #include "model/learn/operator_levels.h"
 
 #include "model/cost/step_cost.h"
-#include "model/learn/stretches.h"
+#include "model/trace/interval_union.h"
 
 #include <algorithm>
 #include <limits>
@@ -62,19 +62,15 @@ Result<std::map<OperatorGroup, double>> blockedSeconds(TraceQuery& trace, const 
     const auto holdsOperators = [](const TrackInfo& track) { return track.kind == TrackKind::Operators; };
     if (recording.steps.empty() || std::ranges::none_of(recording.tracks, holdsOperators)) return blocked;
     struct Work {
-        Stretches kernels, all; // all: with operations
+        IntervalUnion kernels, all; // all: with operations
     };
     std::map<RankId, Work> work;
     for (const replay::Piece& piece : recording.pieces) {
         const bool isKernel = !piece.isCollective() && recording.op(piece).kind == SliceKind::Kernel;
         if (!isKernel && !piece.isCollective()) continue;
         Work& rank = work[piece.rank];
-        rank.all.add(piece.start, piece.end);
-        if (isKernel) rank.kernels.add(piece.start, piece.end);
-    }
-    for (auto& [rank, each] : work) {
-        each.kernels.join();
-        each.all.join();
+        rank.all.add({piece.start, piece.end});
+        if (isKernel) rank.kernels.add({piece.start, piece.end});
     }
     Status failed;
     std::map<RankId, std::vector<TimeRange>> measured; // by time, as the steps are
@@ -92,8 +88,8 @@ Result<std::map<OperatorGroup, double>> blockedSeconds(TraceQuery& trace, const 
         const auto op = trace.op(slice.op);
         if (!op) failed = op.error();
         if (!op || !*op || (*op)->kind != SliceKind::Operator) return op.ok();
-        const Duration held =
-            rank->second.all.within(slice.start, slice.end()) - rank->second.kernels.within(slice.start, slice.end());
+        const TimeRange range{slice.start, slice.end()};
+        const Duration held = rank->second.all.within(range) - rank->second.kernels.within(range);
         blocked[recordedGroup(**op)] += held.seconds() / static_cast<double>(recording.steps.size());
         return true;
     };

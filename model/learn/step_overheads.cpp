@@ -3,7 +3,7 @@
 #include "model/learn/step_overheads.h"
 
 #include "model/base/median.h"
-#include "model/learn/stretches.h"
+#include "model/trace/interval_union.h"
 
 #include <algorithm>
 #include <numeric>
@@ -102,18 +102,16 @@ void OverheadSamples::addLaunches(const replay::Recording& recording)
 
 void OverheadSamples::addRank(const replay::Recording& recording, std::size_t first, std::size_t last)
 {
-    Stretches computing, moving;
+    IntervalUnion computing, moving;
     for (std::size_t i = first; i < last; ++i) {
         const replay::Piece& piece = recording.pieces[i];
         if (piece.isCollective()) {
             const CollectiveRecord& record = recording.collectives[piece.collective].record;
-            moving.add(std::max(record.start, record.lastArrival), record.end);
+            moving.add({std::max(record.start, record.lastArrival), record.end});
         } else if (isDeviceTrack(recording.track(piece).kind) && recording.op(piece).kind == SliceKind::Kernel) {
-            computing.add(piece.start, piece.end);
+            computing.add({piece.start, piece.end});
         }
     }
-    computing.join();
-    moving.join();
     std::map<std::uint32_t, double> reading;
     for (std::size_t i = first; i < last; ++i) {
         const replay::Piece& piece = recording.pieces[i];
@@ -122,12 +120,12 @@ void OverheadSamples::addRank(const replay::Recording& recording, std::size_t fi
             return static_cast<double>(part.ns) / static_cast<double>(whole.ns);
         };
         if (op.kind == SliceKind::DataLoading)
-            reading[piece.step] += (piece.length() - computing.within(piece.start, piece.end)).seconds();
+            reading[piece.step] += (piece.length() - computing.within({piece.start, piece.end})).seconds();
         if (piece.isCollective()) {
             const CollectiveRecord& record = recording.collectives[piece.collective].record;
             const Instant begin = std::max(record.start, record.lastArrival);
             if (record.end <= begin || !record.payloadBytes) continue;
-            const double beside = share(computing.within(begin, record.end), record.end - begin);
+            const double beside = share(computing.within({begin, record.end}), record.end - begin);
             if (beside > 1 - kBeside && beside < kBeside) continue;
             Sides& sides = m_transfers[{static_cast<int>(record.operation),
                                         recording.info.groups[static_cast<std::size_t>(record.group.value)].name,
@@ -136,7 +134,7 @@ void OverheadSamples::addRank(const replay::Recording& recording, std::size_t fi
         } else if (op.kind == SliceKind::Kernel && piece.length().ns > 0 &&
                    isDeviceTrack(recording.track(piece).kind)) {
             m_kernelSeconds += piece.length().seconds();
-            const double beside = share(moving.within(piece.start, piece.end), piece.length());
+            const double beside = share(moving.within({piece.start, piece.end}), piece.length());
             if (beside > 1 - kBeside && beside < kBeside) continue;
             Sides& sides = m_kernels[{op.name, static_cast<int>(op.phase), op.detail}];
             (beside >= kBeside ? sides.beside : sides.alone).push_back(piece.length().seconds());

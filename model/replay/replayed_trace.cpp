@@ -290,8 +290,7 @@ Result<ChangedTrace> ChangedTrace::of(const TraceInfo& recorded, const Replay& r
             spec.plan.microbatches = state->order->changedShape.microbatches;
             spec.plan.schedule = state->order->changedShape.schedule;
             spec.plan.vpp = spec.plan.schedule == PipelineSchedule::ZeroBubbleV ? 1 : state->order->changedShape.chunks;
-            if (pipelineShape(spec.plan).positions() != state->order->recordedShape.positions())
-                spec.plan.stageLayers.clear();
+            dropMisfittingLayers(spec.plan);
             spec.training.batch = std::llround(static_cast<double>(spec.training.batch) * factor);
         }
         return ChangedTrace(std::move(state));

@@ -2,6 +2,7 @@
 // Reads all device presets once and finds them by name.
 #include "model/spec/device_datasheet.h"
 
+#include "model/base/ascii.h"
 #include "model/spec/preset_data.h"
 
 #include <nlohmann/json.hpp>
@@ -28,8 +29,7 @@ constexpr std::array<std::pair<Arithmetic, std::string_view>, kArithmeticCount> 
 /// Drivers of different years write the maker or leave it out.
 std::string datasheetKey(std::string_view name)
 {
-    std::string key;
-    for (const char c : name) key += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    std::string key = lowerCase(name);
     for (const std::string_view maker : {"nvidia ", "tesla "})
         if (key.starts_with(maker)) key.erase(0, maker.size());
     return key;

@@ -231,6 +231,11 @@ PipelineShape pipelineShape(const ParallelPlan& plan)
     return {plan.schedule, plan.pp, isV && plan.vpp == 1 ? 2 : plan.vpp, plan.microbatches};
 }
 
+void dropMisfittingLayers(ParallelPlan& plan)
+{
+    if (pipelineShape(plan).positions() != static_cast<int>(plan.stageLayers.size())) plan.stageLayers.clear();
+}
+
 Status checkPipeline(const PipelineShape& shape)
 {
     if (shape.stages < 1) return impossible("pp", "a pipeline needs at least one stage", "pp=1 or more");

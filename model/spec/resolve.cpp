@@ -158,7 +158,7 @@ Status resolve(RunSpec& spec)
     }
     if (transformer) return checkTransformer(spec, *transformer);
     if (!spec.plan.stageLayers.empty())
-        return misfit("layers", "only a transformer's layers can be told out over stages", "leave layers out");
+        return misfit("layers", "only a transformer's layers can be split over stages", "leave layers out");
     const char* samples = recommendation ? "samples of a recommendation model" : "images";
     if (spec.training.sequence != 0)
         return misfit("seq", std::string(samples) + " have no sequence length", "leave --seq out");

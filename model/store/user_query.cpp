@@ -112,7 +112,7 @@ Error errorOf(sqlite::Database& database, int rc, const Watch& watch, const User
     case Watch::Reason::Time:
         return {ErrorCode::Unsupported,
                 fmt::format("the query took longer than {} s", static_cast<double>(query.mostTime.count()) / 1e3),
-                "SQL", "ask for fewer rows, or export the trace as a plain database"};
+                "SQL", "ask for fewer rows, or give `fourwalls-cli query` more --seconds"};
     case Watch::Reason::Memory:
         return {ErrorCode::Unsupported, "the query needs more than 256 MB of memory", "SQL",
                 "sort or group fewer rows, or export the trace as a plain database"};

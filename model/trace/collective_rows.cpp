@@ -2,6 +2,8 @@
 // See collective_rows.h.
 #include "model/trace/collective_rows.h"
 
+#include "model/base/ascii.h"
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -34,9 +36,7 @@ std::optional<CollectiveKind> collectiveKind(CollectiveOp operation)
 
 std::optional<CollectiveAlgorithm> algorithmNamed(std::string_view word)
 {
-    std::string lower(word);
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    const std::string lower = lowerCase(word);
     if (lower == "ring") return CollectiveAlgorithm::Ring;
     if (lower == "tree") return CollectiveAlgorithm::Tree;
     if (lower == "direct") return CollectiveAlgorithm::Direct;

@@ -2,6 +2,8 @@
 // Names are cut into words; one dimension named, and nothing else, decides.
 #include "model/trace/group_label.h"
 
+#include "model/base/ascii.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -57,7 +59,7 @@ GroupPurpose purposeOfGroup(std::string_view name)
     std::string word;
     for (std::size_t i = 0; i <= name.size(); ++i) {
         const char c = i < name.size() ? name[i] : ' ';
-        const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+        const char lower = lowerCase(c);
         if (lower >= 'a' && lower <= 'z') {
             word += lower;
             continue;

@@ -30,4 +30,14 @@ Duration IntervalUnion::length()
     return sum;
 }
 
+Duration IntervalUnion::within(TimeRange range)
+{
+    const std::span<const TimeRange> all = ranges();
+    auto at = std::lower_bound(all.begin(), all.end(), range.begin,
+                               [](const TimeRange& each, Instant t) { return each.end <= t; });
+    Duration sum;
+    for (; at != all.end() && at->begin < range.end; ++at) sum += at->intersected(range).length();
+    return sum;
+}
+
 } // namespace fourwalls

@@ -35,6 +35,8 @@ public:
     std::span<const TimeRange> ranges();
     /// Time covered.
     Duration length();
+    /// Time covered of a range.
+    Duration within(TimeRange range);
 
 private:
     std::vector<TimeRange> m_ranges;

@@ -2,6 +2,8 @@
 // Rules by library, and for the others words in the order in which they decide.
 #include "model/trace/kernel_arithmetic.h"
 
+#include "model/base/ascii.h"
+
 #include <array>
 #include <optional>
 #include <utility>
@@ -12,10 +14,8 @@ namespace {
 
 std::string lowerName(std::string_view name)
 {
-    std::string text;
     // Template arguments of some names are longer than anything that is looked for in them.
-    for (const char c : name.substr(0, 4096)) text += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return text;
+    return lowerCase(name.substr(0, 4096));
 }
 
 bool saysAny(std::string_view name, std::initializer_list<std::string_view> words)

@@ -179,18 +179,19 @@ void addGaps(LaunchAnalysis& result, IntervalUnion computing, IntervalUnion othe
 {
     std::array<IntervalUnion, 2> busy{std::move(computing), std::move(other)};
     const std::span<const TimeRange> computed = busy[0].ranges();
-    if (!computed.empty()) {
-        const TimeRange between{computed.front().begin, computed.back().end};
-        partitionByPriority(std::span<IntervalUnion>(busy), between, [&](TimeRange range, int which) {
-            if (which >= 0) return;
+    if (computed.empty()) return;
+    const TimeRange between{computed.front().begin, computed.back().end};
+    partitionByPriority(std::span<IntervalUnion>(busy), result.range, [&](TimeRange range, int which) {
+        if (which >= 0) return;
+        if (range.length() > result.longestGap) {
+            result.longestGap = range.length();
+            result.longestGapAt = range;
+        }
+        if (between.contains(range.begin)) {
             ++result.gapCount;
             result.gaps += range.length();
-            if (range.length() > result.longestGap) {
-                result.longestGap = range.length();
-                result.longestGapAt = range;
-            }
-        });
-    }
+        }
+    });
 }
 
 /// What a launch costs: by the gaps between kernels, by the calls of the host, or what is typical.

@@ -42,10 +42,10 @@ struct LaunchAnalysis {
     Duration stepLength;
     std::array<LengthClass, kLengthClasses> classes{};
     std::int64_t operators = 0, gapCount = 0;
-    Duration compute;   ///< operators added up
-    Duration gaps;      ///< empty time between operators in which nothing was sent, copied or loaded
-    Duration medianGap; ///< over gaps of consecutive operators, those without length counted
-    Duration longestGap;
+    Duration compute;    ///< operators added up
+    Duration gaps;       ///< empty time between operators in which nothing was sent, copied or loaded
+    Duration medianGap;  ///< over gaps of consecutive operators, those without length counted
+    Duration longestGap; ///< of these, or before the first operator of the step or after its last
     TimeRange longestGapAt;
     Duration launchOverhead;        ///< what one launch is taken to cost, for the estimate
     bool overheadFromGaps = false;  ///< the median gap; else the calls that launch, or the constant below

@@ -64,7 +64,8 @@ struct StepUtilisation {
 Result<std::vector<StepUtilisation>> stepUtilisation(TraceQuery& trace);
 
 /// busbw / algbw of a collective over `ranks` members: 2(n-1)/n for all-reduce, (n-1)/n for all-gather and
-/// reduce-scatter, 1 for the others. Source: NVIDIA/nccl-tests doc/PERFORMANCE.md.
+/// reduce-scatter, 1 for the others (docs/metrics.md). Source: NVIDIA/nccl-tests doc/PERFORMANCE.md, which names no factor
+/// for all-to-all; its program takes (n-1)/n there.
 double busBandwidthFactor(CollectiveOp operation, std::size_t ranks);
 
 /// Closed forms of the bubble as a fraction of the pipeline window, for `stages` equal stages.

@@ -2,6 +2,8 @@
 // See name_index.h.
 #include "model/trace/name_index.h"
 
+#include "model/base/ascii.h"
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -15,14 +17,6 @@ constexpr std::size_t kMostOfLayer = 10'000;
 constexpr std::size_t kMostBegunBefore = 1'000; ///< slices that are there at an instant, one a lane
 /// The longest name that a search by an expression compares to its end, see NameMatcher.
 constexpr std::size_t kLongestExactName = 2'000;
-
-std::string inSmallLetters(std::string_view text)
-{
-    std::string lower(text);
-    for (char& c : lower)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-    return lower;
-}
 
 bool isLetterOrDigit(char c)
 {
@@ -50,7 +44,7 @@ std::string exactly(const std::string& name)
 
 SearchWords::SearchWords(std::string_view typed)
 {
-    const std::string lower = inSmallLetters(typed);
+    const std::string lower = lowerCase(typed);
     for (std::size_t at = 0; at < lower.size();) {
         const std::size_t end = std::min(lower.find(' ', at), lower.size());
         if (end > at) m_words.push_back(lower.substr(at, end - at));
@@ -61,7 +55,7 @@ SearchWords::SearchWords(std::string_view typed)
 
 MatchQuality SearchWords::qualityOf(std::string_view text) const
 {
-    return qualityOfLower(inSmallLetters(text));
+    return qualityOfLower(lowerCase(text));
 }
 
 MatchQuality SearchWords::qualityOfLower(std::string_view lower) const
@@ -82,7 +76,7 @@ MatchQuality SearchWords::qualityOfLower(std::string_view lower) const
 
 MatchQuality SearchWords::looseQualityOf(std::string_view text) const
 {
-    const std::string lower = inSmallLetters(text);
+    const std::string lower = lowerCase(text);
     const MatchQuality quality = qualityOfLower(lower);
     if (quality != MatchQuality::None) return quality;
     std::size_t at = 0;
@@ -119,7 +113,7 @@ Result<NameIndex> NameIndex::read(TraceQuery& trace, const std::stop_token& stop
         const auto [at, isNew] = known.try_emplace((*info)->name, index.m_names.size());
         if (isNew) {
             index.m_names.push_back({(*info)->name, *info, 0, {}});
-            index.m_lower.push_back(inSmallLetters((*info)->name));
+            index.m_lower.push_back(lowerCase((*info)->name));
             most.push_back(total);
         }
         IndexedName& name = index.m_names[at->second];

@@ -5,7 +5,6 @@
 #include "model/base/ascii.h"
 
 #include <algorithm>
-#include <cctype>
 
 namespace fourwalls {
 

@@ -25,8 +25,6 @@ Phase phaseOfOperator(std::string_view name)
 
 Phase phaseOfRange(std::string_view name)
 {
-    const Phase phase = phaseOfOperator(name);
-    if (phase != Phase::None) return phase;
     constexpr std::string_view kEngine = "DeepSpeedEngine.";
     const bool engine = name.starts_with(kEngine);
     if (engine) name.remove_prefix(kEngine.size());
@@ -34,7 +32,7 @@ Phase phaseOfRange(std::string_view name)
     if (name.size() > kLongest) return Phase::None;
     std::string word;
     for (const char c : name)
-        if (c != ' ' && c != '_' && c != '-' && c != '.') word += lowerCase(c);
+        if (c != ' ' && c != '_' && c != '-' && c != '.' && c != '#') word += lowerCase(c);
     bool stepOf = false;
     for (const std::string_view end : {"pass", "step", "compute"})
         if (word.size() > end.size() && word.ends_with(end)) {
@@ -42,6 +40,7 @@ Phase phaseOfRange(std::string_view name)
             stepOf = end == "step";
             break;
         }
+    if (word.starts_with("model")) word.erase(0, 5);
     if (word == "forward" || word == "fwd") return Phase::Forward;
     if (word == "backward" || word == "bwd") return Phase::BackwardInput;
     if (word == "optimizer" || (stepOf && word == "opt") || word == "step:optimizer" || (engine && name == "step"))

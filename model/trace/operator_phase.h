@@ -13,8 +13,8 @@ namespace fourwalls {
 /// does not tell.
 Phase phaseOfOperator(std::string_view name);
 
-/// The same of a range that a program names itself (NVTX, ROCTX, record_function): also "forward", "bwd",
-/// "backward-step", "optimizer_step" and DeepSpeed's "DeepSpeedEngine.backward".
+/// The same of a range that a program names itself (NVTX, ROCTX, record_function): "forward", "## backward ##", "bwd",
+/// "Model Forward Pass", "optimizer_step" and DeepSpeed's "DeepSpeedEngine.backward".
 Phase phaseOfRange(std::string_view name);
 
 /// Whether a thread of that name computes gradients: PyTorch's autograd names its threads so.

@@ -961,7 +961,7 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     </message>
     <message>
         <source>nobody is last more often than by chance, or it costs under 1 %</source>
-        <translation>没有 rank 最后到达的次数多于偶然，或代价不到 1 %</translation>
+        <translation>无 rank 比偶然更常迟到，或代价不到 1 %</translation>
     </message>
     <message>
         <source>Rank</source>
@@ -7987,7 +7987,7 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>最佳学习率的变化不超过网格的一格：%1 到 %2</translation>
     </message>
     <message>
-        <source>best at width %2: %1, at width %4: %3</source>
+        <source>best rate: %1 at width %2, %3 at width %4</source>
         <translation>最佳学习率从宽度 %2 的 %1 变为宽度 %4 的 %3</translation>
     </message>
     <message>
@@ -9483,7 +9483,7 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <translation>在各行下方显示内存</translation>
     </message>
     <message>
-        <source>Show the selected slice, the measured range or everything (F)</source>
+        <source>Show the selected slice, the measured range or all slices (F)</source>
         <translation>显示所选切片、测量范围或全部 (F)</translation>
     </message>
     <message>

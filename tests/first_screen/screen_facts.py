@@ -242,6 +242,18 @@ class Facts:
         said = f"{len(short) / len(self.run.ranks):.0f} kernels below 10 µs, {fig.percent(raw)}"
         return (TRUE if abs(raw - shown) < 0.25 * shown + 0.01 else FALSE), said
 
+    def longest_gap(self, shown):
+        """The longest time in the window in which the device of a rank does nothing."""
+        if not self.window:
+            return self.no_window()
+        begin, end = self.window[1:]
+        each = []
+        for rank in self.run.ranks:
+            busy = intervals.clip([(w.begin, w.end) for w in rank.work], begin, end)
+            each.append(max((b - a for a, b in intervals.minus([[begin, end]], busy)), default=0))
+        said = "longest gap of " + "; ".join(f"rank {i}: {fig.milliseconds(gap)}" for i, gap in enumerate(each[:4]))
+        return (TRUE if any(fig.near(shown, gap, 0.01) for gap in each) else FALSE), said
+
     def heading(self, words):
         kernels, requests = self.communication()
         if re.search(r"Communication|Transfers|Rank", words) and not kernels + requests:

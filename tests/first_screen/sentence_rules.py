@@ -302,8 +302,8 @@ def no_bytes(match, claim, facts):
 
 # What to do, and the finding that it is about.
 ADVICE = (
-    (r"^Captured graphs, a compiler", r"waits for work"),
-    (r"^Avoid \.item|^What the device did then may not be in the file", r"synchronising calls"),
+    (r"^Captured graphs, a compiler|^Look at what the program does", r"waits for work"),
+    (r"^Avoid \.item|^What the device did then may not be in the file|^Memory that is freed waits", r"synchronising calls"),
     (r"^More loader", r"waits for data"),
     (r"^Pinned memory", r"^Copies"),
     (r"^Fusing them", r"^Many kernels"),
@@ -334,6 +334,11 @@ def advice(match, claim, facts):
 @rule(rf"^(?:the others wait for )?({fig.PERCENT}) of (?:step (\d+)|the whole trace) \(({fig.TIME})\)")
 def finding(match, claim, facts):
     return facts.finding(claim.row, fig.share(match[1]), match[2], fig.time_ns(match[3]))
+
+
+@rule(rf"^the longest gap takes ({fig.TIME})")
+def longest_gap(match, claim, facts):
+    return facts.longest_gap(fig.time_ns(match[1]))
 
 
 @rule(r"^(?:The|Many|Communication|Transfers|Rank|Ranks|Copies|Memory)\b", "/heading")

@@ -8,6 +8,7 @@
 #include "views/words/format.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace fourwalls::views {
 
@@ -127,7 +128,8 @@ QVariant CompareFindingModel::data(const QModelIndex& index, int role) const
         if (index.column() == Change && row.a && row.b) return {};
         if (index.column() == Change) return row.a ? currentTheme().ok : currentTheme().error;
         const double more = difference(row).value_or(0);
-        if (index.column() != Difference || more == 0) return {};
+        constexpr double kShown = 0.0005; // what is not "0 %"
+        if (index.column() != Difference || std::abs(more) < kShown) return {};
         return more > 0 ? currentTheme().error : currentTheme().ok;
     }
     case kExactRole: return exact(row, index.column());

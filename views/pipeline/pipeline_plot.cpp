@@ -144,6 +144,13 @@ void PipelinePlot::paintPasses(QImage& image, const QRectF& inside, double ratio
 {
     const Theme& t = currentTheme();
     BlockPainter blocks(image, t.card.rgb());
+    // All passes are drawn in one manner: passes that last about as long must not look different.
+    const bool piecewise = std::ranges::all_of(m_picture->lanes, [&](const StageLane& each) {
+        return std::ranges::all_of(each.passes, [&](const StagePass& pass) {
+            const double width = xOfPass(pass.range.end) - xOfPass(pass.range.begin);
+            return pass.pieces.size() <= 3 || width >= kLeastPiece * static_cast<double>(pass.pieces.size());
+        });
+    });
     for (std::size_t i = 0; i < m_picture->lanes.size(); ++i) {
         const Lane lane = laneBox(static_cast<int>(i));
         const double top = (lane.top - inside.top()) * ratio, height = lane.height * ratio;
@@ -157,10 +164,8 @@ void PipelinePlot::paintPasses(QImage& image, const QRectF& inside, double ratio
         for (const StagePass& pass : m_picture->lanes[i].passes) {
             const double from = across(pass.range.begin), to = across(pass.range.end);
             if (to < inside.left() || from > inside.right()) continue;
-            const bool piecewise =
-                !pass.pieces.empty() &&
-                (pass.pieces.size() <= 3 || (to - from) / static_cast<double>(pass.pieces.size()) >= kLeastPiece);
-            if (piecewise && (to - from) >= kLeastPiece) {
+            const bool showsPieces = !pass.pieces.empty() && (piecewise || pass.pieces.size() <= 3);
+            if (showsPieces && (to - from) >= kLeastPiece) {
                 for (const PassPiece& piece : pass.pieces)
                     fill(across(piece.range.begin), across(piece.range.end), 0, 1, fillOf(pass, piece.phase));
             } else {

@@ -195,7 +195,7 @@ private:
         QString text;
     };
 
-    /// In the bricks where they are high enough, else just under the edge.
+    /// In the bricks where they are high enough, else just under the edge, at the end that hides no points.
     std::vector<WallLabel> wallLabels(const QFontMetricsF& metrics) const
     {
         const QRectF rect = m_owner.m_plot->axisRect()->rect();
@@ -207,7 +207,14 @@ private:
             double y = edgeAt - rect.top() >= 22 ? edgeAt - 20 : edgeAt + 3;
             y = std::clamp(y, rect.top() + 2, rect.bottom() - 18);
             if (!labels.empty() && std::abs(y - labels.back().box.top()) < 16) y = labels.back().box.top() + 16;
-            labels.push_back({QRectF(rect.right() - width - 4, y, width, 16), wall.label});
+            const QRectF atRight(rect.right() - width - 4, y, width, 16), atLeft(rect.left() + 4, y, width, 16);
+            const auto hides = [&](const QRectF& box) {
+                return std::ranges::any_of(m_owner.m_content.points, [&](const XyPoint& point) {
+                    const double r = point.size / 2 + 4; // with the ring of a chosen one
+                    return box.adjusted(-r, -r, r, r).contains(pixel(point.x, point.y));
+                });
+            };
+            labels.push_back({hides(atRight) && !hides(atLeft) ? atLeft : atRight, wall.label});
         }
         return labels;
     }

@@ -131,6 +131,10 @@ QToolTip { background: @card; color: @text; border: 1px solid @line; padding: 4p
 QMenu { background: @card; color: @text; border: 1px solid @line; padding: 4px; }
 QMenu::item { padding: 5px 24px 5px 28px; border-radius: 4px; }
 QMenu::indicator { width: 13px; height: 13px; left: 8px; }
+QCheckBox { color: @text; spacing: 6px; }
+QCheckBox::indicator { width: 13px; height: 13px; border: 1px solid @secondary; border-radius: 3px; background: @card; }
+QCheckBox::indicator:hover, QCheckBox::indicator:focus { border-color: @accent; }
+QCheckBox::indicator:checked { border-color: @accent; background: @accent; image: url(:/icons/check.png); }
 QMenu::item:selected { background: @raised; color: @text; }
 QMenu::item:disabled { color: @secondary; }
 QMenu::separator { height: 1px; background: @line; margin: 4px 6px; }

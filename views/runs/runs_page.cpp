@@ -313,7 +313,7 @@ QString RunsPage::rateSentence() const
     if (std::distance(rates.find(lowest->second), rates.find(highest->second)) <= 1)
         return tr("the best rate stays within one step of the grid: %1 to %2")
             .arg(rateText(lowest->second), rateText(highest->second));
-    return tr("best at width %2: %1, at width %4: %3")
+    return tr("best rate: %1 at width %2, %3 at width %4")
         .arg(rateText(narrow.second))
         .arg(narrow.first)
         .arg(rateText(wide.second))

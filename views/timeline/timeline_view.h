@@ -54,7 +54,7 @@ public:
     void goToNote(int direction);
     /// Selects the neighbour in the lane of the selected slice.
     void goToNeighbour(int direction);
-    /// Shows the selected slice, else the measured range, else everything.
+    /// Shows the selected slice, else the measured range, else all slices.
     void fit();
     void fitSlices(); ///< from the first slice to the last
 

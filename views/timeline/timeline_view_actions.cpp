@@ -170,7 +170,7 @@ void TimelineView::retranslateActions()
             if (action->objectName() == QLatin1String(name)) action->setText(text);
     for (auto* action : m_actions) {
         if (action->objectName() == QLatin1String("timeline.fit"))
-            action->setToolTip(tr("Show the selected slice, the measured range or everything (F)"));
+            action->setToolTip(tr("Show the selected slice, the measured range or all slices (F)"));
         if (action->objectName() == QLatin1String("timeline.measure"))
             action->setToolTip(tr("Drag over time and rows for their statistics; Ctrl with the mouse does it too (M)"));
     }

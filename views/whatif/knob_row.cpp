@@ -323,7 +323,7 @@ std::optional<double> typedNumber(const QString& text, double usualFactor)
     return value;
 }
 
-KnobRow::KnobRow(bool lockable, QWidget* parent)
+KnobRow::KnobRow(Lock lock, QWidget* parent)
     : QWidget(parent)
     , m_name(new QLabel(this))
     , m_value(new KnobValue(this))
@@ -342,7 +342,7 @@ KnobRow::KnobRow(bool lockable, QWidget* parent)
     row->addWidget(m_name);
     row->addWidget(m_slider, 1);
     row->addWidget(m_value);
-    if (lockable) {
+    if (lock == Lock::Button) {
         m_lock = new QToolButton(this);
         m_lock->setObjectName(QStringLiteral("lock"));
         m_lock->setCheckable(true);
@@ -354,7 +354,7 @@ KnobRow::KnobRow(bool lockable, QWidget* parent)
             emit lockToggled(locked);
         });
         setLocked(false);
-    } else {
+    } else if (lock == Lock::Place) {
         row->addSpacing(26);
     }
     connect(m_slider, &QSlider::valueChanged, this, [this] { writeValue(m_slider->chosen()); });

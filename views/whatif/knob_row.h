@@ -100,8 +100,9 @@ std::optional<double> typedNumber(const QString& text, double usualFactor = 1);
 class KnobRow : public QWidget {
     Q_OBJECT
 public:
-    /// lockable: has a lock button.
-    KnobRow(bool lockable, QWidget* parent = nullptr);
+    /// Place: as wide as a row with a lock's button.
+    enum class Lock { None, Place, Button };
+    KnobRow(Lock lock, QWidget* parent = nullptr);
 
     void setName(const QString& name, const QString& explanation);
     /// How a value reads beside the slider.

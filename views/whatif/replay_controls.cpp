@@ -197,7 +197,7 @@ void ReplayControls::addSwitch(const QString& text, const std::string& change, r
 void ReplayControls::addFactor(const QString& text, const std::string& prefix, bool divided, replay::OfferKind kind,
                                const std::string& what)
 {
-    auto* knob = new KnobRow(false, m_body);
+    auto* knob = new KnobRow(KnobRow::Lock::None, m_body);
     knob->setFormat([divided](double value) {
         return divided ? QStringLiteral("×%1").arg(value, 0, 'g', 3) : formatPercent(value, 0);
     });
@@ -299,7 +299,7 @@ void ReplayControls::addPassControls()
     addChoice(tr("Schedule"), std::move(schedules), best ? gainOf(replay::OfferKind::Schedule, best->what) : QString());
     const auto addNumber = [&](const QString& text, const std::string& key, int recorded, int most,
                                const QString& explanation) {
-        auto* knob = new KnobRow(false, m_body);
+        auto* knob = new KnobRow(KnobRow::Lock::None, m_body);
         knob->setFormat([](double value) { return QString::number(value); });
         knob->setName(text, explanation);
         knob->setStops(doublings(recorded, most));
@@ -357,7 +357,7 @@ void ReplayControls::addPlanControls()
     for (const Row& each : rows) {
         const std::vector<double> stops = feasibleValues(recorded, each.knob, locks, &recorded);
         if (stops.size() < 2) continue;
-        auto* row = new KnobRow(false, m_body);
+        auto* row = new KnobRow(KnobRow::Lock::None, m_body);
         row->setFormat([](double value) { return QString::number(value); });
         row->setName(each.name, tr("Work keeps its measured time but for what the cost model says of the new shapes"));
         row->setStops(stops);

@@ -159,7 +159,7 @@ void WhatIfPanel::refresh()
     m_none->setVisible(!none.isEmpty());
     refreshGuesses();
     refreshChoices();
-    if (!hasSpec || toJson(*whatIf()->spec()) != m_alongFor) m_along->setText({});
+    if (!hasSpec || !isSameSpec(whatIf()->spec(), m_alongFor)) m_along->setText({});
     m_along->setVisible(hasSpec && !m_along->text().isEmpty());
     if (!hasSpec) return;
     for (std::size_t i = 0; i < kKnobCount; ++i) m_rows[i]->showValue(valueOf(*whatIf()->spec(), static_cast<Knob>(i)));
@@ -294,7 +294,7 @@ void WhatIfPanel::showMovedAlong(const RunSpec& from, Knob moved)
 {
     if (!whatIf() || !whatIf()->spec()) return;
     const RunSpec& now = *whatIf()->spec();
-    m_alongFor = toJson(now);
+    m_alongFor = now;
     QStringList parts;
     for (const Knob knob : movedAlong(from, now, moved))
         parts << tr("%1 %2 → %3")

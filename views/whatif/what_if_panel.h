@@ -123,8 +123,8 @@ private:
     QPointer<WhatIf> m_whatIf;
     KnobLocks m_locks = KnobLocks::usual();
     QString m_recordBlocked;
-    ElidedText* m_along = nullptr; ///< what the last move of a slider took along
-    std::string m_alongFor;        ///< the spec of which that holds, as JSON
+    ElidedText* m_along = nullptr;     ///< what the last move of a slider took along
+    std::optional<RunSpec> m_alongFor; ///< the spec of which that holds
     std::optional<RunSpec> m_gestureBase;
     bool m_wasKnown = true; ///< whether the boxes showed what a trace is of
     std::array<KnobRow*, kKnobCount> m_rows{};

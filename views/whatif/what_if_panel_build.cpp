@@ -185,7 +185,7 @@ void WhatIfPanel::buildPresets(QBoxLayout& column)
 
 KnobRow* WhatIfPanel::addKnob(QBoxLayout& column, Knob knob)
 {
-    auto* row = new KnobRow(canBeLocked(knob), this);
+    auto* row = new KnobRow(canBeLocked(knob) ? KnobRow::Lock::Button : KnobRow::Lock::Place, this);
     row->setObjectName(QStringLiteral("knob%1").arg(static_cast<int>(knob)));
     m_rows[static_cast<std::size_t>(knob)] = row;
     row->setLocked(m_locks.holds(knob));

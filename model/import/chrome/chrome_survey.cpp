@@ -27,7 +27,7 @@ constexpr std::size_t kMostRequests = 1'000'000;
 struct NameHints {
     Phase phase = Phase::None;
     int step = -1;
-    bool backward = false, node = false, flops = false, communication = false;
+    bool named = false, backward = false, node = false, flops = false, communication = false;
     RequestKind request = RequestKind::None;
 };
 
@@ -43,7 +43,13 @@ NameHints hintsOf(Category category, std::string_view name)
         const auto number = integerFromText(name.substr(kStep.size()));
         if (number && *number >= 0 && *number < 1'000'000'000) hints.step = static_cast<int>(*number);
     } else {
-        hints.phase = category == Category::UserAnnotation ? phaseOfRange(name) : phaseOfOperator(name);
+        OperatorContext told;
+        if (category == Category::UserAnnotation)
+            told.tellPhase(name);
+        else
+            told.phase = phaseOfOperator(name);
+        hints.phase = told.phase;
+        hints.named = told.named;
         hints.backward = hints.phase == Phase::BackwardInput || hints.phase == Phase::Recompute;
         hints.node = name.find("autograd::engine::evaluate_function") != std::string_view::npos;
     }
@@ -196,6 +202,7 @@ private:
         if (category == Category::GpuUserAnnotation) return;
         OperatorContext context;
         context.phase = hint.phase;
+        context.named = hint.named;
         context.autogradNode = hint.node;
         m_survey.training = m_survey.training || hint.backward;
         if (hint.flops) {

@@ -2,6 +2,8 @@
 // The words that launchers and profilers put before a rank.
 #include "model/import/common/file_rank.h"
 
+#include "model/base/ascii.h"
+
 #include <array>
 #include <cctype>
 #include <string>
@@ -10,10 +12,9 @@ namespace fourwalls::importers {
 
 namespace {
 
-std::optional<int> rankInName(std::string name)
+std::optional<int> rankInName(std::string_view file)
 {
-    for (char& c : name)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    const std::string name = lowerCase(file);
     for (const std::string_view word : {"rank", "worker"}) {
         for (std::size_t at = name.find(word); at != std::string::npos; at = name.find(word, at + 1)) {
             std::size_t digit = at + word.size();

@@ -2,6 +2,8 @@
 // Tables of name parts; all are compared without regard to case.
 #include "model/import/common/kernel_class.h"
 
+#include "model/base/ascii.h"
+
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -10,17 +12,12 @@ namespace fourwalls::importers {
 
 namespace {
 
-constexpr char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 /// Whether `name` contains `part` (lower case), ignoring case.
 bool namesPart(std::string_view name, std::string_view part)
 {
     for (std::size_t at = 0; at + part.size() <= name.size(); ++at) {
         std::size_t i = 0;
-        while (i < part.size() && lower(name[at + i]) == part[i]) ++i;
+        while (i < part.size() && lowerCase(name[at + i]) == part[i]) ++i;
         if (i == part.size()) return true;
     }
     return false;

@@ -2,6 +2,8 @@
 // One sweep per thread over operators and calls in time order, with the stack of open operators.
 #include "model/import/common/launch_links.h"
 
+#include "model/trace/operator_phase.h"
+
 #include <algorithm>
 #include <tuple>
 
@@ -36,6 +38,14 @@ LaunchLinks::Tables::Tables(const std::string& folder)
     , linked(chunks)
 {}
 
+void OperatorContext::tellPhase(std::string_view name)
+{
+    phase = phaseOfOperator(name);
+    if (phase != Phase::None) return;
+    phase = phaseOfRange(name);
+    named = phase != Phase::None;
+}
+
 LaunchLinks::LaunchLinks(const std::string& folder) : m_tables(std::make_unique<Tables>(folder)) {}
 
 void LaunchLinks::addLaunch(std::int64_t correlation, int lane, std::int64_t at)
@@ -55,8 +65,9 @@ std::int32_t LaunchLinks::addOperator(int lane, std::int64_t begin, std::int64_t
         const auto count = static_cast<std::uint8_t>(std::clamp(context.products, 1, 8));
         m_flops.push_back({context.flops / count, count, count, context.operands});
     }
-    if (context.autogradNode) m_backwardLanes.insert(lane);
-    m_tables->operators.add({begin, end, lane, flops, context.collective, context.phase});
+    m_hasNodes = m_hasNodes || context.autogradNode;
+    m_tables->operators.add(
+        {begin, end, lane, flops, context.collective, context.phase, context.autogradNode, context.named});
     return flops;
 }
 
@@ -73,7 +84,10 @@ Status LaunchLinks::resolve(Phase otherwise)
                 Operator opened = *next;
                 while (!open.empty() && (open.back().lane != opened.lane || open.back().end <= opened.begin))
                     open.pop_back();
+                // Where nodes of autograd say what the backward pass is, a range of its name also holds other work.
+                if (opened.named && m_hasNodes && opened.phase == Phase::BackwardInput) opened.phase = Phase::None;
                 if (!open.empty()) {
+                    opened.node = opened.node || open.back().node;
                     if (opened.phase == Phase::None) opened.phase = open.back().phase;
                     if (opened.flops < 0) opened.flops = open.back().flops;
                     if (opened.collective < 0) opened.collective = open.back().collective;
@@ -81,9 +95,10 @@ Status LaunchLinks::resolve(Phase otherwise)
                 open.push_back(opened);
             }
             while (!open.empty() && (open.back().lane != launch.lane || open.back().end < launch.at)) open.pop_back();
-            launch.phase = m_backwardLanes.contains(launch.lane) ? Phase::None : otherwise;
+            launch.outside = open.empty() || open.back().phase == Phase::None;
             if (!open.empty()) {
-                if (open.back().phase != Phase::None) launch.phase = open.back().phase;
+                launch.phase = open.back().phase;
+                if (open.back().node) m_backwardLanes.insert(launch.lane);
                 launch.flopsOperator = open.back().flops;
                 launch.collective = open.back().collective;
             }
@@ -92,7 +107,8 @@ Status LaunchLinks::resolve(Phase otherwise)
     }
     m_tables->operators.clear();
     m_tables->launches.clear();
-    linked.forEach([&](const Launch& launch) {
+    linked.forEach([&](Launch launch) {
+        if (launch.outside && !m_backwardLanes.contains(launch.lane)) launch.phase = otherwise;
         if (m_tables->linked.size() % PagedArray<Launch>::kPerPage == 0) m_firstOfPage.push_back(launch.correlation);
         m_tables->linked.push_back(launch);
     });

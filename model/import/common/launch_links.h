@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fourwalls::importers {
@@ -21,12 +22,16 @@ namespace fourwalls::importers {
 /// What an operator tells about the work that it launches.
 struct OperatorContext {
     Phase phase = Phase::None;                 ///< None: says nothing, what is around it counts
+    bool named = false;                        ///< the phase is what a program called a range of its own
     bool autogradNode = false;                 ///< the backward pass runs on this thread
     double flops = 0;                          ///< of the operator's one execution
     bool flopsLater = false;                   ///< they come by setFlops()
     int products = 1;                          ///< kernels that share them: the backward of a convolution has two
     Arithmetic operands = Arithmetic::Unknown; ///< the type of its inputs
     int collective = -1;                       ///< the caller's own index of collective metadata
+
+    /// The phase that an operator's or a range's name stands for, if it does.
+    void tellPhase(std::string_view name);
 };
 
 /// An API call.
@@ -37,6 +42,7 @@ struct Launch {
     std::int32_t flopsOperator = -1; ///< index of the operator that carries FLOPs
     std::int32_t collective = -1;
     Phase phase = Phase::None;
+    bool outside = false; ///< of everything with a phase
 };
 
 class LaunchLinks {
@@ -82,6 +88,8 @@ private:
         std::int32_t flops; ///< index into m_flops, or -1
         std::int32_t collective;
         Phase phase;
+        bool node;  ///< of autograd, or inside one
+        bool named; ///< as OperatorContext::named
     };
     struct ByLane {
         bool operator()(const Launch& a, const Launch& b) const;
@@ -99,7 +107,8 @@ private:
         PagedArray<Launch> linked;              ///< by correlation
     };
     std::unique_ptr<Tables> m_tables;
-    std::set<int> m_backwardLanes;           ///< those with nodes of autograd
+    bool m_hasNodes = false;                 ///< of autograd
+    std::set<int> m_backwardLanes;           ///< those on which such nodes launch work
     std::vector<std::int64_t> m_firstOfPage; ///< of m_tables->linked: the page's first correlation
     struct Products {
         double flops = 0; ///< of one product

@@ -72,7 +72,10 @@ public:
         if (row.launches)
             for (const std::int64_t correlation : *row.launches) host.links.addLaunch(correlation, lane, start);
         OperatorContext context;
-        context.phase = row.category == Category::UserAnnotation ? phaseOfRange(row.name) : phaseOfOperator(row.name);
+        if (row.category == Category::UserAnnotation)
+            context.tellPhase(row.name);
+        else
+            context.phase = phaseOfOperator(row.name);
         context.autogradNode = row.name.find("autograd::engine::evaluate_function") != std::string_view::npos;
         host.passes.note(context.phase);
         if (row.collective) {

@@ -168,7 +168,7 @@ private:
                 ProcessRank& rank = rankOf(file, processOf(range.thread));
                 const int lane = rangeLane(rank, range);
                 OperatorContext context;
-                context.phase = phaseOfRange(range.text);
+                context.tellPhase(range.text);
                 rank.passes.note(context.phase);
                 context.autogradNode = range.text.find("autograd::engine::evaluate_function") != std::string_view::npos;
                 if (range.end) context.collective = rank.requests.add(lane, range.start, *range.end, range.text);

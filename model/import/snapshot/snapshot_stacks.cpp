@@ -2,6 +2,8 @@
 // Reading frames. Names of functions and files are those of PyTorch 2.0 to 2.9.
 #include "model/import/snapshot/snapshot_stacks.h"
 
+#include "model/base/ascii.h"
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -20,14 +22,6 @@ bool holdsText(std::string_view text, std::string_view part)
 bool isOneOf(std::string_view text, std::initializer_list<std::string_view> words)
 {
     return std::find(words.begin(), words.end(), text) != words.end();
-}
-
-std::string lowered(std::string_view text)
-{
-    std::string lower(text);
-    for (char& c : lower)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return lower;
 }
 
 std::vector<std::string_view> partsOf(std::string_view path)
@@ -110,7 +104,7 @@ bool isForeignOptimizer(std::string_view path, std::string_view function)
 {
     const std::vector<std::string_view> parts = partsOf(path);
     if (parts.empty()) return false;
-    const std::string file = lowered(parts.back());
+    const std::string file = lowerCase(parts.back());
     const bool byFolder = parts.size() > 1 && isOneOf(parts[parts.size() - 2], {"optim", "optimizers", "optimizer"});
     return (byFolder || holdsText(file, "optim")) &&
            isOneOf(function, {"step", "_step", "_init_group", "_init_state", "init_state", "initialize_state",

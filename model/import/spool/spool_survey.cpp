@@ -425,7 +425,7 @@ private:
     {
         for (const SpoolRange& range : m_tables.ranges) {
             OperatorContext context;
-            context.phase = phaseOfRange(m_tables.string(range.name));
+            context.tellPhase(m_tables.string(range.name));
             if (context.phase == Phase::None) continue;
             m_tables.phasesFromRanges = true;
             m_tables.passes.note(context.phase);

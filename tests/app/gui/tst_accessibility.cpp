@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who cannot see the window or has no mouse: every widget of every page of every view that takes the focus says what it
-// is, and every control can be reached with Tab.
+// Who cannot see the window or has no mouse: every widget of the views' pages that takes the focus says what it is, and
+// every control can take it with Tab. Runs and hang are empty here, dialogs closed, what is hidden is not looked at.
 #include "app/gui/appearance.h"
 #include "app/gui/main_window.h"
 #include "app/gui/settings.h"
 #include "app/gui/trace_document.h"
+#include "tests/app/gui/openers.h"
 #include "tests/views/fail_on_warning.h"
 #include "views/base/analysis_view.h"
 #include "views/view_registry.h"
 #ifndef Q_MOC_RUN // moc cannot read the standard library's headers of threads
 #include "tests/support/test_program.h"
-#include "tests/views/memory/sample_training.h"
-#include "tests/views/whatif/predicted_sample.h"
 #endif
 
 #include <QAbstractButton>
@@ -31,17 +30,9 @@ namespace tst_accessibility {
 
 using namespace fourwalls;
 using namespace fourwalls::gui;
+using tests::memoryOpener;
 
 namespace {
-
-views::TraceOpener memoryOpener()
-{
-    static const std::shared_ptr<const InMemoryTraceData> data = views::sample::training();
-    return [](const QString& path) -> Result<std::unique_ptr<TraceQuery>> {
-        if (path.contains(QStringLiteral("planned"))) return views::sample::opener(views::sample::smallSpec())(path);
-        return std::unique_ptr<TraceQuery>(std::make_unique<InMemoryTraceQuery>(data));
-    };
-}
 
 /// "timeline: fourwalls::views::TimelineCanvas in timeline.card"
 QString placeOf(const QString& where, const QWidget& widget)
@@ -118,8 +109,8 @@ private slots:
         window.resize(1600, 900);
         window.show();
         QStringList found;
-        for (const QString& page :
-             {QStringLiteral("welcome"), QStringLiteral("demos"), QStringLiteral("runs"), QStringLiteral("hang")}) {
+        for (const QString& page : {QStringLiteral("welcome"), QStringLiteral("demos"), QStringLiteral("claims"),
+                                    QStringLiteral("runs"), QStringLiteral("hang")}) {
             window.showView(page);
             found += nameless(window, page);
         }

@@ -10,7 +10,7 @@
 #include "app/gui/main_window.h"
 #include "app/gui/trace_document.h"
 #include "app/gui/trace_notes.h"
-#include "model/store/trace_file.h"
+#include "tests/app/gui/openers.h"
 #include "tests/support/test_program.h"
 #include "tests/views/fail_on_warning.h"
 #include "views/base/analysis_view.h"
@@ -34,13 +34,9 @@ namespace tst_demos {
 
 using namespace fourwalls;
 using namespace fourwalls::gui;
+using tests::fileOpener;
 
 namespace {
-
-views::TraceOpener fileOpener()
-{
-    return [](const QString& path) { return store::openTrace(QFile::encodeName(path).toStdString()); };
-}
 
 views::DemoSources numbers()
 {

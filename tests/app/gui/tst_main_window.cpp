@@ -9,6 +9,7 @@
 #include "app/gui/render_run.h"
 #include "app/gui/shortcut_editor.h"
 #include "app/gui/trace_document.h"
+#include "tests/app/gui/openers.h"
 #include "tests/views/fail_on_warning.h"
 #include "views/chrome/status_strip.h"
 #include "views/memory/memory_view.h"
@@ -45,21 +46,7 @@ namespace tst_main_window {
 
 using namespace fourwalls;
 using namespace fourwalls::gui;
-
-namespace {
-
-views::TraceOpener memoryOpener()
-{
-    static const std::shared_ptr<const InMemoryTraceData> data = views::sample::training();
-    return [](const QString& path) -> Result<std::unique_ptr<TraceQuery>> {
-        if (path.contains(QStringLiteral("planned"))) return views::sample::opener(views::sample::smallSpec())(path);
-        if (path.contains(QStringLiteral("broken")))
-            return Error{ErrorCode::Format, "this is not a trace", path.toStdString(), "open a .fourwalls file"};
-        return std::unique_ptr<TraceQuery>(std::make_unique<InMemoryTraceQuery>(data));
-    };
-}
-
-} // namespace
+using tests::memoryOpener;
 
 class TestMainWindow : public QObject {
     Q_OBJECT

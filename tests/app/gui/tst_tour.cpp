@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The tour, page by page in the real window: every figure of a caption stands on the page that it speaks of, every page
-// asks one question, and the memory wall is hit.
+// The tour, page by page in the real window: the key figures of a caption (listed by page below) stand on the page
+// that it speaks of, every page asks one question, and the memory wall is hit.
 #include <QtTest/QtTest>
 
 #include "app/gui/appearance.h"
@@ -8,7 +8,7 @@
 #include "app/gui/demo_player.h"
 #include "app/gui/main_window.h"
 #include "app/gui/trace_document.h"
-#include "model/store/trace_file.h"
+#include "tests/app/gui/openers.h"
 #include "tests/support/test_program.h"
 #include "tests/views/fail_on_warning.h"
 #include "views/base/view.h"
@@ -26,13 +26,9 @@ namespace tst_tour {
 
 using namespace fourwalls;
 using namespace fourwalls::gui;
+using tests::fileOpener;
 
 namespace {
-
-views::TraceOpener fileOpener()
-{
-    return [](const QString& path) { return store::openTrace(QFile::encodeName(path).toStdString()); };
-}
 
 /// What a view says: its figures, labels and choices, and what it would tell somebody who cannot see its pictures.
 QString wordsOn(const views::View& view)

@@ -62,6 +62,49 @@ private slots:
         QVERIFY(!links.find(6) && !links.find(12));
     }
 
+    /// A node of autograd that launches nothing (of a tensor on the processor) runs on the caller's thread.
+    void onlyNodesThatLaunchMakeABackwardThread()
+    {
+        LaunchLinks links;
+        OperatorContext node;
+        node.tellPhase("autograd::engine::evaluate_function: MmBackward0");
+        node.autogradNode = true;
+        QVERIFY(node.phase == Phase::BackwardInput && !node.named);
+        links.addOperator(0, 50, 60, node);
+        links.addOperator(1, 100, 200, node);
+        links.addLaunch(1, 0, 10);
+        links.addLaunch(2, 1, 150);
+        links.addLaunch(3, 1, 250);
+        QVERIFY(links.resolve(Phase::Forward).ok());
+        QCOMPARE(links.find(1)->phase, Phase::Forward);
+        QCOMPARE(links.find(2)->phase, Phase::BackwardInput);
+        QCOMPARE(links.find(3)->phase, Phase::None); // forward or backward: this thread does both
+    }
+
+    /// A program's own range counts where no nodes say more.
+    void namedRangesGiveWayToNodes()
+    {
+        for (const bool nodes : {false, true}) {
+            LaunchLinks links;
+            OperatorContext forward, backward, node;
+            forward.tellPhase("## forward ##");
+            backward.tellPhase("## backward ##");
+            node.tellPhase("autograd::engine::evaluate_function: MmBackward0");
+            node.autogradNode = true;
+            QVERIFY(forward.named && backward.named);
+            links.addOperator(0, 0, 100, forward);
+            links.addOperator(0, 200, 300, backward);
+            if (nodes) links.addOperator(1, 200, 300, node);
+            links.addLaunch(1, 0, 10);
+            links.addLaunch(2, 0, 210); // of the loss
+            links.addLaunch(3, 1, 250);
+            QVERIFY(links.resolve(Phase::Forward).ok());
+            QCOMPARE(links.find(1)->phase, Phase::Forward);
+            QCOMPARE(links.find(2)->phase, nodes ? Phase::Forward : Phase::BackwardInput);
+            QCOMPARE(links.find(3)->phase, nodes ? Phase::BackwardInput : Phase::Forward);
+        }
+    }
+
     /// More calls and operators than are kept in memory at once, in no order.
     void manyCallsInNoOrder()
     {

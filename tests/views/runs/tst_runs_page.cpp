@@ -195,7 +195,7 @@ private slots:
         auto moving = sweepOf();
         moving->runs[2] = runOf("c", 64, 0.008, 2.0);
         page.setRuns(QStringLiteral("folder"), moving);
-        QCOMPARE(page.rateSentence(), QStringLiteral("best at width 64: 0.008, at width 128: 0.002"));
+        QCOMPARE(page.rateSentence(), QStringLiteral("best rate: 0.008 at width 64, 0.002 at width 128"));
         moving = sweepOf();
         moving->runs[3] = runOf("d", 128, 0.002, 2.6);
         page.setRuns(QStringLiteral("folder"), moving);
