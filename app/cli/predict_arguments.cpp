@@ -108,6 +108,8 @@ Result<PredictionInputs> PredictArguments::load(const std::string& plan) const
                                                                             : "megatron-core"));
     spec.framework = inputs.framework.name;
     if (framework.empty()) inputs.assumed.push_back("framework=" + inputs.framework.name);
+    if (!batch) inputs.assumed.push_back("batch=" + std::to_string(training.batch));
+    if (transformer && !sequence) inputs.assumed.push_back("sequence=" + std::to_string(training.sequence));
     if (precision.empty()) inputs.assumed.push_back("precision=" + std::string(fourwalls::name(training.precision)));
     const std::string& family = spec.cluster.device.family;
     if (const std::string& relative = inputs.calibration.family(family).relative; !relative.empty())

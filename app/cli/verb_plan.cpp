@@ -60,7 +60,7 @@ public:
     int run(Console& console) override
     {
         if (m_arguments.framework.empty() && !m_emit.empty())
-            m_arguments.framework = m_emit == "megatron" ? "megatron-core" : m_emit;
+            m_arguments.framework = presetOf(*valueOf(kLaunchWords, m_emit));
         auto inputs = m_arguments.load(m_plan);
         if (!inputs) return refuse(console, inputs.error());
         if (inputs->spec.plan.parameterServer != ParameterServer::None)
@@ -108,44 +108,55 @@ public:
         }
         if (found->best.size() > static_cast<std::size_t>(m_options.limit))
             found->best.resize(static_cast<std::size_t>(m_options.limit));
-        std::optional<LaunchArguments> launch;
-        RunSpec spec = inputs->spec;
+        std::optional<Told> told;
         if (!m_emit.empty() && !found->best.empty()) {
-            const auto words = firstInWords(*found, spec);
+            auto words = firstInWords(*found, *inputs, fixed, signals);
             if (!words) return console.fail(words.error());
-            launch = *words;
+            told = std::move(*words);
         }
-        const int answered = answer(console, *found, *inputs, verified, launch, spec.plan);
-        return verified && verified->failure && answered == kExitDone ? console.fail(*verified->failure) : answered;
+        const int answered = answer(console, *found, *inputs, verified, told);
+        if (answered != kExitDone) return answered;
+        if (verified && verified->failure) return console.fail(*verified->failure);
+        if (found->best.empty() || !found->best.front().feasible) return console.fail(noneFits(*found, *inputs));
+        return kExitDone;
     }
 
 private:
+    /// The best plan that a framework can be told, and the best of those that it cannot.
+    struct Told {
+        cost::SearchedPlan plan;
+        LaunchArguments launch;
+        std::optional<cost::SearchedPlan> passedOver;
+        Error because;
+    };
+
     int answer(Console& console, const cost::PlanSearchResult& found, const PredictionInputs& inputs,
-               const std::optional<PlanVerification>& verified, const std::optional<LaunchArguments>& launch,
-               const ParallelPlan& plan) const
+               const std::optional<PlanVerification>& verified, const std::optional<Told>& told) const
     {
         if (!console.json())
             return console.answerText(textOf(found, inputs) + reasonsText(found.reasons) +
                                       (inputs.like ? '\n' + likeText(m_arguments.like, *inputs.like) : "") +
                                       (verified ? "\n\n" + verificationText(*verified) : "") +
-                                      (launch ? emitText(*launch, plan) : ""));
+                                      (told ? emitText(*told) : ""));
         json object = jsonOf(found, inputs);
         object["reasons"] = reasonsJson(found.reasons);
         if (inputs.like) object["like"] = likeJson(m_arguments.like, *inputs.like);
         if (verified) object["verified"] = verificationJson(*verified);
-        if (launch) object["emit"] = emitJson(*launch, plan);
+        if (told) object["emit"] = emitJson(*told);
         return console.answerJson(std::move(object));
     }
 
     static constexpr std::int64_t kMostVerified = 100;
 
     Result<cost::PlanSearchResult> search(const PredictionInputs& inputs, const cost::FixedParts& fixed,
-                                          const StopSignals& signals) const
+                                          const StopSignals& signals,
+                                          std::optional<LaunchTarget> launch = std::nullopt) const
     {
         Progress progress("searching");
         cost::SearchOptions options = m_options;
         options.devices = static_cast<int>(m_devices);
         options.fixed = fixed;
+        options.launch = launch;
         options.objective = objectiveOf(m_objective);
         options.stop = signals.token();
         options.progress = [&progress](const cost::SearchCounts&) { progress(0.5); };
@@ -205,53 +216,88 @@ private:
         return error.code == ErrorCode::InvalidArgument ? console.wrongUsage(error) : console.fail(error);
     }
 
-    static std::string whyNone(const cost::PlanSearchResult& found)
+    /// Why a search found nothing that can be run.
+    static Error noneFits(const cost::PlanSearchResult& found, const PredictionInputs& inputs)
     {
-        if (found.stopped) return "stopped before a plan was found";
-        const std::int64_t divide = found.counts.tooLarge;
-        if (divide == 0) return "no plan divides this model and batch over so many devices";
-        return fmt::format("no plan fits: {} divide this model and batch, and with each the weights, gradients and "
-                           "optimizer states alone need more memory than a device has; use more devices",
-                           formatCount(divide));
+        const auto error = [](std::string what, std::string hint) {
+            return Error{ErrorCode::NotFound, std::move(what), "plan", std::move(hint)};
+        };
+        const std::string memory = formatBytes(static_cast<double>(inputs.spec.cluster.device.memoryBytes));
+        if (!found.best.empty())
+            return error(fmt::format("no plan fits: the smallest needs {} on a rank, a device has {}",
+                                     formatBytes(found.best.front().peakBytes), memory),
+                         "more devices, a smaller --batch or --seq");
+        if (found.stopped) return error("stopped before a plan was found", "");
+        if (found.counts.tooLarge > 0)
+            return error(fmt::format("no plan fits: {} divide this model and batch, and with each the weights, "
+                                     "gradients and optimizer states alone need more memory than a device's {}",
+                                     formatCount(found.counts.tooLarge), memory),
+                         "more devices");
+        if (found.refusal) return *found.refusal;
+        return error("no plan divides this model and batch over so many devices", "other --gpus, --batch or --plan");
     }
 
-    static LaunchTarget targetOf(const std::string& word)
+    /// Where the framework was searched that is emitted, this is the first plan found. Others run plans that cannot be
+    /// said: they are searched again for one that can. Errors: why not, where there is none.
+    Result<Told> firstInWords(const cost::PlanSearchResult& found, const PredictionInputs& inputs,
+                              const cost::FixedParts& fixed, const StopSignals& signals) const
     {
-        if (word == "torchtitan") return LaunchTarget::Torchtitan;
-        return word == "deepspeed" ? LaunchTarget::DeepSpeed : LaunchTarget::Megatron;
-    }
-
-    /// The best plan that the framework can be told; spec gets it. Errors: of the best one, if none can.
-    Result<LaunchArguments> firstInWords(const cost::PlanSearchResult& found, RunSpec& spec) const
-    {
-        std::optional<Error> first;
-        for (const cost::SearchedPlan& each : found.best) {
-            spec.plan = each.plan;
-            auto words = launchArguments(targetOf(m_emit), spec);
-            if (words) return words;
-            if (!first) first = words.error();
+        const LaunchTarget target = *valueOf(kLaunchWords, m_emit);
+        RunSpec spec = inputs.spec;
+        spec.plan = found.best.front().plan;
+        Told told{found.best.front(), {}, {}, {}};
+        auto words = launchArguments(target, spec, inputs.framework);
+        if (!words) {
+            told.passedOver = told.plan;
+            told.because = words.error();
+            FOURWALLS_TRY_ASSIGN(const cost::PlanSearchResult sayable, search(inputs, fixed, signals, target));
+            if (sayable.best.empty()) return told.because;
+            told.plan = sayable.best.front();
+            spec.plan = told.plan.plan;
+            words = launchArguments(target, spec, inputs.framework);
         }
-        return *first;
+        if (!words) return words.error();
+        told.launch = std::move(*words);
+        return told;
     }
 
-    json emitJson(const LaunchArguments& launch, const ParallelPlan& plan) const
+    json emitJson(const Told& told) const
     {
+        json passedOver = json(nullptr);
+        if (told.passedOver)
+            passedOver = {{"plan", formatPlan(told.passedOver->plan)},
+                          {"step_time_ms", told.passedOver->seconds * 1e3},
+                          {"peak_bytes", told.passedOver->peakBytes},
+                          {"because", told.because.what}};
+        const std::string& configuration = told.launch.configuration;
         return {{"framework", m_emit},
-                {"plan", formatPlan(plan)},
-                {"arguments", launch.arguments},
-                {"configuration", launch.configuration.empty() ? json(nullptr) : json::parse(launch.configuration)},
-                {"notes", launch.notes}};
+                {"plan", formatPlan(told.plan.plan)},
+                {"step_time_ms", told.plan.seconds * 1e3},
+                {"peak_bytes", told.plan.peakBytes},
+                {"feasible", told.plan.feasible},
+                {"passed_over", std::move(passedOver)},
+                {"arguments", told.launch.arguments},
+                {"configuration", configuration.empty() ? json(nullptr) : json::parse(configuration)},
+                {"notes", told.launch.notes}};
     }
 
-    static std::string emitText(const LaunchArguments& launch, const ParallelPlan& plan)
+    static std::string planLine(const cost::SearchedPlan& plan)
     {
-        std::string text = "\n\n" + formatPlan(plan) + '\n';
-        for (const std::string& word : launch.arguments) {
+        return fmt::format("{}, {}, {}{}", formatPlan(plan.plan), formatTime(Duration::fromSeconds(plan.seconds)),
+                           formatBytes(plan.peakBytes), plan.feasible ? "" : ", does not fit");
+    }
+
+    std::string emitText(const Told& told) const
+    {
+        std::string text = fmt::format("\n\nfor {}: {}\n", m_emit, planLine(told.plan));
+        if (told.passedOver)
+            text += fmt::format("passed over: {}: {}\n", planLine(*told.passedOver), told.because.what);
+        for (const std::string& word : told.launch.arguments) {
             const bool isName = word.starts_with("--");
             text += (isName && text.back() != '\n' ? " \\\n" : isName ? "" : " ") + word;
         }
-        text += launch.configuration;
-        for (const std::string& note : launch.notes) text += '\n' + note;
+        text += told.launch.configuration;
+        for (const std::string& note : told.launch.notes) text += '\n' + note;
         return text;
     }
 
@@ -260,6 +306,7 @@ private:
         const std::string& note = inputs.note;
         json object{{"plans", json::array()},
                     {"considered", found.counts.considered},
+                    {"refused", found.counts.refused},
                     {"too_large", found.counts.tooLarge},
                     {"evaluated", found.counts.evaluated},
                     {"feasible", found.counts.feasible},
@@ -267,7 +314,7 @@ private:
                     {"stopped", found.stopped},
                     {"assumed", inputs.assumed},
                     {"note", note.empty() ? json(nullptr) : json(note)},
-                    {"why", found.best.empty() ? json(whyNone(found)) : json(nullptr)}};
+                    {"why", found.best.empty() ? json(noneFits(found, inputs).what) : json(nullptr)}};
         for (const cost::SearchedPlan& plan : found.best)
             object["plans"].push_back({{"plan", formatPlan(plan.plan)},
                                        {"devices", plan.plan.worldSize()},
@@ -278,15 +325,30 @@ private:
         return object;
     }
 
+    /// What the plans are for, with what was not said of it: "llama3-70b on dgx-h100 in megatron-core, bf16, batch 8 …".
+    static std::string askedText(const PredictionInputs& inputs)
+    {
+        const RunSpec& spec = inputs.spec;
+        std::string text =
+            fmt::format("{} on {} in {}, {}, batch {}", spec.model.name, spec.cluster.name, inputs.framework.name,
+                        fourwalls::name(spec.training.precision), formatCount(spec.training.batch));
+        if (spec.training.sequence > 0)
+            text += fmt::format(", sequences of {} tokens", formatCount(spec.training.sequence));
+        text += '\n';
+        std::string assumed;
+        for (const std::string& each : inputs.assumed) assumed += (assumed.empty() ? "" : ", ") + each;
+        return assumed.empty() ? text : text + "assumed, as nothing else was said: " + assumed + '\n';
+    }
+
     static std::string textOf(const cost::PlanSearchResult& found, const PredictionInputs& inputs)
     {
         const std::string& note = inputs.note;
-        std::string text;
+        std::string text = askedText(inputs);
+        if (!found.best.empty()) text += fmt::format("\n{:>12}  {:>9}  {}\n", "step", "peak", "plan");
         for (const cost::SearchedPlan& plan : found.best)
             text += fmt::format("{:>12}  {:>9}  {}{}\n", formatTime(Duration::fromSeconds(plan.seconds)),
                                 formatBytes(plan.peakBytes), formatPlan(plan.plan),
                                 plan.feasible ? "" : "  (does not fit)");
-        if (found.best.empty()) text += whyNone(found) + '\n';
         text += fmt::format("{} considered, {} evaluated, {} feasible in {}", formatCount(found.counts.considered),
                             formatCount(found.counts.evaluated), formatCount(found.counts.feasible),
                             formatTime(Duration::fromSeconds(found.elapsedSeconds)));

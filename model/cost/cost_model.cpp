@@ -9,9 +9,9 @@
 #include "model/cost/other_networks.h"
 #include "model/cost/replica_groups.h"
 #include "model/cost/stage_memory.h"
-#include "model/cost/stage_split.h"
 #include "model/cost/step_cost.h"
 #include "model/cost/step_traffic.h"
+#include "model/spec/stage_split.h"
 
 #include <algorithm>
 #include <cmath>

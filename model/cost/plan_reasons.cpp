@@ -126,9 +126,10 @@ std::vector<BestByPart::Neighbour> BestByPart::neighboursOf(const ParallelPlan& 
     return list;
 }
 
-Result<std::vector<PlanReason>> reasonsFor(const SearchedPlan& best, const BestByPart& seen, SearchObjective objective,
-                                           const RunSpec& spec, CostModel& model)
+Result<std::vector<PlanReason>> reasonsFor(std::span<const SearchedPlan> found, const BestByPart& seen,
+                                           SearchObjective objective, const RunSpec& spec, CostModel& model)
 {
+    const SearchedPlan& best = found.front();
     RunSpec each = spec;
     each.plan = best.plan;
     FOURWALLS_TRY_ASSIGN(const PredictedStep chosen, predictStep(model, each));
@@ -136,15 +137,27 @@ Result<std::vector<PlanReason>> reasonsFor(const SearchedPlan& best, const BestB
         return valueOf({step.spec.plan, step.seconds, step.peakBytes, step.feasible}, objective);
     };
     std::vector<PlanReason> reasons;
-    for (const auto& [part, neighbour] : seen.neighboursOf(best.plan)) {
-        each.plan = neighbour.plan;
-        const auto step = predictStep(model, each);
+    for (const BestByPart::Neighbour& neighbour : seen.neighboursOf(best.plan)) {
+        const PlanPart* part = neighbour.part;
+        each.plan = neighbour.plan.plan;
+        auto step = predictStep(model, each);
         if (!step) continue;
+        // A price in closed form may hide a plan that the simulation likes better.
+        const SearchedPlan seenBest{each.plan, step->seconds, step->peakBytes, step->feasible};
+        const int value = part->valueOf(each.plan);
+        const auto better = std::find_if(found.begin(), found.end(), [&](const SearchedPlan& plan) {
+            return part->valueOf(plan.plan) == value && isBetter(plan, seenBest, objective);
+        });
+        if (better != found.end()) {
+            each.plan = better->plan;
+            auto other = predictStep(model, each);
+            if (other) step = std::move(other);
+        }
         PlanReason reason;
         reason.key = part->key;
         reason.chosen = part->wordOf(best.plan);
-        reason.instead = part->wordOf(neighbour.plan);
-        reason.plan = neighbour.plan;
+        reason.instead = part->wordOf(step->spec.plan);
+        reason.plan = step->spec.plan;
         reason.seconds = step->seconds;
         reason.peakBytes = step->peakBytes;
         reason.feasible = step->feasible;
@@ -157,7 +170,7 @@ Result<std::vector<PlanReason>> reasonsFor(const SearchedPlan& best, const BestB
             const std::string why = differences(chosen, *step, objective);
             if (!why.empty()) reason.sentence += " (" + why + ")";
         }
-        reason.sentence += ", at best with " + formatPlan(neighbour.plan);
+        reason.sentence += ", at best with " + formatPlan(reason.plan);
         reasons.push_back(std::move(reason));
     }
     return reasons;

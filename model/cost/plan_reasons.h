@@ -45,8 +45,9 @@ private:
 };
 
 /// Prices the neighbours and says what they cost more, in the order of the parts. Those that cannot be priced are left out.
-/// best: what the search found. Errors: of predictStep for the best plan.
-Result<std::vector<PlanReason>> reasonsFor(const SearchedPlan& best, const BestByPart& seen, SearchObjective objective,
-                                           const RunSpec& spec, CostModel& model);
+/// found: what the search found, simulated, best first and at least one: a neighbour is no worse than those of them that
+/// have its value. Errors: of predictStep for the best plan.
+Result<std::vector<PlanReason>> reasonsFor(std::span<const SearchedPlan> found, const BestByPart& seen,
+                                           SearchObjective objective, const RunSpec& spec, CostModel& model);
 
 } // namespace fourwalls::cost

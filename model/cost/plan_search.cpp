@@ -7,6 +7,7 @@
 #include "model/cost/plan_reasons.h"
 #include "model/cost/plan_space.h"
 #include "model/cost/step_cost.h"
+#include "model/spec/launch_arguments.h"
 #include "model/spec/pipeline_schedule.h"
 
 #include <algorithm>
@@ -137,6 +138,7 @@ public:
         , m_framework(framework)
         , m_calibration(calibration)
         , m_options(options)
+        , m_launch(options.launch ? options.launch : framework.launch)
         , m_parameters(static_cast<double>(parameterCount(spec.model)))
         , m_best(keptFor(options.limit), options.objective)
         , m_splits(options.objective)
@@ -163,6 +165,8 @@ private:
     double worstToReturn() const;
     void lookCloser();
     bool mayMove(const ParallelPlan& plan) const;
+    /// Whether the arguments can say it; keeps the first refusal.
+    bool canStart(const ParallelPlan& plan);
     static void offerUnseen(const std::optional<SplitCandidate>& candidate, BestPlans& best);
     void lookCloser(CostModel& model, std::span<SplitCandidate> candidates, std::atomic<std::int64_t>& work);
     std::vector<SearchedPlan> simulated(CostModel& model) const;
@@ -177,6 +181,7 @@ private:
     const FrameworkPreset& m_framework;
     const Calibration& m_calibration;
     const SearchOptions& m_options;
+    const std::optional<LaunchTarget> m_launch; ///< whose arguments must say a plan
     double m_parameters = 0, m_expertParameters = 0;
     double m_memory = 0;             ///< of a device; 0 unknown
     std::vector<CostModel> m_models; ///< one for each thread
@@ -219,8 +224,12 @@ void Search::merge(const std::vector<SearchedPlan>& found, const std::vector<Sea
     for (const SearchedPlan& plan : found) m_best.offer(plan);
     if (m_options.keepAll) m_result.all.insert(m_result.all.end(), all.begin(), all.end());
     if (m_options.priced && !all.empty()) m_options.priced(all);
-    if (m_options.explains) m_seen.add(all);
+    if (m_options.explains) {
+        m_seen.add(all);
+        m_seen.add(found);
+    }
     m_result.counts.considered += counts.considered;
+    m_result.counts.refused += counts.refused;
     m_result.counts.tooLarge += counts.tooLarge;
     m_result.counts.evaluated += counts.evaluated;
     m_result.counts.feasible += counts.feasible;
@@ -239,6 +248,10 @@ void Search::work(CostModel& model)
         visitPlans(m_spec, m_framework, m_families[index], m_offload, [&](const ParallelPlan& plan) {
             ++counts.considered;
             if (!m_options.fixed.allows(plan)) return !stops();
+            if (!canStart(plan)) {
+                ++counts.refused;
+                return !stops();
+            }
             if (m_memory > 0 && leastStateBytes(m_parameters, m_expertParameters, m_framework, plan) > m_memory) {
                 ++counts.tooLarge;
                 return !stops();
@@ -300,9 +313,20 @@ void Search::lookCloser()
         if (!each.looked) offerUnseen(std::move(each), m_best);
 }
 
+bool Search::canStart(const ParallelPlan& plan)
+{
+    if (!m_launch) return true;
+    const Status can = canLaunch(*m_launch, m_spec, plan, m_framework);
+    if (can.ok()) return true;
+    const std::scoped_lock lock(m_mutex);
+    if (!m_result.refusal) m_result.refusal = can.error();
+    return false;
+}
+
 bool Search::mayMove(const ParallelPlan& plan) const
 {
-    return !m_options.fixed.layers && splitsFreely(m_spec, m_framework, plan);
+    const bool takesCounts = !m_launch || *m_launch == LaunchTarget::Megatron;
+    return takesCounts && !m_options.fixed.layers && splitsFreely(m_spec, m_framework, plan);
 }
 
 /// A plan that nobody looks at closer. Those that a simulation only prices were not offered before.
@@ -334,7 +358,7 @@ void Search::lookCloser(CostModel& model, std::span<SplitCandidate> candidates, 
     }
 }
 
-/// The candidates with simulated times, best first, as many as were asked for.
+/// The candidates with simulated times, best first.
 std::vector<SearchedPlan> Search::simulated(CostModel& model) const
 {
     std::vector<SearchedPlan> plans = m_best.plans();
@@ -345,8 +369,6 @@ std::vector<SearchedPlan> Search::simulated(CostModel& model) const
         if (const auto step = simulatedPlan(*cost, plan.plan)) plan = *step;
     }
     std::sort(plans.begin(), plans.end(), Better(m_options.objective));
-    if (plans.size() > static_cast<std::size_t>(m_options.limit))
-        plans.resize(static_cast<std::size_t>(m_options.limit));
     return plans;
 }
 
@@ -376,7 +398,7 @@ Result<PlanSearchResult> Search::run()
     // Only where nothing fits: the optimizer's states on the host.
     if (m_result.counts.feasible == 0 && m_spec.cluster.device.hostBytesPerSecond > 0 && !stops()) {
         m_offload = true;
-        m_result.counts.tooLarge = 0; // the same plans again
+        m_result.counts.tooLarge = m_result.counts.refused = 0; // the same plans again
         searchAll();
     }
     m_result.stopped = stops();
@@ -384,8 +406,10 @@ Result<PlanSearchResult> Search::run()
     if (isAbandoned()) return abandoned();
     if (m_options.explains && !m_result.best.empty() && m_result.best.front().feasible) {
         FOURWALLS_TRY_ASSIGN(m_result.reasons,
-                             reasonsFor(m_result.best.front(), m_seen, m_options.objective, m_spec, m_models.front()));
+                             reasonsFor(m_result.best, m_seen, m_options.objective, m_spec, m_models.front()));
     }
+    if (m_result.best.size() > static_cast<std::size_t>(m_options.limit))
+        m_result.best.resize(static_cast<std::size_t>(m_options.limit));
     m_result.elapsedSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return std::move(m_result);
 }

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string_view>
@@ -29,6 +30,7 @@ inline constexpr std::int64_t kFirstLookPlans = 40'000;
 
 struct SearchCounts {
     std::int64_t considered = 0; ///< combinations looked at
+    std::int64_t refused = 0;    ///< of them plans that the launch arguments cannot say
     std::int64_t tooLarge = 0;   ///< of them plans whose states alone cannot fit
     std::int64_t evaluated = 0;  ///< of them priced; the others do not divide or cannot fit
     std::int64_t feasible = 0;   ///< of them priced and fitting into memory
@@ -71,6 +73,8 @@ struct FixedParts {
 struct SearchOptions {
     int devices = 1;
     FixedParts fixed;
+    /// Only plans that these arguments say; absent: as the framework's preset has it.
+    std::optional<LaunchTarget> launch;
     SearchObjective objective = SearchObjective::Time;
     int limit = 10;             ///< best plans to return
     int threads = 0;            ///< 0: as many as the machine has
@@ -102,6 +106,7 @@ struct PlanSearchResult {
     std::vector<SearchedPlan> all;   ///< if asked for, in no order
     std::vector<PlanReason> reasons; ///< if asked for: why the first of `best`, where it fits
     SearchCounts counts;
+    std::optional<Error> refusal; ///< of one of the plans that were refused
     double elapsedSeconds = 0;
     bool stopped = false; ///< by the stop token or mostPlans
 };

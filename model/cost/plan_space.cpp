@@ -105,7 +105,8 @@ std::vector<PlanFamily> planFamilies(const RunSpec& spec, const SearchOptions& o
                     if (!options.fixed.layers) family.degrees.stageLayers.clear();
                     if (!options.fixed.shard) family.degrees.shard = 0;
                     if (!options.fixed.expertTensor) family.degrees.expertTensor = 0;
-                    if (!options.fixed.offload) family.degrees.offloadOptimizer = false;
+                    if (!options.fixed.offload)
+                        family.degrees.offloadOptimizer = family.degrees.offloadParameters = false;
                     if (spec.training.batch % family.degrees.dp != 0) continue;
                     if (tp % family.degrees.expertTensorDegree() != 0) continue;
                     if (options.fixed.allowsDegrees(family.degrees)) families.push_back(family);
@@ -128,6 +129,7 @@ void visitPlans(const RunSpec& spec, const FrameworkPreset& framework, const Pla
 {
     ParallelPlan plan = family.degrees;
     plan.offloadOptimizer = offloadOptimizer || family.degrees.offloadOptimizer;
+    if (plan.offloadOptimizer && framework.offloadsParameters) plan.offloadParameters = true;
     const std::int64_t mostZero = plan.pp > 1 ? framework.mostZeroInPipeline : framework.mostZero;
     const bool isTransformer = spec.model.transformer() != nullptr;
     const bool canSplitSequence = isTransformer && plan.tp > 1 && spec.training.sequence % plan.tp == 0;
@@ -196,7 +198,7 @@ double leastStateBytes(double parameters, double expertParameters, const Framewo
 {
     const double shards = plan.shards();
     const auto states = [&](double count, double replicas) {
-        const double weights = framework.weightBytes / (plan.zero >= 3 ? replicas : 1);
+        const double weights = plan.offloadParameters ? 0 : framework.weightBytes / (plan.zero >= 3 ? replicas : 1);
         const double gradients = framework.gradientBytes / (plan.zero >= 2 ? replicas : 1);
         const bool sharded = plan.zero >= 1 || framework.shardOptimizer;
         const double optimizer = plan.offloadOptimizer ? 0 : framework.stateBytes / (sharded ? replicas : 1);

@@ -3,6 +3,7 @@
 #include "model/spec/framework_preset.h"
 
 #include "model/spec/json_fields.h"
+#include "model/spec/launch_arguments.h"
 #include "model/spec/names.h"
 
 #include <nlohmann/json.hpp>
@@ -54,6 +55,7 @@ constexpr std::pair<const char*, bool FrameworkPreset::*> kFlags[] = {
     {"gathers_each_pass", &FrameworkPreset::gathersEachPass},
     {"sums_table_shards", &FrameworkPreset::sumsTableShards},
     {"flush_messages", &FrameworkPreset::flushMessages},
+    {"offloads_parameters", &FrameworkPreset::offloadsParameters},
     {"takes_layer_counts", &FrameworkPreset::takesLayerCounts},
     {"microbatches_are_stages", &FrameworkPreset::microbatchesAreStages},
 };
@@ -89,6 +91,11 @@ Result<FrameworkPreset> frameworkPresetFromJson(std::string_view json, std::stri
     fields.number("state_bytes", p.stateBytes, 0, kMostBytes);
     fields.word("stage_split", kSplitWords, p.stageSplit);
     fields.word("selective_recompute", kSelectiveWords, p.selective);
+    if (fields.find("launch", false)) {
+        LaunchTarget target = LaunchTarget::Megatron;
+        fields.word("launch", kLaunchWords, target);
+        p.launch = target;
+    }
     fields.integer("most_zero", p.mostZero, 0, 3);
     fields.integer("most_zero_in_pipeline", p.mostZeroInPipeline, 0, 3);
     fields.integer("default_heads", p.defaultHeads, 0, 100'000);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,9 @@ enum class StageSplit {
     EndsCount, ///< embedding and head count as one layer each
     Automatic  ///< Layers where they divide evenly, else EndsCount where that does, else the fuller stages first
 };
+
+/// Whose launch arguments say a plan.
+enum class LaunchTarget { Megatron, Torchtitan, DeepSpeed };
 
 struct FrameworkPreset {
     std::string name;
@@ -96,7 +100,10 @@ struct FrameworkPreset {
     StageSplit stageSplit = StageSplit::Automatic;
     std::int64_t mostZero = 3, mostZeroInPipeline = 3; ///< largest ZeRO stage that it has, and has with a pipeline
     std::vector<PipelineSchedule> schedules;           ///< that it can run, for the search; empty: all
-    bool recomputesFused = false; ///< selective recomputation runs the fused attention kernel again, too
+    /// The search offers only plans that these arguments say; absent: a part of its plans is written in code.
+    std::optional<LaunchTarget> launch;
+    bool offloadsParameters = false; ///< the optimizer's states go to the host together with the parameters only
+    bool recomputesFused = false;    ///< selective recomputation runs the fused attention kernel again, too
     SelectiveRecompute selective = SelectiveRecompute::AttentionCore;
 
     // What its users leave unsaid (for tables of published runs).

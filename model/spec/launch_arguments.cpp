@@ -2,10 +2,15 @@
 // See launch_arguments.h.
 #include "model/spec/launch_arguments.h"
 
-#include "model/spec/names.h"
+#include "model/spec/pipeline_schedule.h"
+#include "model/spec/stage_split.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 namespace fourwalls {
@@ -38,54 +43,74 @@ private:
     std::vector<std::string>& m_list;
 };
 
-Status addMegatronPrecision(const RunSpec& spec, Words& words)
+/// Layers of each position of the pipeline, from the input, as the plan was priced; empty without a pipeline.
+std::vector<std::int64_t> layersOfPositions(const RunSpec& spec, const ParallelPlan& plan,
+                                            const FrameworkPreset& framework)
 {
-    switch (spec.training.precision) {
-    case Precision::Bf16: words.flag("--bf16"); return {};
-    case Precision::F16: words.flag("--fp16"); return {};
-    case Precision::F32: return {};
-    case Precision::Fp8:
-        words.flag("--bf16");
-        words.value("--fp8-format", "hybrid");
-        return {};
-    case Precision::Mxfp8:
-        words.flag("--bf16");
-        words.value("--fp8-format", "e4m3");
-        words.value("--fp8-recipe", "mxfp8");
-        return {};
-    case Precision::Fp4:
-        words.flag("--bf16");
-        words.value("--fp4-format", "e2m1");
-        return {};
-    case Precision::Tf32: break;
-    }
+    const TransformerSpec* model = spec.model.transformer();
+    if (plan.pp < 2 || !model) return {};
+    if (!plan.stageLayers.empty()) return {plan.stageLayers.begin(), plan.stageLayers.end()};
+    return splitLayers(model->layers, pipelineShape(plan).positions(), framework.stageSplit);
+}
+
+Status checkMegatronPrecision(const RunSpec& spec)
+{
+    if (spec.training.precision != Precision::Tf32) return {};
     return cannot("Megatron-LM", "switch for tf32", "--precision bf16");
 }
 
+void addMegatronPrecision(const RunSpec& spec, Words& words)
+{
+    switch (spec.training.precision) {
+    case Precision::F16: words.flag("--fp16"); return;
+    case Precision::F32:
+    case Precision::Tf32: return;
+    default: words.flag("--bf16");
+    }
+    switch (spec.training.precision) {
+    case Precision::Fp8: words.value("--fp8-format", "hybrid"); return;
+    case Precision::Mxfp8:
+        words.value("--fp8-format", "e4m3");
+        words.value("--fp8-recipe", "mxfp8");
+        return;
+    case Precision::Fp4: words.value("--fp4-format", "e2m1"); return;
+    default: return;
+    }
+}
+
 /// "Et*5|t*6|t*6|t*5L": embedding, layers and loss by stage.
-std::string megatronLayout(const std::vector<int>& stageLayers)
+std::string megatronLayout(const std::vector<std::int64_t>& layers)
 {
     std::string text = "E";
-    for (std::size_t i = 0; i < stageLayers.size(); ++i)
-        text += (i > 0 ? "|t*" : "t*") + std::to_string(stageLayers[i]);
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+        if (i > 0) text += '|';
+        if (layers[i] > 0) text += "t*" + std::to_string(layers[i]);
+    }
     return text + "L";
 }
 
-Result<LaunchArguments> megatron(const RunSpec& spec)
+Status checkMegatron(const RunSpec& spec, const ParallelPlan& plan)
 {
     constexpr const char* kName = "Megatron-LM";
-    const ParallelPlan& plan = spec.plan;
     if (plan.zero > 1) return cannot(kName, "zero=" + std::to_string(plan.zero), "zero=1");
     const bool interleaved = plan.schedule == PipelineSchedule::Interleaved;
     if (plan.pp > 1 && !interleaved && plan.schedule != PipelineSchedule::OneFOneB)
         return cannot(kName, "schedule=" + std::string(name(plan.schedule)), "schedule=1f1b, or vpp=2");
     if (plan.offloadActivations || plan.offloadParameters) return cannot(kName, "such offload", "offload=optimizer");
+    return checkMegatronPrecision(spec);
+}
+
+LaunchArguments megatron(const RunSpec& spec, const FrameworkPreset& framework)
+{
+    const ParallelPlan& plan = spec.plan;
     LaunchArguments launch;
     Words words(launch.arguments);
     words.count("--tensor-model-parallel-size", plan.tp);
     words.count("--pipeline-model-parallel-size", plan.pp);
-    if (!plan.stageLayers.empty())
-        words.value("--pipeline-model-parallel-layout", megatronLayout(plan.stageLayers));
+    // Without a layout Megatron takes as many layers in each position, and nothing else.
+    const std::vector<std::int64_t> layers = layersOfPositions(spec, plan, framework);
+    if (std::adjacent_find(layers.begin(), layers.end(), std::not_equal_to<>()) != layers.end())
+        words.value("--pipeline-model-parallel-layout", megatronLayout(layers));
     else if (plan.vpp > 1)
         words.count("--num-virtual-stages-per-pipeline-rank", plan.vpp);
     if (plan.cp > 1) words.count("--context-parallel-size", plan.cp);
@@ -95,7 +120,7 @@ Result<LaunchArguments> megatron(const RunSpec& spec)
     words.count("--micro-batch-size", microBatch(spec));
     words.count("--global-batch-size", spec.training.batch);
     if (spec.training.sequence > 0) words.count("--seq-length", spec.training.sequence);
-    FOURWALLS_TRY(addMegatronPrecision(spec, words));
+    addMegatronPrecision(spec, words);
     if (plan.replicas() > 1) {
         words.flag("--use-distributed-optimizer");
         if (plan.overlap) {
@@ -116,25 +141,90 @@ Result<LaunchArguments> megatron(const RunSpec& spec)
     return launch;
 }
 
-Result<LaunchArguments> torchtitan(const RunSpec& spec)
+/// What makes torchtitan cut the layers as a plan does. Source: pipeline_llm and generate_llm_fqn_per_model_part of
+/// torchtitan/distributed/pipeline_parallel.py (0.2): the ends count as so many layers more, what does not divide goes to
+/// the first stages, and the layers of a stage say how many stages there are: ceil((layers + ends) / layers of a stage).
+struct TitanStages {
+    std::int64_t first = 1, last = 1;     ///< layers that embedding and head count as
+    std::optional<std::int64_t> perStage; ///< absent: one stage a rank, two in schedules that take several
+};
+
+std::vector<std::int64_t> titanSplit(std::int64_t layers, std::int64_t stages, std::int64_t first, std::int64_t last)
+{
+    const std::int64_t items = layers + first + last, each = items / stages;
+    if (first > each || last > each) return {}; // torchtitan refuses it
+    std::vector<std::int64_t> result;
+    for (std::int64_t i = 0; i < stages; ++i) result.push_back(each + (i < items % stages ? 1 : 0));
+    result.front() -= first;
+    result.back() -= last;
+    return result;
+}
+
+std::optional<TitanStages> titanStages(const std::vector<std::int64_t>& counts, const ParallelPlan& plan)
+{
+    const auto stages = static_cast<std::int64_t>(counts.size());
+    const std::int64_t layers = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+    const std::int64_t most = *std::max_element(counts.begin(), counts.end());
+    const bool isImplied = stages == (stages > plan.pp ? 2 : 1) * plan.pp;
+    const auto told = [&](std::int64_t first, std::int64_t last) -> std::optional<TitanStages> {
+        if (titanSplit(layers, stages, first, last) != counts) return std::nullopt;
+        if (isImplied) return TitanStages{first, last, std::nullopt};
+        const std::int64_t items = layers + first + last, each = (items + stages - 1) / stages;
+        if ((items + each - 1) / each != stages) return std::nullopt;
+        return TitanStages{first, last, each};
+    };
+    if (auto standard = told(1, 1)) return standard;
+    for (std::int64_t first = 0; first <= most + 1; ++first)
+        for (std::int64_t last = 0; last <= most + 1; ++last)
+            if (auto found = told(first, last)) return found;
+    return std::nullopt;
+}
+
+Result<const char*> titanSchedule(PipelineSchedule schedule)
+{
+    switch (schedule) {
+    case PipelineSchedule::OneFOneB: return "1F1B";
+    case PipelineSchedule::GPipe: return "GPipe";
+    case PipelineSchedule::Interleaved: return "Interleaved1F1B";
+    case PipelineSchedule::ZeroBubbleV: return "ZBVZeroBubble";
+    default: return cannot("torchtitan", "schedule=" + std::string(name(schedule)), "schedule=1f1b, gpipe or zbv");
+    }
+}
+
+/// Copies of the weights stand alone: parallelize_llama refuses DistributedDataParallel beside other dimensions, and
+/// with context parallelism torchtitan always cuts the weights over the context group (ParallelDims.fsdp_enabled).
+Status checkTitanShards(const ParallelPlan& plan)
 {
     constexpr const char* kName = "torchtitan";
-    const ParallelPlan& plan = spec.plan;
-    const char* schedule = "1F1B";
-    switch (plan.schedule) {
-    case PipelineSchedule::OneFOneB: break;
-    case PipelineSchedule::GPipe: schedule = "GPipe"; break;
-    case PipelineSchedule::Interleaved: schedule = "Interleaved1F1B"; break;
-    case PipelineSchedule::ZeroBubbleV: schedule = "ZBVZeroBubble"; break;
-    default: return cannot(kName, "schedule=" + std::string(name(plan.schedule)), "schedule=1f1b, gpipe or zbv");
-    }
     if (plan.zero == 1) return cannot(kName, "zero=1", "zero=2 or zero=3");
+    if (plan.zero == 0 && plan.replicas() > 1 && (plan.tp > 1 || plan.pp > 1 || plan.cp > 1))
+        return cannot(kName, "zero=0 beside tp, pp or cp", "zero=2 or zero=3");
     if (plan.zero > 0 && plan.shards() % plan.cp != 0)
         return cannot(kName, "shard that cuts a context group", "a multiple of cp=" + std::to_string(plan.cp));
-    if (!plan.stageLayers.empty()) return cannot(kName, "count of layers for each stage", "leave layers out");
+    if (plan.offloadActivations || plan.offloadOptimizer != plan.offloadParameters ||
+        (plan.offloadParameters && plan.zero == 0))
+        return cannot(kName, "such offload", "offload=optimizer,parameters with zero=3, or none");
+    return {};
+}
+
+Status checkTorchtitan(const RunSpec& spec, const ParallelPlan& plan, const FrameworkPreset& framework)
+{
+    constexpr const char* kName = "torchtitan";
+    if (const auto schedule = titanSchedule(plan.schedule); !schedule) return schedule.error();
+    FOURWALLS_TRY(checkTitanShards(plan));
     if (plan.tp > 1 && !plan.sequenceParallel) return cannot(kName, "tensor parallelism without sp=1", "sp=1");
-    if (plan.offloadActivations || plan.offloadOptimizer != plan.offloadParameters)
-        return cannot(kName, "such offload", "offload=optimizer,parameters, or none");
+    // ParallelDims.seq_len_divisor
+    const std::int64_t divisor = 2 * std::int64_t{plan.tp} * plan.cp;
+    if (spec.training.sequence % divisor != 0)
+        return cannot(kName, "sequence that 2 x tp x cp do not divide", "a multiple of " + std::to_string(divisor));
+    if (const auto layers = layersOfPositions(spec, plan, framework); !layers.empty() && !titanStages(layers, plan))
+        return cannot(kName, "such split of the layers", plan.vpp > 2 ? "another vpp" : "leave layers out");
+    return {};
+}
+
+LaunchArguments torchtitan(const RunSpec& spec, const FrameworkPreset& framework)
+{
+    const ParallelPlan& plan = spec.plan;
     LaunchArguments launch;
     Words words(launch.arguments);
     const int shards = plan.zero > 0 ? plan.shards() / plan.cp : 1;
@@ -144,17 +234,20 @@ Result<LaunchArguments> torchtitan(const RunSpec& spec)
     words.count("--parallelism.context_parallel_degree", plan.cp);
     if (plan.ep > 1) words.count("--parallelism.expert_parallel_degree", plan.ep);
     if (plan.expertTensor > 0) words.count("--parallelism.expert_tensor_parallel_degree", plan.expertTensor);
-    if (plan.zero > 0)
-        words.value("--parallelism.fsdp_reshard_after_forward", plan.zero == 3 && plan.reshard ? "always" : "never");
+    // In a pipeline the weights stay gathered, as they were priced.
+    const bool reshards = plan.zero == 3 && plan.reshard && (plan.pp == 1 || framework.gathersEachPass);
+    if (plan.zero > 0) words.value("--parallelism.fsdp_reshard_after_forward", reshards ? "always" : "never");
     words.count("--parallelism.pipeline_parallel_degree", plan.pp);
     // With a pipeline the local batch holds all micro-batches, without one it is a micro-batch.
     const std::int64_t local = plan.pp > 1 ? spec.training.batch / plan.dp : microBatch(spec);
     if (plan.pp > 1) {
-        words.value("--parallelism.pipeline_parallel_schedule", schedule);
+        words.value("--parallelism.pipeline_parallel_schedule", *titanSchedule(plan.schedule));
         words.count("--parallelism.pipeline_parallel_microbatch_size", microBatch(spec));
-        const TransformerSpec* model = spec.model.transformer();
-        if (plan.vpp > 1 && model)
-            words.count("--parallelism.pipeline_parallel_layers_per_stage", model->layers / plan.pp / plan.vpp);
+        const auto layers = layersOfPositions(spec, plan, framework);
+        const auto stages = layers.empty() ? TitanStages{} : titanStages(layers, plan).value_or(TitanStages{});
+        if (stages.first != 1) words.count("--parallelism.pipeline_parallel_first_stage_less_layers", stages.first);
+        if (stages.last != 1) words.count("--parallelism.pipeline_parallel_last_stage_less_layers", stages.last);
+        if (stages.perStage) words.count("--parallelism.pipeline_parallel_layers_per_stage", *stages.perStage);
     }
     words.count("--training.local_batch_size", local);
     words.count("--training.global_batch_size", spec.training.batch);
@@ -165,14 +258,19 @@ Result<LaunchArguments> torchtitan(const RunSpec& spec)
     return launch;
 }
 
-Result<LaunchArguments> deepSpeed(const RunSpec& spec)
+Status checkDeepSpeed(const ParallelPlan& plan)
 {
-    constexpr const char* kName = "a configuration of DeepSpeed";
-    const ParallelPlan& plan = spec.plan;
     for (const auto& [key, degree] : {std::pair{"pp", plan.pp}, {"cp", plan.cp}, {"ep", plan.ep}, {"vpp", plan.vpp}})
         if (degree > 1)
-            return cannot(kName, std::string(key) + "=" + std::to_string(degree),
+            return cannot("a configuration of DeepSpeed", std::string(key) + "=" + std::to_string(degree),
                           std::string(key) + "=1, or Megatron-DeepSpeed, which says it in code");
+    if (plan.tp > 1 && plan.sequenceParallel) return cannot("a configuration of DeepSpeed", "sp=1", "sp=0");
+    return {};
+}
+
+LaunchArguments deepSpeed(const RunSpec& spec)
+{
+    const ParallelPlan& plan = spec.plan;
     nlohmann::json zero{{"stage", plan.zero}, {"overlap_comm", plan.overlap}};
     if (plan.offloadOptimizer) zero["offload_optimizer"] = {{"device", "cpu"}, {"pin_memory", true}};
     if (plan.offloadParameters) zero["offload_param"] = {{"device", "cpu"}, {"pin_memory", true}};
@@ -196,16 +294,37 @@ Result<LaunchArguments> deepSpeed(const RunSpec& spec)
 
 } // namespace
 
-Result<LaunchArguments> launchArguments(LaunchTarget target, const RunSpec& spec)
+const char* presetOf(LaunchTarget target)
 {
-    if (spec.plan.parameterServer != ParameterServer::None)
+    switch (target) {
+    case LaunchTarget::Megatron: return "megatron-core";
+    case LaunchTarget::Torchtitan: return "torchtitan";
+    case LaunchTarget::DeepSpeed: return "deepspeed";
+    }
+    return "megatron-core";
+}
+
+Status canLaunch(LaunchTarget target, const RunSpec& spec, const ParallelPlan& plan, const FrameworkPreset& framework)
+{
+    if (plan.parameterServer != ParameterServer::None)
         return cannot("none of these frameworks", "parameter servers", "ps=none");
     switch (target) {
-    case LaunchTarget::Megatron: return megatron(spec);
-    case LaunchTarget::Torchtitan: return torchtitan(spec);
+    case LaunchTarget::Megatron: return checkMegatron(spec, plan);
+    case LaunchTarget::Torchtitan: return checkTorchtitan(spec, plan, framework);
+    case LaunchTarget::DeepSpeed: return checkDeepSpeed(plan);
+    }
+    return {};
+}
+
+Result<LaunchArguments> launchArguments(LaunchTarget target, const RunSpec& spec, const FrameworkPreset& framework)
+{
+    FOURWALLS_TRY(canLaunch(target, spec, spec.plan, framework));
+    switch (target) {
+    case LaunchTarget::Megatron: return megatron(spec, framework);
+    case LaunchTarget::Torchtitan: return torchtitan(spec, framework);
     case LaunchTarget::DeepSpeed: return deepSpeed(spec);
     }
-    return cannot("nobody", "such target", "megatron, torchtitan or deepspeed");
+    return LaunchArguments{};
 }
 
 } // namespace fourwalls

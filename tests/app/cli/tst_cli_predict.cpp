@@ -27,6 +27,7 @@ private slots:
     void whatCannotBeIsNoWrongUsage();
     void examplesFit();
     void planSearches();
+    void planThatNothingFits();
     void planVerifies();
     void planSaysWhyThereIsNone();
     void likeATrace();
@@ -210,6 +211,37 @@ void CliPredictTest::planSearches()
     const QJsonArray arguments = words.json()["emit"].toObject()["arguments"].toArray();
     QVERIFY(arguments.contains("--tensor-model-parallel-size") && arguments.contains("--global-batch-size"));
     QVERIFY(!words.json()["plans"].toArray().first().toObject()["plan"].toString().contains("zero=3"));
+    // A configuration of DeepSpeed has no pipeline: what is passed over is said.
+    const QStringList deep{"plan", "--model", "llama3-70b", "--cluster", "dgx-h100", "--gpus",
+                           "64",   "--batch", "128",        "--emit",    "deepspeed"};
+    const Answer passed = run(deep + QStringList{"--limit", "1", "--json"});
+    QVERIFY2(passed.exitCode == 0, passed.err.constData());
+    const QJsonObject told = passed.json()["emit"].toObject(), over = told["passed_over"].toObject();
+    QCOMPARE(over["plan"], passed.json()["plans"].toArray().first().toObject()["plan"]);
+    QVERIFY(over["plan"].toString().contains("pp=") && over["because"].toString().contains("pp="));
+    QVERIFY(!told["plan"].toString().contains("pp=") && told["configuration"].isObject());
+    QVERIFY(run(deep).out.contains("passed over: " + over["plan"].toString().toUtf8()));
+    // The text says what it is for, and what was not said.
+    const QByteArray text = run({"plan", "--model", "gpt2-124m", "--cluster", "dgx-h100", "--gpus", "8"}).out;
+    QVERIFY2(text.startsWith("gpt2-124m on dgx-h100 in megatron-core, bf16, batch 8, sequences of 1024 tokens\n"),
+             text.constData());
+    QVERIFY(text.contains("batch=8, sequence=1024") && text.contains("step       peak  plan"));
+}
+
+/// A search that finds nothing to run could not do what it was asked for.
+void CliPredictTest::planThatNothingFits()
+{
+    const auto refused = [this](const QStringList& words, const char* because) {
+        const Answer answer = run(QStringList{"plan", "--model", "llama3-70b", "--json"} + words);
+        QCOMPARE(answer.exitCode, 1);
+        QVERIFY2(answer.err.contains(because) && answer.err.count('\n') == 1, answer.err.constData());
+        QVERIFY(answer.json()["why"].isString() || !answer.json()["plans"].toArray().isEmpty());
+    };
+    refused({"--cluster", "dgx-h100", "--gpus", "2"}, "more memory than a device");
+    refused({"--cluster", "dgx-h100", "--gpus", "7", "--batch", "4", "--plan", "dp=4"}, "no plan divides");
+    refused(
+        {"--cluster", "dgx-h100", "--gpus", "64", "--batch", "128", "--framework", "torchtitan", "--plan", "zero=1"},
+        "torchtitan has no zero=1");
 }
 
 /// The search's plans trained: what is said of them follows from the rows. How well they agree depends on the machine.

@@ -7,6 +7,7 @@
 #include "model/cost/plan_search.h"
 #include "model/cost/schedule_simulation.h"
 #include "model/cost/step_cost.h"
+#include "model/spec/launch_arguments.h"
 #include "model/spec/pipeline_schedule.h"
 #include "tests/support/test_program.h"
 
@@ -224,9 +225,12 @@ Best bestOfEverything(const Problem& problem, bool offload)
     Best best;
     forEveryDegree(problem, [&](ParallelPlan plan) {
         plan.offloadOptimizer = offload;
+        plan.offloadParameters = offload && problem.framework.offloadsParameters;
         for (plan.microbatches = 1; plan.microbatches <= problem.spec.training.batch; ++plan.microbatches)
             forEveryPipeline(problem, plan, [&](const ParallelPlan& pipeline) {
                 forEverySwitch(problem, pipeline, [&](const ParallelPlan& each) {
+                    const auto launch = problem.framework.launch;
+                    if (launch && !canLaunch(*launch, problem.spec, each, problem.framework).ok()) return;
                     if (const auto priced = simulatedAlone(model, each)) best.offer(*priced, problem.options.objective);
                 });
             });

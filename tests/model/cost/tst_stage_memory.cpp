@@ -4,7 +4,7 @@
 #include <QTest>
 
 #include "model/cost/stage_memory.h"
-#include "model/cost/stage_split.h"
+#include "model/spec/stage_split.h"
 #include "tests/support/test_program.h"
 
 #include <numeric>

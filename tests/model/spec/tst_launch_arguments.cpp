@@ -3,11 +3,15 @@
 #include <QTest>
 
 #include "model/spec/launch_arguments.h"
+#include "model/spec/pipeline_schedule.h"
+#include "model/spec/stage_split.h"
 #include "tests/support/test_program.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 namespace tst_launch_arguments {
 
@@ -19,6 +23,8 @@ class LaunchArgumentsTest : public QObject {
 private slots:
     void megatron();
     void torchtitan();
+    void stagesOfTorchtitan_data();
+    void stagesOfTorchtitan();
     void deepSpeed();
     void refusals_data();
     void refusals();
@@ -37,6 +43,47 @@ RunSpec specOf(const char* plan, std::int64_t batch = 64)
     return spec;
 }
 
+/// As the preset of a target runs it.
+Result<LaunchArguments> told(LaunchTarget target, const RunSpec& spec)
+{
+    return launchArguments(target, spec, *loadFramework(presetOf(target)));
+}
+
+/// Layers of each stage that torchtitan 0.2 makes of these arguments for a network of 80 layers: its own steps
+/// (pipeline_llm, generate_llm_fqn_per_model_part of torchtitan/distributed/pipeline_parallel.py) one by one.
+std::vector<int> stageCountsOf(const LaunchArguments& launch, int layers)
+{
+    const auto number = [&launch](const char* name, int standard) {
+        const auto at = std::find(launch.arguments.begin(), launch.arguments.end(), name);
+        return at == launch.arguments.end() ? standard : std::stoi(*(at + 1));
+    };
+    const auto schedule =
+        std::find(launch.arguments.begin(), launch.arguments.end(), "--parallelism.pipeline_parallel_schedule");
+    const bool isSingle = *(schedule + 1) == "1F1B" || *(schedule + 1) == "GPipe";
+    const int pp = number("--parallelism.pipeline_parallel_degree", 1);
+    const int input = number("--parallelism.pipeline_parallel_first_stage_less_layers", 1);
+    const int output = number("--parallelism.pipeline_parallel_last_stage_less_layers", 1);
+    const int perStage = number("--parallelism.pipeline_parallel_layers_per_stage", 0);
+    int stages = pp * (isSingle ? 1 : 2);
+    if (perStage > 0) {
+        stages = 0;
+        while (stages * perStage < layers + input + output) ++stages;
+        if (stages % pp != 0 || isSingle != (stages == pp)) return {};
+    }
+    const int effective = layers + input + output, least = effective / stages;
+    if (input > least || output > least) return {};
+    std::vector<int> counts;
+    int current = 0;
+    for (int stage = 0; stage < stages; ++stage) {
+        int room = least + (stage < effective % stages ? 1 : 0);
+        if (stage == 0) room -= input;
+        if (stage == stages - 1) room -= output;
+        counts.push_back(0);
+        for (int i = 0; i < room && current < layers; ++i, ++current) ++counts.back();
+    }
+    return counts;
+}
+
 /// The word behind a name; empty if the name is not there.
 std::string valueOfName(const LaunchArguments& launch, const char* name)
 {
@@ -53,8 +100,8 @@ bool hasWord(const LaunchArguments& launch, const char* name)
 
 void LaunchArgumentsTest::megatron()
 {
-    const auto launch = launchArguments(
-        LaunchTarget::Megatron, specOf("dp=4 tp=8 pp=2 vpp=2 cp=2 microbatches=8 sp=1 recompute=full etp=1", 64));
+    const auto launch =
+        told(LaunchTarget::Megatron, specOf("dp=4 tp=8 pp=2 vpp=2 cp=2 microbatches=8 sp=1 recompute=full etp=1", 64));
     QVERIFY2(launch.ok(), launch.ok() ? "" : launch.error().message().c_str());
     const std::pair<const char*, const char*> values[] = {{"--tensor-model-parallel-size", "8"},
                                                           {"--pipeline-model-parallel-size", "2"},
@@ -70,39 +117,85 @@ void LaunchArgumentsTest::megatron()
     for (const char* flag :
          {"--sequence-parallel", "--bf16", "--use-distributed-optimizer", "--overlap-grad-reduce", "--tp-comm-overlap"})
         QVERIFY2(hasWord(*launch, flag), flag);
-    const auto plain = launchArguments(LaunchTarget::Megatron, specOf("tp=2", 1));
-    const auto uneven = launchArguments(LaunchTarget::Megatron, specOf("pp=4 vpp=2 layers=3,4,4,5,4,4,4,4", 8));
+    const auto plain = told(LaunchTarget::Megatron, specOf("tp=2", 1));
+    const auto uneven = told(LaunchTarget::Megatron, specOf("pp=4 vpp=2 layers=3,4,4,5,4,4,4,4", 8));
     QCOMPARE(valueOfName(*uneven, "--pipeline-model-parallel-layout"),
              std::string("Et*3|t*4|t*4|t*5|t*4|t*4|t*4|t*4L"));
     QVERIFY(!hasWord(*uneven, "--num-virtual-stages-per-pipeline-rank")); // the layout says it
-    QVERIFY(!launchArguments(LaunchTarget::Torchtitan, specOf("pp=2 layers=15,17", 8)).ok());
+    // Without a layout Megatron refuses layers that do not divide; the plan's split is said.
+    QCOMPARE(valueOfName(*told(LaunchTarget::Megatron, specOf("pp=3 microbatches=8", 8)),
+                         "--pipeline-model-parallel-layout"),
+             std::string("Et*27|t*27|t*26L"));
+    QVERIFY(!told(LaunchTarget::Torchtitan, specOf("pp=4 layers=15,25,15,25", 8)).ok());
     QVERIFY(!hasWord(*plain, "--use-distributed-optimizer") && !hasWord(*plain, "--context-parallel-size"));
 }
 
 void LaunchArgumentsTest::torchtitan()
 {
-    const auto groups = launchArguments(LaunchTarget::Torchtitan,
-                                        specOf("dp=16 cp=2 zero=3 shard=8 microbatches=2 recompute=selective", 64));
+    const auto groups =
+        told(LaunchTarget::Torchtitan, specOf("dp=16 cp=2 zero=3 shard=8 microbatches=2 recompute=selective", 64));
     QVERIFY2(groups.ok(), groups.ok() ? "" : groups.error().message().c_str());
     QCOMPARE(valueOfName(*groups, "--parallelism.data_parallel_shard_degree"),
              std::string("4")); // with cp: groups of 8
     QCOMPARE(valueOfName(*groups, "--parallelism.data_parallel_replicate_degree"), std::string("4"));
     QCOMPARE(valueOfName(*groups, "--training.local_batch_size"), std::string("2"));
     QCOMPARE(valueOfName(*groups, "--parallelism.fsdp_reshard_after_forward"), std::string("always"));
-    const auto pipe =
-        launchArguments(LaunchTarget::Torchtitan, specOf("dp=2 tp=4 sp=1 pp=4 vpp=2 zero=2 microbatches=8", 64));
+    const auto pipe = told(LaunchTarget::Torchtitan, specOf("dp=2 tp=4 sp=1 pp=4 vpp=2 zero=2 microbatches=8", 64));
     QVERIFY2(pipe.ok(), pipe.ok() ? "" : pipe.error().message().c_str());
     QCOMPARE(valueOfName(*pipe, "--training.local_batch_size"), std::string("32"));
     QCOMPARE(valueOfName(*pipe, "--parallelism.pipeline_parallel_microbatch_size"), std::string("4"));
     QCOMPARE(valueOfName(*pipe, "--parallelism.pipeline_parallel_schedule"), std::string("Interleaved1F1B"));
-    QCOMPARE(valueOfName(*pipe, "--parallelism.pipeline_parallel_layers_per_stage"), std::string("10"));
+    QVERIFY(
+        !hasWord(*pipe, "--parallelism.pipeline_parallel_layers_per_stage")); // two stages a rank are its own choice
     QCOMPARE(valueOfName(*pipe, "--parallelism.fsdp_reshard_after_forward"), std::string("never"));
+}
+
+void LaunchArgumentsTest::stagesOfTorchtitan_data()
+{
+    QTest::addColumn<QString>("framework");
+    QTest::addColumn<QString>("plan");
+    QTest::addColumn<std::vector<int>>("counts"); // none: refused
+    using Counts = std::vector<int>;
+    QTest::newRow("1f1b") << "torchtitan"
+                          << "pp=4 microbatches=8" << Counts{20, 21, 20, 19};
+    QTest::newRow("two stages a rank") << "torchtitan"
+                                       << "pp=4 vpp=2 microbatches=8" << Counts{10, 11, 10, 10, 10, 10, 10, 9};
+    QTest::newRow("v") << "torchtitan"
+                       << "pp=2 vpp=2 microbatches=8 schedule=zbv" << Counts{20, 21, 20, 19};
+    QTest::newRow("five stages a rank") << "torchtitan"
+                                        << "pp=2 vpp=5 microbatches=8" << Counts{8, 9, 8, 8, 8, 8, 8, 8, 8, 7};
+    QTest::newRow("cannot be said") << "torchtitan"
+                                    << "pp=4 vpp=4 microbatches=8" << Counts{};
+    QTest::newRow("equal numbers of layers") << "fourwalls"
+                                             << "pp=4 vpp=4 microbatches=8" << Counts(16, 5);
+    QTest::newRow("equal numbers, one stage") << "fourwalls"
+                                              << "pp=4 microbatches=8" << Counts(4, 20);
+    QTest::newRow("counts that fit its rule") << "torchtitan"
+                                              << "pp=4 microbatches=8 layers=18,22,22,18" << Counts{18, 22, 22, 18};
+    QTest::newRow("counts that do not") << "torchtitan"
+                                        << "pp=4 microbatches=8 layers=18,22,18,22" << Counts{};
+}
+
+/// What torchtitan makes of the arguments is the split that was priced.
+void LaunchArgumentsTest::stagesOfTorchtitan()
+{
+    QFETCH(QString, framework);
+    QFETCH(QString, plan);
+    QFETCH(std::vector<int>, counts);
+    const RunSpec spec = specOf(plan.toUtf8().constData(), 8);
+    const FrameworkPreset preset = *loadFramework(framework.toStdString());
+    const auto launch = launchArguments(LaunchTarget::Torchtitan, spec, preset);
+    QCOMPARE(launch.ok(), !counts.empty());
+    if (!launch) return;
+    QCOMPARE(stageCountsOf(*launch, 80), counts);
+    const auto priced = splitLayers(80, pipelineShape(spec.plan).positions(), preset.stageSplit);
+    if (spec.plan.stageLayers.empty()) QVERIFY(std::equal(counts.begin(), counts.end(), priced.begin(), priced.end()));
 }
 
 void LaunchArgumentsTest::deepSpeed()
 {
-    const auto launch = launchArguments(LaunchTarget::DeepSpeed,
-                                        specOf("dp=16 zero=3 shard=8 microbatches=2 offload=optimizer recompute=full"));
+    const auto launch =
+        told(LaunchTarget::DeepSpeed, specOf("dp=16 zero=3 shard=8 microbatches=2 offload=optimizer recompute=full"));
     QVERIFY2(launch.ok(), launch.ok() ? "" : launch.error().message().c_str());
     const auto read = nlohmann::json::parse(launch->configuration);
     QCOMPARE(read["train_batch_size"].get<int>(), 64);
@@ -126,6 +219,12 @@ void LaunchArgumentsTest::refusals_data()
                                        << "zb2p";
     QTest::newRow("titan zero") << int(LaunchTarget::Torchtitan) << "dp=4 zero=1"
                                 << "zero=1";
+    QTest::newRow("titan copies") << int(LaunchTarget::Torchtitan) << "dp=4 tp=2 sp=1"
+                                  << "zero=0";
+    QTest::newRow("titan offload") << int(LaunchTarget::Torchtitan) << "dp=4 zero=3 offload=optimizer"
+                                   << "offload";
+    QTest::newRow("deepspeed sequence") << int(LaunchTarget::DeepSpeed) << "dp=2 tp=4 sp=1"
+                                        << "sp=1";
     QTest::newRow("titan tensor") << int(LaunchTarget::Torchtitan) << "tp=4"
                                   << "sp=1";
     QTest::newRow("titan schedule") << int(LaunchTarget::Torchtitan) << "pp=4 microbatches=4 schedule=naive"
@@ -141,7 +240,7 @@ void LaunchArgumentsTest::refusals()
     QFETCH(int, target);
     QFETCH(QString, plan);
     QFETCH(QString, names);
-    const auto launch = launchArguments(LaunchTarget(target), specOf(plan.toUtf8().constData()));
+    const auto launch = told(LaunchTarget(target), specOf(plan.toUtf8().constData()));
     QVERIFY(!launch.ok());
     QVERIFY2(launch.error().message().find(names.toStdString()) != std::string::npos, launch.error().message().c_str());
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // See stage_split.h.
-#include "model/cost/stage_split.h"
+#include "model/spec/stage_split.h"
 
 #include <algorithm>
 
-namespace fourwalls::cost {
+namespace fourwalls {
 
 std::vector<std::int64_t> splitLayers(std::int64_t layers, int positions, StageSplit split)
 {
@@ -27,4 +27,4 @@ std::vector<std::int64_t> splitLayers(std::int64_t layers, int positions, StageS
     return result;
 }
 
-} // namespace fourwalls::cost
+} // namespace fourwalls

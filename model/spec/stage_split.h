@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace fourwalls::cost {
+namespace fourwalls {
 
 /// Layers of every position. positions: at least 1. The sum is `layers`; positions may be empty where embedding and
 /// head count as layers of their own.
@@ -15,4 +15,4 @@ namespace fourwalls::cost {
 /// EndsCount where layers + 2 divide; else the fuller positions first.
 std::vector<std::int64_t> splitLayers(std::int64_t layers, int positions, StageSplit split);
 
-} // namespace fourwalls::cost
+} // namespace fourwalls
