@@ -3,6 +3,7 @@
 #include "model/export/chrome_trace_exporter.h"
 
 #include "model/export/export_text.h"
+#include "model/trace/allocator_text.h"
 #include "model/trace/lane_assignment.h"
 #include "model/trace/memory_curve.h"
 
@@ -133,6 +134,8 @@ private:
                            {"memory_bytes_per_second", orNull(closing.memoryBytesPerSecond)},
                            {"recorder_overhead_fraction", orNull(closing.recorderOverheadFraction)},
                            {"recorder_overhead_measured", orNull(closing.recorderOverheadMeasured)}};
+        if (!closing.segments.empty()) data["closing"]["segments"] = segmentsText(closing.segments);
+        if (!closing.blocks.empty()) data["closing"]["blocks"] = blocksText(closing.blocks);
         data["audit"] = json::array();
         for (const AuditRecord& record : info.audit)
             data["audit"].push_back({{"name", record.name},

@@ -295,12 +295,36 @@ TraceHeader trimmedHeader(const TraceInfo& info, const TrimOptions& options)
     return options.redact ? Redaction(info.header.ranks).header(std::move(header)) : header;
 }
 
+namespace {
+
+/// What the allocator had within the range, of the ranks that are kept.
+TraceClosing closingOf(TraceClosing closing, const TrimOptions& options, TimeRange range)
+{
+    const auto isLeftOut = [&](RankId rank) {
+        return !options.ranks.empty() &&
+               std::find(options.ranks.begin(), options.ranks.end(), rank) == options.ranks.end();
+    };
+    std::erase_if(closing.segments, [&](const AllocatorSegment& each) {
+        return isLeftOut(each.rank) || each.start >= range.end || (each.end && *each.end <= range.begin);
+    });
+    for (AllocatorSegment& each : closing.segments) {
+        each.start = std::max(each.start, range.begin);
+        if (each.end && *each.end > range.end) each.end.reset();
+    }
+    std::erase_if(closing.blocks, [&](const AllocatorBlock& each) { return isLeftOut(each.rank); });
+    for (AllocatorBlock& each : closing.blocks)
+        if (each.letGo) each.letGo = std::max(*each.letGo, range.begin);
+    return closing;
+}
+
+} // namespace
+
 Status trimTrace(TraceQuery& trace, const TrimOptions& options, TraceSink& sink,
                  const std::function<void(double)>& progress, std::stop_token stop)
 {
     FOURWALLS_TRY_ASSIGN(const TimeRange range, trimRange(trace, options));
     FOURWALLS_TRY(Trimmer(trace, options, range, sink).copy(progress, stop));
-    return sink.finish(trace.info().closing);
+    return sink.finish(closingOf(trace.info().closing, options, range));
 }
 
 } // namespace fourwalls

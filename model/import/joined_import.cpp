@@ -32,7 +32,16 @@ public:
     }
 
     const TraceHeader& header() const override { return m_header; }
-    TraceClosing closing() const override { return m_kernels->closing(); }
+    TraceClosing closing() const override
+    {
+        const TraceClosing ofKernels = m_kernels->closing();
+        TraceClosing closing = ofKernels;
+        closing.segments.clear();
+        closing.blocks.clear();
+        addAllocatorState(closing, ofKernels, m_kernelsAt);
+        addAllocatorState(closing, m_buffers->closing(), m_buffersAt);
+        return closing;
+    }
 
     Status write(TraceSink& sink, const ImportOptions& options) override
     {

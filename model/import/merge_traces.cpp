@@ -110,6 +110,7 @@ public:
                 record.to = part.placement.rank(record.to);
                 closing.traffic.push_back(std::move(record));
             }
+            addAllocatorState(closing, own, part.placement);
         }
         closing.recorderOverheadFraction = mean(&TraceClosing::recorderOverheadFraction);
         closing.recorderOverheadMeasured = mean(&TraceClosing::recorderOverheadMeasured);

@@ -3,6 +3,7 @@
 #include "model/store/definitions.h"
 
 #include "model/store/traffic_text.h"
+#include "model/trace/allocator_text.h"
 
 #include <charconv>
 #include <limits>
@@ -158,6 +159,8 @@ void addClosing(Meta& meta, const TraceClosing& closing)
     if (!closing.peakSource.empty()) meta["peak_source"] = closing.peakSource;
     if (!closing.stepsBy.empty()) meta["steps_by"] = closing.stepsBy;
     if (!closing.traffic.empty()) meta["traffic"] = trafficText(closing.traffic);
+    if (!closing.segments.empty()) meta["segments"] = segmentsText(closing.segments);
+    if (!closing.blocks.empty()) meta["blocks"] = blocksText(closing.blocks);
 }
 
 void putMeta(RowOutput& out, const Meta& meta)
@@ -319,13 +322,21 @@ Result<Definitions> readDefinitions(sqlite::Database& database, std::int64_t& da
                    realOf(meta, "recorder_overhead_fraction"),
                    realOf(meta, "recorder_overhead_measured"),
                    textOf(meta, "steps_by"),
+                   {},
+                   {},
                    {}};
-    if (const std::string text = textOf(meta, "traffic"); !text.empty()) {
-        if (auto traffic = trafficOf(text))
-            all.closing.traffic = std::move(*traffic);
+    const auto readList = [&](const char* key, auto& list, const auto& read) {
+        const std::string text = textOf(meta, key);
+        if (text.empty()) return;
+        if (auto found = read(text))
+            list = std::move(*found);
         else
             ++damaged;
-    }
+    };
+    readList("traffic", all.closing.traffic, trafficOf);
+    readList("segments", all.closing.segments, segmentsOf);
+    readList("blocks", all.closing.blocks, blocksOf);
+    sortAllocatorState(all.closing);
     all.closed = integerOf(meta, "closed", 0) == 1;
     all.windowBegin = integerOf(meta, "window_begin", 0);
     all.windowEnd = integerOf(meta, "window_end", 0);

@@ -169,6 +169,31 @@ struct TrafficRecord {
     friend bool operator==(const TrafficRecord&, const TrafficRecord&) = default;
 };
 
+/// A stretch of device memory that a caching allocator took from the device and cuts buffers out of.
+struct AllocatorSegment {
+    RankId rank;
+    std::int64_t address = 0, bytes = 0;
+    Instant start;                ///< the begin of what is known, if it was there before
+    std::optional<Instant> end{}; ///< given back; absent: kept to the end
+    std::int64_t stream = 0;      ///< whose buffers it holds
+    bool small = false;           ///< of the pool for small buffers
+    bool privatePool = false;     ///< of a pool of its own, as CUDA graphs have
+    bool expandable = false;      ///< a part of a reserved range of addresses, mapped when it was needed
+
+    friend bool operator==(const AllocatorSegment&, const AllocatorSegment&) = default;
+};
+
+/// What an allocator did with a buffer, where that is not what follows from the buffer alone.
+struct AllocatorBlock {
+    RankId rank;
+    AllocationId buffer;
+    std::int64_t bytes = 0; ///< that the allocator cut out for it, more than were requested
+    /// Its owner let it go, and until its end the allocator may not use it again: another stream may still read it.
+    std::optional<Instant> letGo{};
+
+    friend bool operator==(const AllocatorBlock&, const AllocatorBlock&) = default;
+};
+
 /// What is only known at the end.
 struct TraceClosing {
     std::optional<double> peakFlopsPerDevice;       ///< measured peak used for MFU [FLOP/s]
@@ -178,7 +203,9 @@ struct TraceClosing {
     std::optional<double> recorderOverheadMeasured; ///< paired against untraced runs, where taken
     std::string
         stepsBy{}; ///< what the steps were found by: "ProfilerStep", "range train_step", "whole trace"; empty: the recorder's own
-    std::vector<TrafficRecord> traffic{}; ///< who sent how much to whom; empty: unknown, or one rank
+    std::vector<TrafficRecord> traffic{};     ///< who sent how much to whom; empty: unknown, or one rank
+    std::vector<AllocatorSegment> segments{}; ///< by rank, address and start; empty: not recorded
+    std::vector<AllocatorBlock> blocks{};     ///< by rank and buffer; others are cutBytes(requested) long
 };
 
 } // namespace fourwalls

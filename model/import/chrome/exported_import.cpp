@@ -3,6 +3,7 @@
 #include "model/import/chrome/chrome_reader.h"
 #include "model/import/common/decimal_time.h"
 #include "model/import/common/import_format.h"
+#include "model/trace/allocator_text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -185,6 +186,9 @@ private:
             m_result.closing = {closing.real("peak_flops_per_device"),      closing.text("peak_source"),
                                 closing.real("memory_bytes_per_second"),    closing.real("recorder_overhead_fraction"),
                                 closing.real("recorder_overhead_measured"), closing.text("steps_by")};
+            if (auto segments = segmentsOf(closing.text("segments"))) m_result.closing.segments = std::move(*segments);
+            if (auto blocks = blocksOf(closing.text("blocks"))) m_result.closing.blocks = std::move(*blocks);
+            sortAllocatorState(m_result.closing);
         }
         data.each("audit", [&](const Fields& each) {
             m_result.audit.push_back({each.text("name"), each.named<AuditSeverity>("severity", 4),

@@ -2,6 +2,8 @@
 // Shifting and renumbering, record by record.
 #include "model/import/common/placed_sink.h"
 
+#include "model/trace/allocator_text.h"
+
 #include <algorithm>
 
 namespace fourwalls::importers {
@@ -112,6 +114,24 @@ void PlacedSink::audit(const AuditRecord& record)
 std::unique_ptr<TraceProducer> PlacedSink::openProducer()
 {
     return std::make_unique<PlacedProducer>(m_target.openProducer(), m_placement);
+}
+
+void addAllocatorState(TraceClosing& run, const TraceClosing& own, const SourcePlacement& placement)
+{
+    for (AllocatorSegment segment : own.segments) {
+        segment.rank = placement.rank(segment.rank);
+        if (!placement.knowsBuffers(segment.rank)) continue;
+        segment.start = segment.start + placement.shift;
+        if (segment.end) segment.end = *segment.end + placement.shift;
+        run.segments.push_back(segment);
+    }
+    for (AllocatorBlock block : own.blocks) {
+        block.rank = placement.rank(block.rank);
+        if (!placement.knowsBuffers(block.rank)) continue;
+        if (block.letGo) block.letGo = *block.letGo + placement.shift;
+        run.blocks.push_back(block);
+    }
+    sortAllocatorState(run);
 }
 
 } // namespace fourwalls::importers

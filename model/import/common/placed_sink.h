@@ -25,6 +25,9 @@ struct SourcePlacement {
     bool knowsBuffers(RankId ofRun) const;
 };
 
+/// Adds what a source knows of the allocator, as it is on the run's clock, of the ranks whose buffers it knows best.
+void addAllocatorState(TraceClosing& run, const TraceClosing& own, const SourcePlacement& placement);
+
 class PlacedSink final : public TraceSink {
 public:
     /// Both must outlive this and its producers.

@@ -81,7 +81,9 @@ private:
         made.requested = pickle.get(item, "requested_size").kind == Kind::Int
                              ? bytesOf(pickle.get(item, "requested_size"))
                              : made.size;
-        made.inactive = pickle.text(pickle.get(item, "state")) == "inactive";
+        const std::string_view state = pickle.text(pickle.get(item, "state"));
+        made.inactive = state == "inactive";
+        made.awaited = state == "active_awaiting_free" || state == "active_pending_free";
         made.frame = frame(pickle, pickle.get(item, "frames"));
         replace(pickle, item, {Kind::Int, kBlockMark, static_cast<std::int64_t>(m_blocks.size())});
         m_blocks.push_back(made);
@@ -99,6 +101,9 @@ private:
         made.requested = bytesOf(pickle.get(item, "requested_size"));
         made.expandable =
             integerOr(pickle.get(item, "is_expandable"), 0) != 0 || pickle.get(item, "is_expandable").index == 1;
+        const PickleValue type = pickle.get(item, "segment_type");
+        made.small =
+            type.kind == Kind::Text ? pickle.text(type) == "small" : isSmallSegment(made.total, made.expandable);
         for (const PickleValue& id : pickle.list(pickle.get(item, "segment_pool_id")))
             made.privatePool = made.privatePool || integerOr(id, 0) != 0;
         const PickleValue blocks = pickle.get(item, "blocks");
@@ -235,6 +240,12 @@ Result<MemorySnapshot> readMemorySnapshot(const std::string& path, std::stop_tok
     }
     FOURWALLS_TRY(snapshot.entries->chunks.status());
     return snapshot;
+}
+
+bool isSmallSegment(std::int64_t bytes, bool expandable)
+{
+    constexpr std::int64_t kSmallBuffer = std::int64_t{2} << 20, kLargeBuffer = std::int64_t{20} << 20;
+    return expandable ? bytes % kLargeBuffer != 0 : bytes == kSmallBuffer;
 }
 
 SnapshotWalk walkBack(const MemorySnapshot& snapshot, std::size_t device)

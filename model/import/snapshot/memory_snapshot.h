@@ -44,11 +44,12 @@ struct SnapshotBlock {
     std::int64_t address = 0, size = 0, requested = 0;
     std::int32_t frame = -1;
     bool inactive = false;
+    bool awaited = false; ///< let go, and not to be used again yet
 };
 
 struct SnapshotSegment {
     std::int64_t device = 0, stream = 0, address = 0, total = 0, allocated = 0, active = 0, requested = 0;
-    bool privatePool = false, expandable = false;
+    bool small = false, privatePool = false, expandable = false;
     std::vector<SnapshotBlock> blocks;
 };
 
@@ -108,6 +109,10 @@ struct SnapshotWalk {
     std::int64_t peakRequested = 0, peakReserved = 0;
 };
 SnapshotWalk walkBack(const MemorySnapshot& snapshot, std::size_t device);
+
+/// Whether what the allocator took at once is for small buffers: 2 MiB, or parts of an expandable segment that are not
+/// whole 20 MiB. Source: pytorch c10/cuda/CUDACachingAllocator.cpp, kSmallBuffer and kLargeBuffer.
+bool isSmallSegment(std::int64_t bytes, bool expandable);
 
 TraceFacts snapshotFacts(const MemorySnapshot& snapshot);
 

@@ -6,7 +6,9 @@
 #include "model/import/common/import_format.h"
 #include "model/import/common/text_window.h"
 #include "model/import/snapshot/memory_snapshot.h"
+#include "model/import/snapshot/snapshot_allocator.h"
 #include "model/import/snapshot/snapshot_lives.h"
+#include "model/trace/allocator_map.h"
 #include "model/trace/memory_facts.h"
 
 #include <algorithm>
@@ -90,11 +92,13 @@ public:
         , m_purposes(purposesOf(snapshot, device))
         , m_producer(sink.openProducer())
         , m_reserved(sink.defineCounter({rank, "reserved_bytes", CounterUnit::Bytes}))
+        , m_largestFree(sink.defineCounter({rank, std::string(kLargestFreeCounter), CounterUnit::Bytes}))
+        , m_allocator(snapshot, device, rank, [this](std::size_t index) { return at(index); })
     {
         if (device < snapshot.history.size()) m_history = &snapshot.history[device];
     }
 
-    void write()
+    void write(TraceClosing& closing)
     {
         const SnapshotWalk walk = walkBack(m_snapshot, m_device);
         m_reservedNow = walk.reservedAtStart;
@@ -104,11 +108,14 @@ public:
             m_producer->counter({m_sink.defineCounter({m_rank, "requested_bytes", CounterUnit::Bytes}), at(0),
                                  static_cast<double>(std::max<std::int64_t>(0, walk.requestedAtStart))});
         aliveAtStart();
+        sampleLargestFree(at(0));
         for (std::size_t i = 0; i < entries(); ++i) {
             const SnapshotEntry each = (*m_history)[i];
             entry(each, at(each, i), i);
+            sampleLargestFree(at(each, i));
         }
         m_producer.reset();
+        m_allocator.end(closing, m_sink);
         if (m_unmatched > 0)
             m_sink.audit({"final_blocks_unmatched", AuditSeverity::Repaired, m_unmatched,
                           "alive at the end without an allocation that fits: alive throughout"});
@@ -133,8 +140,8 @@ private:
         return Instant{entry.timeUs >= 0 ? entry.timeUs * 1000 - m_originNs : static_cast<std::int64_t>(i) * 1000};
     }
 
-    void allocate(std::int64_t address, std::int64_t bytes, std::int32_t stack, std::string_view unknown,
-                  MemoryCategory category, Instant when)
+    AllocationId allocate(std::int64_t address, std::int64_t bytes, std::int32_t stack, std::string_view unknown,
+                          MemoryCategory category, Instant when)
     {
         AllocationRecord record;
         record.id = AllocationId{m_nextId++};
@@ -145,6 +152,14 @@ private:
         record.op = stack >= 0 ? m_ops.of(stack) : m_ops.without(unknown);
         m_producer->allocated(m_rank, record);
         m_live[address] = {record.id, bytes};
+        return record.id;
+    }
+
+    void sampleLargestFree(Instant when)
+    {
+        if (!m_allocator.knowsSegments() || m_largestFreeNow == m_allocator.largestHole()) return;
+        m_largestFreeNow = m_allocator.largestHole();
+        m_producer->counter({m_largestFree, when, static_cast<double>(*m_largestFreeNow)});
     }
 
     /// What the history frees without having allocated it, and what is alive at the end without being allocated in it.
@@ -175,21 +190,26 @@ private:
             const auto found = last.find(each.address);
             if (found != last.end() && found->second == SnapshotAction::Other) found->second = each.action;
         }
+        std::vector<SnapshotAllocator::Standing> standing;
         for (const auto& [address, freed] : before) {
             const auto purpose = m_purposes.before.find(address);
             const MemoryCategory category =
                 purpose == m_purposes.before.end() ? MemoryCategory::Other : purpose->second;
             // Who frees a buffer is not who made it.
-            allocate(address, freed.size, m_purposes.freesSayWho ? -1 : freed.frame, kBeforeHistory, category, at(0));
+            const AllocationId id = allocate(address, freed.size, m_purposes.freesSayWho ? -1 : freed.frame,
+                                             kBeforeHistory, category, at(0));
+            standing.push_back({id, address, freed.size, std::nullopt});
         }
         blocks([&](const SnapshotBlock& block) {
             const SnapshotAction action = last[block.address];
             if (action == SnapshotAction::Alloc) return; // the history brings it
             if (action == SnapshotAction::FreeCompleted) ++m_unmatched;
-            if (m_live.count(block.address) == 0)
-                allocate(block.address, block.requested, block.frame, kBeforeHistory,
-                         purposeOfStack(m_snapshot.stacks, block.frame), at(0));
+            if (m_live.count(block.address) > 0) return;
+            const AllocationId id = allocate(block.address, block.requested, block.frame, kBeforeHistory,
+                                             purposeOfStack(m_snapshot.stacks, block.frame), at(0));
+            standing.push_back({id, block.address, block.requested, block.size});
         });
+        m_allocator.begin(std::move(standing));
     }
 
     void entry(const SnapshotEntry& each, Instant when, std::size_t i)
@@ -200,14 +220,22 @@ private:
         };
         switch (each.action) {
         case SnapshotAction::Alloc:
-            release(each.address, when);
-            allocate(each.address, each.size, each.frame, kNoStack, m_purposes.of(i), when);
+            release(each.address, when, i);
+            m_allocator.taken(allocate(each.address, each.size, each.frame, kNoStack, m_purposes.of(i), when), each,
+                              when);
             break;
-        case SnapshotAction::FreeCompleted: release(each.address, when); break;
+        case SnapshotAction::FreeRequested: m_allocator.letGo(each, when, i); break;
+        case SnapshotAction::FreeCompleted: release(each.address, when, i); break;
         case SnapshotAction::SegmentAlloc:
-        case SnapshotAction::SegmentMap: reserve(each.size); break;
+        case SnapshotAction::SegmentMap:
+            m_allocator.segment(each, i);
+            reserve(each.size);
+            break;
         case SnapshotAction::SegmentFree:
-        case SnapshotAction::SegmentUnmap: reserve(-each.size); break;
+        case SnapshotAction::SegmentUnmap:
+            m_allocator.segment(each, i);
+            reserve(-each.size);
+            break;
         case SnapshotAction::OutOfMemory: {
             EventRecord event;
             event.kind = EventKind::OutOfMemory;
@@ -224,8 +252,9 @@ private:
         }
     }
 
-    void release(std::int64_t address, Instant when)
+    void release(std::int64_t address, Instant when, std::size_t index)
     {
+        m_allocator.released(address, when, index);
         const auto found = m_live.find(address);
         if (found == m_live.end()) return;
         m_producer->freed(m_rank, found->second.id, when);
@@ -256,7 +285,7 @@ private:
         sample("requested_bytes", requested);
         sample("allocated_bytes", rounded);
         sample("inactive_bytes", inactive);
-        sample("largest_inactive_block_bytes", largestHole);
+        if (m_largestFreeNow != largestHole) sample(kLargestFreeCounter.data(), largestHole);
     }
 
     const MemorySnapshot& m_snapshot;
@@ -267,7 +296,9 @@ private:
     StackOperators& m_ops;
     SnapshotPurposes m_purposes;
     std::unique_ptr<TraceProducer> m_producer;
-    CounterId m_reserved;
+    CounterId m_reserved, m_largestFree;
+    SnapshotAllocator m_allocator;
+    std::optional<std::int64_t> m_largestFreeNow;
     const SnapshotHistory* m_history = nullptr;
     std::unordered_map<std::int64_t, Live> m_live;
     std::int64_t m_reservedNow = 0, m_nextId = 1, m_unmatched = 0;
@@ -293,6 +324,7 @@ public:
     }
 
     const TraceHeader& header() const override { return m_header; }
+    TraceClosing closing() const override { return m_closing; }
 
     Status write(TraceSink& sink, const ImportOptions& options) override
     {
@@ -302,7 +334,8 @@ public:
             const auto devices = devicesOf(snapshot);
             StackOperators ops(snapshot.stacks, sink);
             for (const std::size_t device : devices) {
-                DeviceWriter(snapshot, device, rankOf(file, device, devices), m_header.originUnixNs, sink, ops).write();
+                DeviceWriter(snapshot, device, rankOf(file, device, devices), m_header.originUnixNs, sink, ops)
+                    .write(m_closing);
                 annotations(snapshot, device, devices, rankOf(file, device, devices), sink);
             }
             ops.close();
@@ -406,6 +439,7 @@ private:
 
     std::vector<SnapshotFile> m_files;
     TraceHeader m_header;
+    TraceClosing m_closing;
 };
 
 } // namespace

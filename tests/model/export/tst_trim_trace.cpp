@@ -60,7 +60,48 @@ private slots:
     void refusals();
     void redactionOfTexts();
     void redactedTraceNamesNobody();
+    void allocatorOfTheRange();
 };
+
+void TrimTraceTest::allocatorOfTheRange()
+{
+    TraceHeader header;
+    for (const int rank : {0, 1}) header.ranks.push_back({RankId{rank}, "", "", 0, 0, 1});
+    InMemoryTrace trace(header);
+    {
+        const auto producer = trace.openProducer();
+        producer->event({EventKind::Annotation, RankId{0}, Instant{0}, "begin"});
+        producer->event({EventKind::Annotation, RankId{0}, Instant{100}, "end"});
+    }
+    TraceClosing closing;
+    const auto segment = [&](int rank, std::int64_t start, std::optional<std::int64_t> end) {
+        AllocatorSegment made;
+        made.rank = RankId{rank};
+        made.bytes = 2 << 20;
+        made.start = Instant{start};
+        if (end) made.end = Instant{*end};
+        closing.segments.push_back(made);
+    };
+    segment(0, 0, 20);
+    segment(0, 0, 90);
+    segment(0, 50, 60);
+    segment(0, 80, std::nullopt);
+    segment(1, 0, std::nullopt);
+    closing.blocks = {{RankId{0}, AllocationId{1}, 512, Instant{5}}, {RankId{1}, AllocationId{1}, 512, std::nullopt}};
+    QVERIFY(trace.finish(closing).ok());
+    InMemoryTraceQuery query(trace.data());
+    TrimOptions options;
+    options.range = TimeRange{Instant{20}, Instant{80}};
+    options.ranks = {RankId{0}};
+    InMemoryTrace result(trimmedHeader(query.info(), options));
+    QVERIFY(trimTrace(query, options, result, {}, {}).ok());
+    const TraceClosing& kept = result.data()->info.closing;
+    QCOMPARE(kept.segments.size(), std::size_t{2});
+    QVERIFY(kept.segments[0].start == Instant{20} && !kept.segments[0].end);
+    QVERIFY(kept.segments[1].start == Instant{50} && kept.segments[1].end == Instant{60});
+    QCOMPARE(kept.blocks.size(), std::size_t{1});
+    QCOMPARE(kept.blocks[0].letGo.value().ns, std::int64_t{20});
+}
 
 void TrimTraceTest::keepsWholeSteps()
 {

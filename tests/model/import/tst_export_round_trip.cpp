@@ -4,6 +4,7 @@
 #include "model/export/chrome_trace_exporter.h"
 #include "model/store/synthetic_trace.h"
 #include "model/store/trace_file.h"
+#include "model/trace/allocator_text.h"
 #include "model/trace/in_memory_query.h"
 #include "model/trace/metrics.h"
 #include "tests/model/import/facts_table.h"
@@ -69,6 +70,8 @@ std::vector<std::string> linesOf(TraceQuery& trace)
     for (const auto& value : {closing.peakFlopsPerDevice, closing.memoryBytesPerSecond,
                               closing.recorderOverheadFraction, closing.recorderOverheadMeasured})
         optional(value);
+    line();
+    out << "allocator " << segmentsText(closing.segments) << ' ' << blocksText(closing.blocks);
     line();
     std::set<RankId> ranks;
     for (const RankInfo& rank : info.header.ranks) {

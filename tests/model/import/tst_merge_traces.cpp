@@ -265,6 +265,10 @@ private slots:
         const auto& joined = trace.data->allocations.at(RankId{3});
         QCOMPARE(joined.size(), own.size());
         for (std::size_t i = 0; i < own.size(); ++i) QCOMPARE(joined[i].start.ns, own[i].start.ns + 1'000'000);
+        const std::vector<AllocatorSegment>& segments = trace.data->info.closing.segments;
+        QCOMPARE(segments.size(), std::size_t{216});
+        QVERIFY(segments.front().rank == RankId{3} && segments.front().start == Instant{1'000'000});
+        QCOMPARE(trace.data->info.closing.blocks.size(), buffers.data->info.closing.blocks.size());
         QCOMPARE(trace.slice("gemm")->start.ns, std::int64_t{0});
         QCOMPARE(trace.audit("clock_not_aligned"), std::int64_t{0});
         int reserved = 0;

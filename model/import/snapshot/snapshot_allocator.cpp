@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// See snapshot_allocator.h.
+#include "model/import/snapshot/snapshot_allocator.h"
+
+#include "model/trace/allocator_map.h"
+#include "model/trace/allocator_text.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace fourwalls::importers {
+
+namespace {
+
+constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
+
+} // namespace
+
+SnapshotAllocator::SnapshotAllocator(const MemorySnapshot& snapshot, std::size_t device, RankId rank,
+                                     std::function<Instant(std::size_t)> at)
+    : m_snapshot(snapshot)
+    , m_device(device)
+    , m_rank(rank)
+    , m_at(std::move(at))
+    , m_lives(segmentLives(snapshot, device))
+{
+    for (std::size_t i = 0; i < m_lives.list.size(); ++i) {
+        const SegmentLife& life = m_lives.list[i];
+        if (life.from)
+            m_broughtBy.emplace(*life.from, i);
+        else
+            m_holes.map(life);
+    }
+}
+
+void SnapshotAllocator::begin(std::vector<Standing> buffers)
+{
+    // From the last address on: each then has the hole up to the next one behind it.
+    std::sort(buffers.begin(), buffers.end(),
+              [](const Standing& left, const Standing& right) { return left.address > right.address; });
+    for (const Standing& each : buffers) {
+        Block block;
+        block.id = each.id;
+        block.requested = each.requested;
+        block.bytes = m_holes.take(each.address, each.requested, each.exact);
+        block.start = m_at(0);
+        m_blocks[each.address] = block;
+    }
+}
+
+void SnapshotAllocator::taken(AllocationId id, const SnapshotEntry& entry, Instant when)
+{
+    Block block;
+    block.id = id;
+    block.requested = entry.size;
+    block.bytes = m_holes.take(entry.address, entry.size);
+    block.start = when;
+    m_blocks[entry.address] = block;
+}
+
+void SnapshotAllocator::letGo(const SnapshotEntry& entry, Instant when, std::size_t index)
+{
+    const auto found = m_blocks.find(entry.address);
+    if (found == m_blocks.end()) return;
+    found->second.letGo = when;
+    found->second.letGoBy = index;
+}
+
+void SnapshotAllocator::released(std::int64_t address, Instant when, std::size_t index)
+{
+    const auto found = m_blocks.find(address);
+    if (found == m_blocks.end()) return;
+    m_holes.release(address);
+    Block& block = found->second;
+    // Most are free as soon as they are let go.
+    if (block.letGo && (index == block.letGoBy + 1 || *block.letGo >= when)) block.letGo.reset();
+    keep(block, when);
+    m_blocks.erase(found);
+}
+
+void SnapshotAllocator::segment(const SnapshotEntry& entry, std::size_t index)
+{
+    if (entry.action == SnapshotAction::SegmentFree || entry.action == SnapshotAction::SegmentUnmap)
+        return m_holes.unmap(entry.address, entry.size);
+    const auto [first, last] = m_broughtBy.equal_range(index);
+    std::vector<const SegmentLife*> parts;
+    for (auto each = first; each != last; ++each) parts.push_back(&m_lives.list[each->second]);
+    std::sort(parts.begin(), parts.end(),
+              [](const SegmentLife* left, const SegmentLife* right) { return left->address < right->address; });
+    for (const SegmentLife* part : parts) m_holes.map(*part);
+}
+
+void SnapshotAllocator::keep(const Block& block, std::optional<Instant> end)
+{
+    if (block.bytes == cutBytes(block.requested) && !block.letGo) return;
+    m_kept.push_back({{m_rank, block.id, block.bytes, block.letGo}, end ? (*end - block.start).ns : kForever});
+    if (m_kept.size() >= 2 * kMostBlocks) keepLongest();
+}
+
+void SnapshotAllocator::keepLongest()
+{
+    if (m_kept.size() <= kMostBlocks) return;
+    const auto limit = m_kept.begin() + static_cast<std::ptrdiff_t>(kMostBlocks);
+    std::nth_element(m_kept.begin(), limit, m_kept.end(),
+                     [](const Kept& left, const Kept& right) { return left.lifeNs > right.lifeNs; });
+    m_leftOut += m_kept.end() - limit;
+    m_kept.erase(limit, m_kept.end());
+}
+
+void SnapshotAllocator::addSegments(TraceClosing& closing, TraceSink& sink) const
+{
+    std::vector<AllocatorSegment> segments;
+    for (const SegmentLife& life : m_lives.list) {
+        AllocatorSegment made;
+        made.rank = m_rank;
+        made.address = life.address;
+        made.bytes = life.bytes;
+        made.start = m_at(life.from.value_or(0));
+        if (life.to) made.end = m_at(*life.to);
+        made.stream = life.stream;
+        made.small = life.small;
+        made.privatePool = life.privatePool;
+        made.expandable = life.expandable;
+        if (!made.end || *made.end > made.start) segments.push_back(made); // else no instant sees it
+    }
+    const std::size_t room = kMostSegments - std::min(kMostSegments, closing.segments.size());
+    if (segments.size() > room) {
+        const auto lifeOf = [](const AllocatorSegment& each) {
+            return each.end ? (*each.end - each.start).ns : kForever;
+        };
+        const auto limit = segments.begin() + static_cast<std::ptrdiff_t>(room);
+        std::nth_element(
+            segments.begin(), limit, segments.end(),
+            [&](const AllocatorSegment& left, const AllocatorSegment& right) { return lifeOf(left) > lifeOf(right); });
+        sink.audit({"segments_left_out", AuditSeverity::Skipped, segments.end() - limit,
+                    "of the allocator, those that existed for the shortest time"});
+        segments.erase(limit, segments.end());
+    }
+    closing.segments.insert(closing.segments.end(), segments.begin(), segments.end());
+}
+
+void SnapshotAllocator::end(TraceClosing& closing, TraceSink& sink)
+{
+    std::int64_t otherwise = 0;
+    for (const SnapshotSegment& segment : m_snapshot.segments) {
+        if (static_cast<std::size_t>(segment.device) != m_device) continue;
+        for (const SnapshotBlock& final : segment.blocks) {
+            const auto found = final.inactive ? m_blocks.end() : m_blocks.find(final.address);
+            if (found == m_blocks.end()) continue;
+            Block& block = found->second;
+            otherwise += block.bytes != final.size ? 1 : 0;
+            block.bytes = final.size;
+            if (final.awaited && !block.letGo) block.letGo = block.start;
+            if (!final.awaited) block.letGo.reset();
+        }
+    }
+    for (const auto& [address, block] : m_blocks) keep(block, std::nullopt);
+    keepLongest();
+    addSegments(closing, sink);
+    const std::size_t room = kMostBlocks - std::min(kMostBlocks, closing.blocks.size());
+    if (m_kept.size() > room) {
+        m_leftOut += static_cast<std::int64_t>(m_kept.size() - room);
+        m_kept.resize(room);
+    }
+    for (const Kept& each : m_kept) closing.blocks.push_back(each.block);
+    sortAllocatorState(closing);
+    if (m_leftOut > 0)
+        sink.audit({"allocator_blocks_left_out", AuditSeverity::Skipped, m_leftOut,
+                    "how much was cut out for these buffers and since when they waited is not kept"});
+    if (otherwise > 0)
+        sink.audit({"blocks_cut_otherwise", AuditSeverity::Info, otherwise,
+                    "blocks of the final state of another size than the allocator's rule makes them"});
+    if (m_lives.unmatched > 0)
+        sink.audit({"segments_unmatched", AuditSeverity::Repaired, m_lives.unmatched,
+                    "entries of segments that do not fit to the final state"});
+}
+
+} // namespace fourwalls::importers
