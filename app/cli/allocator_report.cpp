@@ -19,7 +19,7 @@ std::string bytesText(std::int64_t bytes)
     return formatBytes(static_cast<double>(bytes));
 }
 
-const char* wordOf(AllocatorMoment::Kind kind)
+const char* momentWord(AllocatorMoment::Kind kind)
 {
     switch (kind) {
     case AllocatorMoment::Kind::Peak: return "peak";
@@ -58,7 +58,7 @@ json allocatorJson(const std::vector<AllocatorMoment>& moments)
     for (const AllocatorMoment& moment : moments) {
         const AllocatorFigures& figures = moment.figures;
         json entry{{"rank", moment.rank.value},
-                   {"moment", wordOf(moment.kind)},
+                   {"moment", momentWord(moment.kind)},
                    {"at_ns", moment.at.ns},
                    {"segments", figures.segments},
                    {"reserved_bytes", figures.reservedBytes},

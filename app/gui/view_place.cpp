@@ -5,6 +5,7 @@
 #include "app/gui/record_request.h"
 #include "app/gui/trace_document.h"
 #include "views/base/analysis_view.h"
+#include "views/memory/memory_view.h"
 
 #include <QPointer>
 
@@ -106,6 +107,13 @@ void goToPlace(TraceDocument& document, const ViewPlace& place, std::function<vo
 Status showPage(views::View& view, const QString& page)
 {
     if (page.isEmpty()) return {};
+    if (auto* memory = qobject_cast<views::MemoryView*>(&view)) {
+        if (!views::MemoryView::cards().contains(page))
+            return Error{ErrorCode::NotFound, "the view has no page '" + page.toStdString() + "'", "--page",
+                         views::MemoryView::cards().join(QStringLiteral(", ")).toStdString()};
+        memory->setCard(page);
+        return {};
+    }
     auto* paged = qobject_cast<views::AnalysisView*>(&view);
     if (!paged || !paged->pages().contains(page))
         return Error{ErrorCode::NotFound, "the view has no page '" + page.toStdString() + "'", "--page",
@@ -124,6 +132,9 @@ QString commandOf(const TraceDocument& document, const QString& view)
     };
     const auto* paged = qobject_cast<const views::AnalysisView*>(document.currentView());
     if (paged && paged->page() != paged->pages().constFirst()) add("--page", paged->page());
+    if (const auto* memory = qobject_cast<const views::MemoryView*>(document.currentView());
+        memory && !memory->card().isEmpty())
+        add("--page", memory->card());
     if (document.session()->info().header.ranks.size() > 1) add("--rank", QString::number(selection.rank().value));
     if (selection.step()) add("--step", QString::number(selection.step()->value));
     if (selection.range() != selection.whole()) add("--range", textOf(selection.range()));

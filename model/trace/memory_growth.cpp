@@ -47,6 +47,40 @@ Trend trendOfBytes(const MemoryGrowth& growth, const std::vector<std::int64_t>& 
     return trendOf(points);
 }
 
+/// Fills in what was alive at the moments.
+Status readMoments(TraceQuery& trace, MemoryGrowth& growth, const std::stop_token& stop)
+{
+    std::map<std::int32_t, MakerGrowth> makers; // -1: not known
+    for (std::size_t i = 0; i < growth.moments.size(); ++i) {
+        if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "a newer question came", "memory growth", {}};
+        FOURWALLS_TRY_ASSIGN(const AllocationList alive, trace.aliveAt(growth.rank, growth.moments[i], kMostBuffers));
+        growth.total.push_back(alive.totalBytes);
+        std::int64_t listed = 0;
+        for (const AllocationView& buffer : alive.items) {
+            MakerGrowth& maker = makers[buffer.op ? buffer.op->value : -1];
+            if (maker.bytes.empty()) {
+                maker.bytes.resize(growth.moments.size());
+                if (buffer.op)
+                    if (const auto op = alive.ops.find(*buffer.op); op != alive.ops.end()) maker.op = op->second;
+            }
+            maker.bytes[i] += buffer.bytes;
+            listed += buffer.bytes;
+            maker.countFirst += i == 0;
+            maker.countLast += i + 1 == growth.moments.size();
+        }
+        growth.notLookedAt = alive.totalBytes - listed;
+    }
+    if (growth.moments.size() < 2) return {};
+    growth.trend = trendOfBytes(growth, growth.total);
+    for (auto& [op, maker] : makers) {
+        maker.trend = trendOfBytes(growth, maker.bytes);
+        growth.makers.push_back(std::move(maker));
+    }
+    std::stable_sort(growth.makers.begin(), growth.makers.end(),
+                     [](const MakerGrowth& a, const MakerGrowth& b) { return a.grown() > b.grown(); });
+    return {};
+}
+
 } // namespace
 
 Trend trendOf(const std::vector<std::pair<double, double>>& points)
@@ -71,34 +105,18 @@ Result<MemoryGrowth> memoryGrowth(TraceQuery& trace, RankId rank, std::size_t mo
     growth.rank = rank;
     FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
     chooseMoments(growth, steps, trace.info().range, moments);
-    std::map<std::int32_t, MakerGrowth> makers; // -1: not known
-    for (std::size_t i = 0; i < growth.moments.size(); ++i) {
-        if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "a newer question came", "memory growth", {}};
-        FOURWALLS_TRY_ASSIGN(const AllocationList alive, trace.aliveAt(rank, growth.moments[i], kMostBuffers));
-        growth.total.push_back(alive.totalBytes);
-        std::int64_t listed = 0;
-        for (const AllocationView& buffer : alive.items) {
-            MakerGrowth& maker = makers[buffer.op ? buffer.op->value : -1];
-            if (maker.bytes.empty()) {
-                maker.bytes.resize(growth.moments.size());
-                if (buffer.op)
-                    if (const auto op = alive.ops.find(*buffer.op); op != alive.ops.end()) maker.op = op->second;
-            }
-            maker.bytes[i] += buffer.bytes;
-            listed += buffer.bytes;
-            maker.countFirst += i == 0;
-            maker.countLast += i + 1 == growth.moments.size();
-        }
-        growth.notLookedAt = alive.totalBytes - listed;
-    }
-    if (growth.moments.size() < 2) return growth;
-    growth.trend = trendOfBytes(growth, growth.total);
-    for (auto& [op, maker] : makers) {
-        maker.trend = trendOfBytes(growth, maker.bytes);
-        growth.makers.push_back(std::move(maker));
-    }
-    std::stable_sort(growth.makers.begin(), growth.makers.end(),
-                     [](const MakerGrowth& a, const MakerGrowth& b) { return a.grown() > b.grown(); });
+    FOURWALLS_TRY(readMoments(trace, growth, stop));
+    return growth;
+}
+
+Result<MemoryGrowth> memoryBetween(TraceQuery& trace, RankId rank, Instant from, Instant to,
+                                   const std::stop_token& stop)
+{
+    MemoryGrowth growth;
+    growth.rank = rank;
+    growth.between = true;
+    growth.moments = {from, to};
+    FOURWALLS_TRY(readMoments(trace, growth, stop));
     return growth;
 }
 

@@ -36,6 +36,7 @@ struct MakerGrowth {
 struct MemoryGrowth {
     RankId rank;
     bool ofSteps = false;         ///< the moments are ends of steps; else they are spread over the trace
+    bool between = false;         ///< the moments are two that somebody chose
     std::vector<StepIndex> steps; ///< by moment; empty unless ofSteps
     std::vector<Instant> moments;
     std::vector<std::int64_t> total; ///< alive, by moment
@@ -51,5 +52,9 @@ inline constexpr double kMostlyRising = 0.8;
 /// as many instants of its range. Fewer than two: no makers. Errors: those of the queries; Cancelled.
 Result<MemoryGrowth> memoryGrowth(TraceQuery& trace, RankId rank, std::size_t moments = 12,
                                   const std::stop_token& stop = {});
+
+/// The same of two moments: what was alive at each by maker, what grew most first. Errors: as memoryGrowth.
+Result<MemoryGrowth> memoryBetween(TraceQuery& trace, RankId rank, Instant from, Instant to,
+                                   const std::stop_token& stop = {});
 
 } // namespace fourwalls

@@ -4745,6 +4745,188 @@ Call the first line before training and the second behind it:
         <source>%1 to %2</source>
         <translation>%1 到 %2</translation>
     </message>
+    <message>
+        <source>%1 more</source>
+        <translation>多 %1</translation>
+    </message>
+    <message>
+        <source>%1 less</source>
+        <translation>少 %1</translation>
+    </message>
+    <message>
+        <source>as much</source>
+        <translation>不变</translation>
+    </message>
+    <message>
+        <source>from %1 to %2: %3, then %4, %5</source>
+        <translation>从 %1 到 %2：先 %3，后 %4，%5</translation>
+    </message>
+    <message>
+        <source>before</source>
+        <translation>之前</translation>
+    </message>
+    <message>
+        <source>alive at the begin of the measured range</source>
+        <translation>所测区间开始时存活</translation>
+    </message>
+    <message>
+        <source>after</source>
+        <translation>之后</translation>
+    </message>
+    <message>
+        <source>alive at its end</source>
+        <translation>区间结束时存活</translation>
+    </message>
+    <message>
+        <source>change</source>
+        <translation>变化</translation>
+    </message>
+    <message>
+        <source>at the begin and at the end of the measured range</source>
+        <translation>所测区间开始和结束时</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryMapCard</name>
+    <message>
+        <source>Segments</source>
+        <translation>内存段</translation>
+    </message>
+    <message>
+        <source>by address</source>
+        <translation>按地址</translation>
+    </message>
+    <message>
+        <source>by pool and stream</source>
+        <translation>按内存池和流</translation>
+    </message>
+    <message>
+        <source>largest first</source>
+        <translation>从大到小</translation>
+    </message>
+    <message>
+        <source>most free first</source>
+        <translation>空闲多的在前</translation>
+    </message>
+    <message>
+        <source>colours: category</source>
+        <translation>颜色：类别</translation>
+    </message>
+    <message>
+        <source>colours: state</source>
+        <translation>颜色：状态</translation>
+    </message>
+    <message>
+        <source>Order of the segments</source>
+        <translation>内存段的顺序</translation>
+    </message>
+    <message>
+        <source>What the colours of the segments mean</source>
+        <translation>内存段颜色的含义</translation>
+    </message>
+    <message>
+        <source>Reserved memory and the largest hole over time</source>
+        <translation>保留内存和最大空洞随时间的变化</translation>
+    </message>
+    <message>
+        <source>The trace does not say where the allocator&apos;s segments lie. PyTorch&apos;s memory snapshots do: call torch.cuda.memory._record_memory_history(), later torch.cuda.memory._dump_snapshot(&quot;snapshot.pickle&quot;), and open the file, alone or beside the profile of the same run.</source>
+        <translation>该轨迹没有记录分配器的内存段在哪里。PyTorch 的内存快照有：先调用 torch.cuda.memory._record_memory_history()，之后调用 torch.cuda.memory._dump_snapshot("snapshot.pickle")，再打开该文件，可单独打开，也可与同一次运行的性能分析文件一起打开。</translation>
+    </message>
+    <message>
+        <source>The allocator had no segments at this moment.</source>
+        <translation>此刻分配器没有内存段。</translation>
+    </message>
+    <message>
+        <source>%1 could not be served although %2 were free: the largest hole was %3</source>
+        <translation>虽有 %2 空闲，仍无法满足 %1 的请求：最大空洞为 %3</translation>
+    </message>
+    <message>
+        <source>%1 could not be served: %2 were free altogether</source>
+        <translation>无法满足 %1 的请求：总共只有 %2 空闲</translation>
+    </message>
+    <message>
+        <source>%1 in %2 segments, %3 free in them, largest hole %4</source>
+        <translation>%2 个内存段共 %1，其中空闲 %3，最大空洞 %4</translation>
+    </message>
+    <message>
+        <source>; %1 let go and not free yet</source>
+        <translation>；%1 已释放但尚不可重用</translation>
+    </message>
+    <message>
+        <source>; %1 buffers lie in no known segment</source>
+        <translation>；%1 个缓冲区不在任何已知内存段中</translation>
+    </message>
+    <message>
+        <source>reserved</source>
+        <translation>已保留</translation>
+    </message>
+    <message>
+        <source>in buffers</source>
+        <translation>缓冲区占用</translation>
+    </message>
+    <message>
+        <source>largest hole</source>
+        <translation>最大空洞</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryMapPlot</name>
+    <message>
+        <source>Segments of the allocator</source>
+        <translation>分配器的内存段</translation>
+    </message>
+    <message>
+        <source>Each segment along its addresses, with the buffers in it and the holes between</source>
+        <translation>每个内存段按地址展开，显示其中的缓冲区及其间的空洞</translation>
+    </message>
+    <message>
+        <source>hole of %1</source>
+        <translation>空洞 %1</translation>
+    </message>
+    <message>
+        <source>%1 · %2</source>
+        <translation>%1 · %2</translation>
+    </message>
+    <message>
+        <source>%1 cut out for it</source>
+        <translation>为它划出 %1</translation>
+    </message>
+    <message>
+        <source>let go, and waits until other streams are done with it</source>
+        <translation>已释放，等待其他流用完</translation>
+    </message>
+    <message>
+        <source>made at %1</source>
+        <translation>创建于 %1</translation>
+    </message>
+    <message>
+        <source>address 0x%1</source>
+        <translation>地址 0x%1</translation>
+    </message>
+    <message>
+        <source>pool of small buffers</source>
+        <translation>小缓冲区池</translation>
+    </message>
+    <message>
+        <source>pool of large buffers</source>
+        <translation>大缓冲区池</translation>
+    </message>
+    <message>
+        <source>private pool</source>
+        <translation>私有池</translation>
+    </message>
+    <message>
+        <source>%1, expandable</source>
+        <translation>%1，可扩展</translation>
+    </message>
+    <message>
+        <source>segment of %1 · %2 · stream %3</source>
+        <translation>内存段 %1 · %2 · 流 %3</translation>
+    </message>
+    <message>
+        <source>%1 free in it, largest hole %2</source>
+        <translation>其中空闲 %1，最大空洞 %2</translation>
+    </message>
 </context>
 <context>
     <name>MemoryMoments</name>
@@ -5158,6 +5340,18 @@ Choose another rank on the timeline.</source>
     <message>
         <source>Memory: growth over the steps</source>
         <translation>内存：随步数的增长</translation>
+    </message>
+    <message>
+        <source>Segments</source>
+        <translation>内存段</translation>
+    </message>
+    <message>
+        <source>What the allocator took from the device, the buffers in it and the holes between, at the marked moment, instead of the tables</source>
+        <translation>标记时刻分配器向设备取得的内存、其中的缓冲区及其间的空洞，代替表格</translation>
+    </message>
+    <message>
+        <source>Memory: the allocator&apos;s segments</source>
+        <translation>内存：分配器的内存段</translation>
     </message>
 </context>
 <context>

@@ -24,10 +24,12 @@ MemoryGrowthCard::MemoryGrowthCard(QWidget* parent) : PlotCard(parent), m_table(
     retranslate();
 }
 
-void MemoryGrowthCard::setGrowth(std::shared_ptr<const MemoryGrowth> growth, std::int64_t capacity, const QString& why)
+void MemoryGrowthCard::setGrowth(std::shared_ptr<const MemoryGrowth> growth, std::int64_t capacity, Instant begin,
+                                 const QString& why)
 {
     m_growth = std::move(growth);
     m_capacity = capacity;
+    m_begin = begin;
     m_why = why;
     fillTable();
 }
@@ -54,6 +56,7 @@ QString MemoryGrowthCard::sentence() const
 {
     if (!m_growth) return m_why;
     if (m_growth->makers.empty()) return tr("The trace has fewer than two moments to compare.");
+    if (m_growth->between) return sentenceBetween();
     const auto grown = static_cast<double>(m_growth->total.back() - m_growth->total.front());
     const bool grows =
         m_growth->trend.rising >= kMostlyRising && grown >= kLeastGrowth * static_cast<double>(m_growth->total.back());
@@ -68,6 +71,18 @@ QString MemoryGrowthCard::sentence() const
     return text;
 }
 
+QString MemoryGrowthCard::sentenceBetween() const
+{
+    const auto bytes = [this](std::int64_t value) { return formatBytes(static_cast<double>(value), m_unit); };
+    const std::int64_t first = m_growth->total.front(), last = m_growth->total.back();
+    const QString change = last > first   ? tr("%1 more").arg(bytes(last - first))
+                           : last < first ? tr("%1 less").arg(bytes(first - last))
+                                          : tr("as much");
+    return tr("from %1 to %2: %3, then %4, %5")
+        .arg(formatDuration(m_growth->moments.front() - m_begin), formatDuration(m_growth->moments.back() - m_begin),
+             bytes(first), bytes(last), change);
+}
+
 void MemoryGrowthCard::fillTable()
 {
     finding().setText(sentence());
@@ -76,10 +91,16 @@ void MemoryGrowthCard::fillTable()
                                     {tr("last"), tr("alive at the last moment"), true, 90},
                                     {tr("a step"), tr("median of the slopes between all pairs of moments"), true, 90},
                                     {tr("buffers"), tr("at the first and at the last moment"), true, 110, true},
-                                    {tr("of the growth"), {}, true, 110}};
+                                    {tr("of the growth"), {}, true, 124}};
     std::vector<std::vector<CellValue>> rows;
     if (m_growth && !m_growth->makers.empty()) {
         if (!m_growth->ofSteps) columns[3].title = tr("a moment");
+        if (m_growth->between) {
+            columns[1] = {tr("before"), tr("alive at the begin of the measured range"), true, 90};
+            columns[2] = {tr("after"), tr("alive at its end"), true, 90};
+            columns[3] = {tr("change"), {}, true, 90};
+            columns[4].toolTip = tr("at the begin and at the end of the measured range");
+        }
         double all = 0;
         for (const MakerGrowth& each : m_growth->makers)
             all += static_cast<double>(std::max<std::int64_t>(0, each.grown()));

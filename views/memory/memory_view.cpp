@@ -7,6 +7,7 @@
 #include "views/memory/memory_counter_plot.h"
 #include "views/memory/memory_fit_card.h"
 #include "views/memory/memory_growth_card.h"
+#include "views/memory/memory_map_card.h"
 #include "views/memory/memory_panels.h"
 #include "views/memory/memory_stack_panel.h"
 #include "views/plot/plot_card.h"
@@ -110,7 +111,8 @@ void MemoryView::forgetAnswers()
     m_ghostOf.reset();
     m_fitKey.clear();
     m_growthOf.reset();
-    m_growthCard->setGrowth(nullptr, 0);
+    m_growthCard->setGrowth(nullptr, 0, {});
+    m_mapCard->setTrace(session());
     m_listing->stop();
 }
 
@@ -126,6 +128,9 @@ void MemoryView::traceChanged()
     connect(selection(), &Selection::rankChanged, this, &MemoryView::onRank);
     connect(selection(), &Selection::stepChanged, this, &MemoryView::onStep);
     connect(selection(), &Selection::byteUnitChanged, this, &MemoryView::showSummary);
+    connect(selection(), &Selection::measuredChanged, this, [this] {
+        if (m_growth->isChecked()) askGrowth();
+    });
     if (session()->isOpen())
         onRank();
     else
@@ -261,6 +266,7 @@ void MemoryView::askInstant()
 {
     const std::optional<Instant> at = instant();
     if (!at) return;
+    mapMoment();
     ask<AliveAnswer>(
         "alive", [facts = m_facts, at = *at](TraceQuery& trace) { return askAlive(trace, *facts, at); },
         [this](std::shared_ptr<const AliveAnswer> answer) { onAlive(std::move(answer)); });
@@ -301,6 +307,7 @@ void MemoryView::onInstantClicked(Instant at)
 void MemoryView::selectBuffer(AllocationId id)
 {
     m_blocks->setSelected(id);
+    m_mapCard->setSelected(id);
     m_bufferPanel->select(id);
     showStack(id);
 }
@@ -389,20 +396,39 @@ void MemoryView::askGrowth()
 {
     if (!session() || !session()->isOpen() || !m_facts) return;
     const RankId rank = m_facts->rank.rank;
-    if (m_growthOf == rank) return;
+    const std::optional<TimeRange> between = selection()->measured();
+    if (m_growthOf == rank && m_growthBetween == between) return;
     m_growthOf = rank;
+    m_growthBetween = between;
+    m_pending.insert("growth");
     session()->ask<MemoryGrowth>(
         this, "growth",
-        [rank](TraceQuery& trace, std::stop_token stop) {
+        [rank, between](TraceQuery& trace, std::stop_token stop) {
             constexpr std::size_t kMoments = 12;
+            if (between) return memoryBetween(trace, rank, between->begin, between->end, stop);
             return memoryGrowth(trace, rank, kMoments, stop);
         },
         [this, rank, asked = session()](const Answer<MemoryGrowth>& answer) {
             if (session() != asked || m_growthOf != rank || !m_facts) return;
-            m_growthCard->setGrowth(answer.value, m_facts->rank.memoryBytes,
+            m_pending.remove("growth");
+            shownPlot().update(); // reports that all is there
+            m_growthCard->setGrowth(answer.value, m_facts->rank.memoryBytes, session()->info().range.begin,
                                     answer.ok() ? QString() : QString::fromStdString(answer.error.message()));
         },
         Urgency::Background);
+}
+
+void MemoryView::mapMoment()
+{
+    const std::optional<Instant> at = instant();
+    if (!m_facts || !at) return;
+    // What a click on the mark of an out-of-memory moment means, to a pixel.
+    const Duration near{std::max<std::int64_t>(1, static_cast<std::int64_t>(4 * shownPlot().camera().nsPerPixel()))};
+    const OutOfMemory* refused = nullptr;
+    for (const OutOfMemory& moment : m_facts->outOfMemory)
+        if (m_marked && moment.at >= *at - near && moment.at <= *at + near) refused = &moment;
+    m_mapCard->setMoment(m_facts->rank.rank, refused ? refused->at : *at,
+                         refused ? std::optional(*refused) : std::nullopt);
 }
 
 bool MemoryView::showsFinalData() const
@@ -412,13 +438,14 @@ bool MemoryView::showsFinalData() const
     if (m_facts && m_facts->counted) return m_pending.isEmpty() && m_counted->quality() == FrameQuality::Full;
     const FrameQuality quality = showsBlocks() ? m_blocks->quality() : m_area->quality();
     return m_facts && m_pending.isEmpty() && quality == FrameQuality::Full && m_alive && m_buffers &&
-           !m_listing->isActive();
+           !m_listing->isActive() && m_mapCard->isSettled();
 }
 
 QString MemoryView::tableAsCsv() const
 {
     if (!m_facts) return {};
     if (m_growthCard->isVisible()) return m_growthCard->tableAsCsv();
+    if (m_mapCard->isVisible()) return m_mapCard->tableAsCsv();
     if (m_comparePanel->isVisible() && m_comparePanel->tableHasFocus()) return m_comparePanel->tableAsCsv();
     return m_alivePanel->tableHasFocus() ? m_alivePanel->tableAsCsv() : m_bufferPanel->tableAsCsv();
 }

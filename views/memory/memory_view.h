@@ -31,6 +31,7 @@ class MemoryComparePanel;
 class MemoryCounterPlot;
 class MemoryFitCard;
 class MemoryGrowthCard;
+class MemoryMapCard;
 class MemoryStackPanel;
 class PlotCard;
 class PlotLegend;
@@ -69,6 +70,14 @@ public:
     MemoryGrowthCard& growthCard() { return *m_growthCard; }
     /// Whose memory grows over the steps, in place of the tables.
     void setShowsGrowth(bool growth);
+    MemoryMapCard& mapCard() { return *m_mapCard; }
+    /// The allocator's segments, in place of the tables.
+    void setShowsMap(bool map);
+    /// Names of what may stand in place of the tables: fit, growth, segments.
+    static QStringList cards();
+    /// Which of them does; empty: the tables.
+    QString card() const;
+    void setCard(const QString& name);
 
 protected:
     void traceChanged() override;
@@ -81,6 +90,7 @@ protected:
 
 private:
     void build();
+    void buildCards(); ///< that stand in place of the tables
     void buildControls();
     void buildActions();
     void retranslate();
@@ -123,6 +133,9 @@ private:
     void showComparison();
     void askFit();
     void askGrowth();
+    /// One of the cards in place of the tables, or none.
+    void showCard(QToolButton* button, bool on);
+    void mapMoment();
     TimePlot& shownPlot() const;
     const MemorySummary* summary() const;
     std::optional<Instant> instant() const; ///< whose buffers are listed: the marked one, else the peak
@@ -134,7 +147,7 @@ private:
     QComboBox* m_rankPicker = nullptr;
     StepPicker* m_stepPicker = nullptr;
     QToolButton *m_areas = nullptr, *m_blocksButton = nullptr, *m_gb = nullptr, *m_gib = nullptr, *m_wall = nullptr,
-                *m_address = nullptr, *m_fit = nullptr, *m_growth = nullptr;
+                *m_address = nullptr, *m_fit = nullptr, *m_growth = nullptr, *m_map = nullptr;
     QStackedWidget* m_plots = nullptr;
     MemoryAreaPlot* m_area = nullptr;
     MemoryBlockPlot* m_blocks = nullptr;
@@ -145,9 +158,11 @@ private:
     MemoryComparePanel* m_comparePanel = nullptr;
     MemoryFitCard* m_fitCard = nullptr;
     MemoryGrowthCard* m_growthCard = nullptr;
+    MemoryMapCard* m_mapCard = nullptr;
     MemoryStackPanel* m_stackPanel = nullptr;
     QSplitter* m_tables = nullptr;
     std::optional<RankId> m_growthOf;                    ///< whose growth was asked for or is shown
+    std::optional<TimeRange> m_growthBetween;            ///< and the measured range whose ends were compared
     std::string m_fitKey;                                ///< the spec that was asked for or is shown
     std::shared_ptr<const Calibration> m_fitCalibration; ///< and the rates that it was asked for with
 

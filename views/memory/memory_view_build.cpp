@@ -5,6 +5,7 @@
 #include "views/memory/memory_counter_plot.h"
 #include "views/memory/memory_fit_card.h"
 #include "views/memory/memory_growth_card.h"
+#include "views/memory/memory_map_card.h"
 #include "views/memory/memory_panels.h"
 #include "views/memory/memory_stack_panel.h"
 #include "views/memory/memory_view.h"
@@ -80,20 +81,13 @@ void MemoryView::build()
     tables->setSizes(
         {2000, 2000, 3000, 2500}); // two to three, whatever the widgets would like: the buffers have more columns
     m_tables = tables;
-    m_fitCard = new MemoryFitCard(m_splitter);
-    m_fitCard->hide();
-    m_growthCard = new MemoryGrowthCard(m_splitter);
-    m_growthCard->hide();
-    connect(&m_fitCard->plot(), &MemoryFitPlot::valueClicked, this, [this](Knob knob, double value) {
-        const auto& spec = whatIf()->isActive() ? whatIf()->spec() : whatIf()->recorded();
-        if (!spec) return;
-        if (const auto changed = withValue(*spec, knob, value, KnobLocks())) whatIf()->propose(*changed, fitName(knob));
-    });
+    buildCards();
     m_splitter->setStretchFactor(0, 3);
     m_splitter->setStretchFactor(1, 2);
     m_splitter->setStretchFactor(2, 2);
     m_splitter->setStretchFactor(3, 2);
-    m_splitter->setSizes({600, 360, 360, 360});
+    m_splitter->setStretchFactor(4, 2);
+    m_splitter->setSizes({600, 360, 360, 360, 360});
 
     for (TimePlot* plot :
          {static_cast<TimePlot*>(m_area), static_cast<TimePlot*>(m_blocks), static_cast<TimePlot*>(m_counted)}) {
@@ -120,6 +114,23 @@ void MemoryView::build()
         m_marked.reset();
         showSummary();
         askInstant();
+    });
+}
+
+void MemoryView::buildCards()
+{
+    m_fitCard = new MemoryFitCard(m_splitter);
+    m_fitCard->hide();
+    m_growthCard = new MemoryGrowthCard(m_splitter);
+    m_growthCard->hide();
+    m_mapCard = new MemoryMapCard(m_splitter);
+    m_mapCard->hide();
+    connect(m_mapCard, &MemoryMapCard::bufferClicked, this, &MemoryView::selectBuffer);
+    connect(m_mapCard, &MemoryMapCard::settled, this, [this] { shownPlot().update(); });
+    connect(&m_fitCard->plot(), &MemoryFitPlot::valueClicked, this, [this](Knob knob, double value) {
+        const auto& spec = whatIf()->isActive() ? whatIf()->spec() : whatIf()->recorded();
+        if (!spec) return;
+        if (const auto changed = withValue(*spec, knob, value, KnobLocks())) whatIf()->propose(*changed, fitName(knob));
     });
 }
 
@@ -164,6 +175,8 @@ void MemoryView::buildControls()
     layout->addWidget(m_fit);
     m_growth = choiceButton(row);
     layout->addWidget(m_growth);
+    m_map = choiceButton(row);
+    layout->addWidget(m_map);
     layout->addSpacing(10);
     pair(m_areas, m_blocksButton);
     pair(m_gb, m_gib);
@@ -177,6 +190,7 @@ void MemoryView::buildControls()
     connect(m_wall, &QToolButton::toggled, m_area, &MemoryAreaPlot::setWallToScale);
     connect(m_fit, &QToolButton::toggled, this, &MemoryView::setShowsFit);
     connect(m_growth, &QToolButton::toggled, this, &MemoryView::setShowsGrowth);
+    connect(m_map, &QToolButton::toggled, this, &MemoryView::setShowsMap);
     connect(m_address, &QToolButton::toggled, this, [this] {
         m_buffers.reset();
         askBuffers();
@@ -219,6 +233,7 @@ void MemoryView::buildActions()
     add("memory.wall", {Qt::Key_L}, [this] { m_wall->toggle(); });
     add("memory.fits", {Qt::Key_K}, [this] { m_fit->toggle(); });
     add("memory.growth", {Qt::Key_G}, [this] { m_growth->toggle(); });
+    add("memory.segments", {Qt::Key_E}, [this] { m_map->toggle(); });
     add("memory.peak", {Qt::Key_P}, [this] {
         emit m_alivePanel->backToPeak();
         const MemorySummary* peak = summary();
@@ -252,6 +267,10 @@ void MemoryView::retranslate()
     m_growth->setText(tr("Growth"));
     m_growth->setToolTip(tr("What is alive after the steps by who made it, and what rises, instead of the tables"));
     m_growthCard->retranslate();
+    m_map->setText(tr("Segments"));
+    m_map->setToolTip(tr("What the allocator took from the device, the buffers in it and the holes between, at the "
+                         "marked moment, instead of the tables"));
+    m_mapCard->retranslate();
     m_comparePanel->retranslate();
     m_alivePanel->retranslate();
     m_bufferPanel->retranslate();
@@ -269,6 +288,7 @@ void MemoryView::retranslate()
         {"memory.wall", tr("Memory: wall to scale")},
         {"memory.fits", tr("Memory: what fits")},
         {"memory.growth", tr("Memory: growth over the steps")},
+        {"memory.segments", tr("Memory: the allocator's segments")},
         {"memory.peak", tr("Memory: go to the peak")},
         {"memory.timeline", tr("Memory: show the instant on the timeline")}};
     for (QAction* action : actions()) {
@@ -299,22 +319,52 @@ void MemoryView::setShowsBlocks(bool blocks)
     onShownRange();
 }
 
+void MemoryView::showCard(QToolButton* button, bool on)
+{
+    button->setChecked(on);
+    for (QToolButton* other : {m_fit, m_growth, m_map})
+        if (on && other != button) other->setChecked(false);
+    m_tables->setVisible(!m_fit->isChecked() && !m_growth->isChecked() && !m_map->isChecked());
+    m_fitCard->setVisible(m_fit->isChecked());
+    m_growthCard->setVisible(m_growth->isChecked());
+    m_mapCard->setVisible(m_map->isChecked());
+}
+
 void MemoryView::setShowsFit(bool fit)
 {
-    m_fit->setChecked(fit);
-    if (fit) m_growth->setChecked(false);
-    m_tables->setVisible(!fit && !m_growth->isChecked());
-    m_fitCard->setVisible(fit);
+    showCard(m_fit, fit);
     if (fit) askFit();
 }
 
 void MemoryView::setShowsGrowth(bool growth)
 {
-    m_growth->setChecked(growth);
-    if (growth) m_fit->setChecked(false);
-    m_tables->setVisible(!growth && !m_fit->isChecked());
-    m_growthCard->setVisible(growth);
+    showCard(m_growth, growth);
     if (growth) askGrowth();
+}
+
+void MemoryView::setShowsMap(bool map)
+{
+    showCard(m_map, map);
+    if (map) mapMoment();
+}
+
+QStringList MemoryView::cards()
+{
+    return {QStringLiteral("fit"), QStringLiteral("growth"), QStringLiteral("segments")};
+}
+
+QString MemoryView::card() const
+{
+    const QToolButton* const buttons[] = {m_fit, m_growth, m_map};
+    for (int i = 0; i < cards().size(); ++i)
+        if (buttons[i]->isChecked()) return cards()[i];
+    return {};
+}
+
+void MemoryView::setCard(const QString& name)
+{
+    QToolButton* const buttons[] = {m_fit, m_growth, m_map};
+    for (int i = 0; i < cards().size(); ++i) buttons[i]->setChecked(cards()[i] == name);
 }
 
 void MemoryView::fillPickers()

@@ -5,6 +5,7 @@
 #include "views/memory/memory_counter_plot.h"
 #include "views/memory/memory_fit_card.h"
 #include "views/memory/memory_growth_card.h"
+#include "views/memory/memory_map_card.h"
 #include "views/memory/memory_panels.h"
 #include "views/memory/memory_view.h"
 #include "views/plot/plot_card.h"
@@ -60,9 +61,10 @@ void MemoryView::showWhatIsKnown()
     m_plots->setCurrentWidget(counted  ? static_cast<QWidget*>(m_counted)
                               : blocks ? static_cast<QWidget*>(m_blocks)
                                        : m_area);
-    m_tables->setVisible(!counted && !m_fit->isChecked() && !m_growth->isChecked());
+    m_tables->setVisible(!counted && !m_fit->isChecked() && !m_growth->isChecked() && !m_map->isChecked());
     m_growthCard->setVisible(!counted && m_growth->isChecked());
-    for (QToolButton* button : {m_areas, m_blocksButton, m_fit, m_growth}) button->setVisible(!counted);
+    m_mapCard->setVisible(!counted && m_map->isChecked());
+    for (QToolButton* button : {m_areas, m_blocksButton, m_fit, m_growth, m_map}) button->setVisible(!counted);
     if (!counted && m_facts && m_growth->isChecked()) askGrowth();
     m_wall->setVisible(!counted && !blocks);
     m_address->setVisible(!counted && blocks);
@@ -156,6 +158,7 @@ void MemoryView::showSummary()
     m_bufferPanel->setByteUnit(unit);
     m_fitCard->setByteUnit(unit);
     m_growthCard->setByteUnit(unit);
+    m_mapCard->setByteUnit(unit);
     m_counted->setByteUnit(unit);
     m_area->setMoments(m_facts->outOfMemory);
     m_blocks->setMoments(m_facts->outOfMemory);

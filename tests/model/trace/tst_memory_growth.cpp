@@ -114,6 +114,28 @@ private slots:
         QCOMPARE(growth->makers.front().op->name, std::string("remember · cache.py:7"));
         QVERIFY(memoryGrowth(*traceOf(0, 0), RankId{3}).ok());
     }
+
+    void twoMoments()
+    {
+        const auto trace = traceOf(30, 64);
+        const auto steps = trace->jobSteps();
+        QVERIFY(steps.ok());
+        const Instant from = (*steps)[4].range.end - Duration{1}, to = (*steps)[9].range.end - Duration{1};
+        const auto change = memoryBetween(*trace, RankId{0}, from, to);
+        QVERIFY(change.ok() && change->between && !change->ofSteps);
+        QVERIFY(change->moments == (std::vector<Instant>{from, to}));
+        QCOMPARE(change->total.back() - change->total.front(), std::int64_t(5 * 64));
+        const MakerGrowth& first = change->makers.front();
+        QCOMPARE(first.op->name, std::string("remember · cache.py:7"));
+        QCOMPARE(first.bytes.front(), std::int64_t(5 * 64));
+        QCOMPARE(first.grown(), std::int64_t(5 * 64));
+        QCOMPARE(first.countFirst, std::int64_t(5));
+        QCOMPARE(first.countLast, std::int64_t(10));
+        // What shrank stands last.
+        const auto back = memoryBetween(*trace, RankId{0}, to, from);
+        QVERIFY(back.ok());
+        QCOMPARE(back->makers.back().grown(), std::int64_t(-5 * 64));
+    }
 };
 
 FOURWALLS_TEST(MemoryGrowthTest, QCoreApplication)

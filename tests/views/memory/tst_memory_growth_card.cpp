@@ -46,7 +46,7 @@ private slots:
     {
         MemoryGrowthCard card;
         card.resize(700, 200);
-        card.setGrowth(growthOf(1'000'000), 29'000'000);
+        card.setGrowth(growthOf(1'000'000), 29'000'000, Instant{0});
         card.show();
         QVERIFY(QTest::qWaitForWindowExposed(&card));
         // 29 MB of capacity, 9 MB alive, 1 MB a step.
@@ -60,13 +60,32 @@ private slots:
     void noGrowth()
     {
         MemoryGrowthCard card;
-        card.setGrowth(growthOf(0), 29'000'000);
+        card.setGrowth(growthOf(0), 29'000'000, Instant{0});
         QCOMPARE(card.sentence(), QString("what is alive after a step does not rise"));
-        card.setGrowth(nullptr, 0, "why");
+        card.setGrowth(nullptr, 0, Instant{0}, "why");
         QCOMPARE(card.sentence(), QString("why"));
         QCOMPARE(card.findChild<CellTable*>()->rows(), 0);
-        card.setGrowth(std::make_shared<MemoryGrowth>(), 0);
+        card.setGrowth(std::make_shared<MemoryGrowth>(), 0, Instant{0});
         QVERIFY(card.sentence().contains("fewer than two"));
+    }
+
+    void twoMoments()
+    {
+        MemoryGrowthCard card;
+        card.resize(700, 200);
+        auto change = std::make_shared<MemoryGrowth>();
+        change->between = true;
+        change->moments = {Instant{1'000'000}, Instant{3'000'000}};
+        change->total = {9'000'000, 7'000'000};
+        MakerGrowth maker;
+        maker.bytes = {9'000'000, 7'000'000};
+        maker.countFirst = 3;
+        maker.countLast = 2;
+        maker.trend.slope = -2e6;
+        change->makers = {maker};
+        card.setGrowth(change, 0, Instant{0});
+        QCOMPARE(card.sentence().replace(QChar(0x202f), ' '), QString("from 1 ms to 3 ms: 9 MB, then 7 MB, 2 MB less"));
+        QVERIFY2(card.tableAsCsv().startsWith("made by,before,after,change"), qPrintable(card.tableAsCsv()));
     }
 };
 

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See memory_map_plot.h.
+#include "views/memory/memory_map_plot.h"
+
+#include "views/memory/memory_groups.h"
+#include "views/plot/paper.h"
+#include "views/plot/plot_blocks.h"
+#include "views/plot/theme.h"
+#include "views/words/words.h"
+
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+
+#include <utility>
+
+namespace fourwalls::views {
+
+namespace {
+
+constexpr double kMapMargin = 1;
+
+} // namespace
+
+MemoryMapPlot::MemoryMapPlot(QWidget* parent) : QWidget(parent)
+{
+    setMouseTracking(true);
+    retranslate();
+}
+
+void MemoryMapPlot::retranslate()
+{
+    setAccessibleName(tr("Segments of the allocator"));
+    setAccessibleDescription(tr("Each segment along its addresses, with the buffers in it and the holes between"));
+    update();
+}
+
+void MemoryMapPlot::setMap(std::shared_ptr<const AllocatorMap> map, Instant begin, const QString& nothing)
+{
+    m_map = std::move(map);
+    m_begin = begin;
+    m_nothing = nothing;
+    place();
+}
+
+void MemoryMapPlot::setOrder(MapOrder order)
+{
+    m_order = order;
+    place();
+}
+
+void MemoryMapPlot::setColours(Colours colours)
+{
+    m_colours = colours;
+    update();
+}
+
+void MemoryMapPlot::setByteUnit(ByteUnit unit)
+{
+    m_unit = unit;
+    update();
+}
+
+void MemoryMapPlot::setSelected(std::optional<AllocationId> id)
+{
+    m_selected = id;
+    update();
+}
+
+void MemoryMapPlot::place()
+{
+    m_hover = nullptr;
+    m_layout =
+        m_map ? layoutMap(*m_map, m_order, QSizeF(width() - 2 * kMapMargin, height() - 2 * kMapMargin)) : MapLayout();
+    update();
+}
+
+void MemoryMapPlot::resizeEvent(QResizeEvent*)
+{
+    place();
+}
+
+QColor MemoryMapPlot::colourOf(const MapPiece& piece) const
+{
+    const Theme& t = currentTheme();
+    if (piece.state == MapPiece::State::Free) return t.window;
+    if (m_colours == Colours::State) return piece.state == MapPiece::State::Used ? t.accent : t.hatchBase;
+    return colourOfBlock(m_map->buffers.items[piece.buffer], m_map->buffers.ops);
+}
+
+void MemoryMapPlot::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    const Theme& t = currentTheme();
+    if (!m_map || m_map->rows.empty()) {
+        painter.setFont(fontOf(TextRole::Body));
+        painter.setPen(t.secondaryText);
+        painter.drawText(rect().adjusted(8, 8, -8, -8), Qt::AlignCenter | Qt::TextWordWrap, m_nothing);
+        return;
+    }
+    const double ratio = imageRatio(painter, *this);
+    QImage image((QSizeF(size()) * ratio).toSize().expandedTo({1, 1}), QImage::Format_ARGB32_Premultiplied);
+    image.setDevicePixelRatio(ratio);
+    image.fill(Qt::transparent);
+    BlockPainter blocks(image, t.card.rgb());
+    const auto placed = [](const QRectF& box) { return box.translated(kMapMargin, kMapMargin); };
+    const auto fill = [&](bool free) {
+        for (const MapBox& box : m_layout.boxes) {
+            const MapPiece& piece = m_map->rows[box.row].pieces[box.piece];
+            if ((piece.state == MapPiece::State::Free) != free) continue;
+            const QRectF at = placed(box.box);
+            blocks.fill(QRectF(at.topLeft() * ratio, at.size() * ratio), colourOf(piece).rgb());
+        }
+    };
+    fill(false);
+    fill(true); // a hole of less than a pixel is seen
+    painter.drawImage(QPointF(0, 0), image);
+    painter.setBrush(Qt::NoBrush);
+    for (const MapRun& run : m_layout.runs) {
+        painter.setPen(QPen(t.secondaryText, 1));
+        painter.drawRect(placed(run.box).adjusted(-0.5, -0.5, 0.5, 0.5));
+    }
+    for (const MapBox& box : m_layout.boxes) {
+        const MapPiece& piece = m_map->rows[box.row].pieces[box.piece];
+        if (piece.state == MapPiece::State::Awaited) paintHatch(painter, placed(box.box), t);
+        const bool chosen =
+            m_selected && piece.state != MapPiece::State::Free && m_map->buffers.items[piece.buffer].id == *m_selected;
+        const bool hovered = m_hover && m_hover->row == box.row && m_hover->piece == box.piece;
+        if (!chosen && !hovered) continue;
+        painter.setPen(QPen(t.text, chosen ? 2 : 1.5));
+        painter.drawRect(placed(box.box));
+    }
+}
+
+const MapBox* MemoryMapPlot::boxAt(QPointF at) const
+{
+    const QPointF inside = at - QPointF(kMapMargin, kMapMargin);
+    // Backwards: of a piece narrower than a pixel the pointer finds the last one.
+    for (auto box = m_layout.boxes.rbegin(); box != m_layout.boxes.rend(); ++box)
+        if (box->box.contains(inside)) return &*box;
+    return nullptr;
+}
+
+QString MemoryMapPlot::textAt(QPointF at) const
+{
+    const MapBox* box = boxAt(at);
+    if (!box) return {};
+    const MapRow& row = m_map->rows[box->row];
+    const MapPiece& piece = row.pieces[box->piece];
+    const auto bytes = [this](std::int64_t value) { return formatBytes(static_cast<double>(value), m_unit); };
+    QStringList lines;
+    if (piece.state == MapPiece::State::Free) {
+        lines << tr("hole of %1").arg(bytes(piece.bytes));
+    } else {
+        const AllocationView& buffer = m_map->buffers.items[piece.buffer];
+        lines << tr("%1 · %2").arg(bytes(buffer.bytes), originOf(buffer, m_map->buffers.ops));
+        lines << words(buffer.category);
+        if (piece.bytes > buffer.bytes) lines << tr("%1 cut out for it").arg(bytes(piece.bytes));
+        if (piece.state == MapPiece::State::Awaited)
+            lines << tr("let go, and waits until other streams are done with it");
+        lines << tr("made at %1").arg(formatDuration(buffer.start - m_begin));
+    }
+    lines << tr("address 0x%1").arg(QString::number(piece.address, 16));
+    const AllocatorSegment& segment = row.segment;
+    QString pool = segment.small ? tr("pool of small buffers") : tr("pool of large buffers");
+    if (segment.privatePool) pool = tr("private pool");
+    if (segment.expandable) pool = tr("%1, expandable").arg(pool);
+    lines << tr("segment of %1 · %2 · stream %3").arg(bytes(segment.bytes), pool).arg(segment.stream);
+    lines << tr("%1 free in it, largest hole %2").arg(bytes(row.freeBytes), bytes(row.largestFree));
+    return lines.join(QLatin1Char('\n'));
+}
+
+void MemoryMapPlot::mouseMoveEvent(QMouseEvent* event)
+{
+    const MapBox* box = boxAt(event->position());
+    if (box == m_hover) return;
+    m_hover = box;
+    if (box)
+        QToolTip::showText(event->globalPosition().toPoint(), textAt(event->position()), this);
+    else
+        QToolTip::hideText();
+    update();
+}
+
+void MemoryMapPlot::mousePressEvent(QMouseEvent* event)
+{
+    const MapBox* box = boxAt(event->position());
+    if (!box) return;
+    const MapPiece& piece = m_map->rows[box->row].pieces[box->piece];
+    if (piece.state != MapPiece::State::Free) emit bufferClicked(m_map->buffers.items[piece.buffer].id);
+}
+
+void MemoryMapPlot::leaveEvent(QEvent*)
+{
+    m_hover = nullptr;
+    update();
+}
+
+} // namespace fourwalls::views

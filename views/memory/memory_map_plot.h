@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// An allocator's segments at one instant with the buffers in them and the holes between.
+#pragma once
+
+#include "views/memory/memory_map_layout.h"
+#include "views/words/format.h"
+
+#include <QWidget>
+
+#include <memory>
+#include <optional>
+
+namespace fourwalls::views {
+
+class MemoryMapPlot : public QWidget {
+    Q_OBJECT
+public:
+    enum class Colours { Category, State };
+    explicit MemoryMapPlot(QWidget* parent = nullptr);
+
+    /// Null: `nothing` is written in its place. begin: of the trace, to which instants are told.
+    void setMap(std::shared_ptr<const AllocatorMap> map, Instant begin, const QString& nothing = {});
+    void setOrder(MapOrder order);
+    void setColours(Colours colours);
+    void setByteUnit(ByteUnit unit);
+    void setSelected(std::optional<AllocationId> id);
+    void retranslate();
+
+    const MapLayout& layoutOfMap() const { return m_layout; }
+    /// What the pointer tells at a point; empty outside of all pieces. For tests, too.
+    QString textAt(QPointF at) const;
+
+    QSize sizeHint() const override { return {700, 240}; }
+    QSize minimumSizeHint() const override { return {200, 60}; }
+
+signals:
+    void bufferClicked(fourwalls::AllocationId id);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+
+private:
+    void place();
+    const MapBox* boxAt(QPointF at) const;
+    QColor colourOf(const MapPiece& piece) const;
+
+    std::shared_ptr<const AllocatorMap> m_map;
+    Instant m_begin;
+    QString m_nothing;
+    MapLayout m_layout;
+    MapOrder m_order = MapOrder::Address;
+    Colours m_colours = Colours::Category;
+    ByteUnit m_unit = ByteUnit::GB;
+    std::optional<AllocationId> m_selected;
+    const MapBox* m_hover = nullptr; ///< in m_layout
+};
+
+} // namespace fourwalls::views
