@@ -12,7 +12,7 @@ wanted=()
 if [ -n "${WAYLAND_DISPLAY:-}" ] && [ -z "${DISPLAY:-}" ]; then wanted+=(qt6-wayland); fi
 packaging/install_packages.sh "${wanted[@]}"
 
-echo "== Building"
+echo "== Building (about five minutes on two cores; what follows takes seconds)"
 cmake --preset release
 cmake --build --preset release -j "$(nproc)" --target fourwalls fourwalls-cli
 bin=$PWD/build/release/bin
@@ -23,8 +23,9 @@ rm -f "$trace"
 "$bin/fourwalls-cli" record -o "$trace" --model gpt-tiny --steps 20 --data resources/text/tom_sawyer.txt
 "$bin/fourwalls-cli" metrics "$trace"
 
+echo "== To call the programs by their names, as README.md does: export PATH=$bin:\$PATH"
 if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
-    echo "== Opening $trace"
+    echo "== Opening $PWD/$trace"
     exec "$bin/fourwalls" "$trace"
 fi
 echo "== No display: rendering the views"
@@ -32,4 +33,4 @@ for view in overview timeline memory steps; do
     QT_QPA_PLATFORM=offscreen "$bin/fourwalls" --render $view --size 1600x900 -o "$out/$view.png" "$trace"
     echo "$PWD/$out/$view.png"
 done
-echo "The recording is $PWD/$trace; open it on a machine with a display with: $bin/fourwalls $trace"
+echo "The recording is $PWD/$trace. Where there is a display: $bin/fourwalls $PWD/$trace"

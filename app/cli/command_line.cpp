@@ -3,6 +3,7 @@
 #include "app/cli/command_line.h"
 
 #include "app/cli/verb.h"
+#include "model/base/nearest_name.h"
 
 #include <CLI/CLI.hpp>
 
@@ -12,9 +13,11 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <unistd.h>
 
@@ -25,12 +28,22 @@ namespace {
 constexpr const char* kVersion = "fourwalls-cli " FOURWALLS_VERSION;
 
 /// The parser's complaint as one line on standard error.
-int tellWrongUsage(const std::string& verb, std::string what)
+int tellWrongUsage(const std::string& verb, std::string what, std::string meant = {})
 {
     Console console(verb.empty() ? std::string("") : verb);
     const std::string program = verb.empty() ? "fourwalls-cli" : "fourwalls-cli " + verb;
-    console.message(program + ": " + what + " (try: " + program + " --help)");
+    console.message(program + ": " + what + " (try: " + (meant.empty() ? "" : std::move(meant) + ", or ") + program +
+                    " --help)");
     return kExitWrongUsage;
+}
+
+/// The option of a verb that was meant by one that it does not have.
+std::string optionMeant(const CLI::App& command, std::string_view word)
+{
+    std::vector<std::string> names;
+    for (const CLI::Option* option : command.get_options())
+        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    return nearestName(word.substr(0, word.find('=')), names);
 }
 
 /// An argument of a verb and its option in the parser, which keeps words only.
@@ -134,8 +147,11 @@ try {
     const auto isVerb = [&](std::string_view word) {
         return std::any_of(verbs.begin(), verbs.end(), [word](const auto& verb) { return verb->name() == word; });
     };
-    if (argc >= 2 && argv[1][0] != '-' && !isVerb(argv[1]))
-        return tellWrongUsage("", std::string("there is no verb '") + argv[1] + "'");
+    if (argc >= 2 && argv[1][0] != '-' && !isVerb(argv[1])) {
+        std::vector<std::string> names;
+        for (const auto& verb : verbs) names.emplace_back(verb->name());
+        return tellWrongUsage("", std::string("there is no verb '") + argv[1] + "'", nearestName(argv[1], names));
+    }
     // Only the first one is ours: a later one belongs to the command.
     const auto dashes = std::find(argv + 1, argv + argc, std::string_view("--"));
     const std::size_t afterDashes = dashes == argv + argc ? 0 : static_cast<std::size_t>(argv + argc - dashes - 1);
@@ -152,7 +168,14 @@ try {
             std::cerr << app.help();
             return kExitWrongUsage;
         }
-        return tellWrongUsage(chosen(), error.what());
+        // "The following argument was not expected: --jsno"
+        const std::string what = error.what();
+        const std::size_t unknown = what.find(": --");
+        std::string meant;
+        for (const CLI::App* command : commands)
+            if (command->parsed() && unknown != std::string::npos)
+                meant = optionMeant(*command, std::string_view(what).substr(unknown + 2));
+        return tellWrongUsage(chosen(), what, meant);
     }
     for (std::size_t i = 0; i < verbs.size(); ++i) {
         if (!commands[i]->parsed()) continue;

@@ -72,6 +72,16 @@ std::optional<std::string> findModule()
     return std::nullopt;
 }
 
+/// In a folder of a build: the command that makes it.
+std::string howToGetModule()
+{
+    std::error_code failure;
+    const fs::path build = fs::read_symlink("/proc/self/exe", failure).parent_path().parent_path();
+    if (!fs::is_regular_file(build / "CMakeCache.txt", failure)) return "a build where CUPTI's headers are installed";
+    return "cmake --build " + build.string() +
+           " --target fourwalls_collector, configured where CUPTI's headers (of the CUDA toolkit) are installed";
+}
+
 /// Why a program that ran leaves nothing of a GPU.
 std::string whyNothing()
 {
@@ -240,7 +250,7 @@ int recordCommand(Console& console, const CommandRecording& recording)
     if (!module)
         return notRecorded({ErrorCode::NotFound,
                             std::string("the collector's module (") + collect::kModuleFileName + ") is not there", name,
-                            std::string("a build where CUPTI's headers are installed, or ") + kEnvModule + "=PATH"});
+                            howToGetModule() + ", or " + kEnvModule + "=PATH"});
     auto output = PendingOutput::create(recording.output, OutputKind::Trace);
     if (!output) return notRecorded(output.error());
     for (const std::string& left : SpoolFolder::leftBehind(recording.output))

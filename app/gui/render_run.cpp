@@ -116,6 +116,25 @@ Status showTrace(const CommandLine& line, MainWindow& window)
     return {};
 }
 
+/// The pages that show no trace, with what they read.
+Status showFolder(const CommandLine& line, MainWindow& window)
+{
+    window.showView(line.view);
+    const auto statusOf = [](const std::optional<Error>& problem) { return problem ? Status(*problem) : Status(); };
+    if (line.view == QLatin1String("hang")) {
+        window.openDumps(line.files);
+        waitFor([&] { return window.hangPage()->isReady(); });
+        return statusOf(window.hangPage()->problem());
+    }
+    if (line.view == QLatin1String("runs")) {
+        if (!line.files.isEmpty()) window.openRuns(line.files.constFirst());
+        waitFor([&] { return window.runsPage()->isReady(); });
+        return statusOf(window.runsPage()->problem());
+    }
+    if (line.view == QLatin1String("claims")) waitFor([&] { return window.claimsPage()->isReady(); });
+    return {};
+}
+
 } // namespace
 
 int runRender(const CommandLine& line, const views::TraceOpener& opener)
@@ -132,12 +151,8 @@ int runRender(const CommandLine& line, const views::TraceOpener& opener)
         const Status shown = showTrace(line, window);
         if (!shown.ok()) return fail(shown.error());
     } else {
-        window.showView(line.view);
-        if (line.view == QLatin1String("hang")) window.openDumps(line.files);
-        if (line.view == QLatin1String("hang")) waitFor([&] { return window.hangPage()->isReady(); });
-        if (line.view == QLatin1String("runs") && !line.files.isEmpty()) window.openRuns(line.files.constFirst());
-        if (line.view == QLatin1String("runs")) waitFor([&] { return window.runsPage()->isReady(); });
-        if (line.view == QLatin1String("claims")) waitFor([&] { return window.claimsPage()->isReady(); });
+        const Status shown = showFolder(line, window);
+        if (!shown.ok()) return fail(shown.error());
     }
     window.updateOwnFigures();
     QCoreApplication::processEvents(); // what was just learned (status bar, chips) reaches its widgets

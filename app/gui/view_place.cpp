@@ -115,9 +115,12 @@ Status showPage(views::View& view, const QString& page)
         return {};
     }
     auto* paged = qobject_cast<views::AnalysisView*>(&view);
-    if (!paged || !paged->pages().contains(page))
+    if (!paged)
+        return Error{ErrorCode::NotFound, "the view is one page, it has no '" + page.toStdString() + "'", "--page",
+                     "leave --page out; communication and performance have several"};
+    if (!paged->pages().contains(page))
         return Error{ErrorCode::NotFound, "the view has no page '" + page.toStdString() + "'", "--page",
-                     paged ? paged->pages().join(QStringLiteral(", ")).toStdString() : "leave --page out"};
+                     paged->pages().join(QStringLiteral(", ")).toStdString()};
     paged->setPage(page);
     return {};
 }

@@ -2,6 +2,7 @@
 // The list of formats, and the choice by a file's first bytes.
 #include "model/import/import_registry.h"
 
+#include "model/base/ascii.h"
 #include "model/import/common/archive_reader.h"
 #include "model/import/common/byte_source.h"
 #include "model/import/common/file_rank.h"
@@ -88,6 +89,7 @@ bool looksLikeProtobuf(std::string_view beginning)
 Error unknownFormat(const std::string& path, std::string_view beginning)
 {
     using namespace std::string_view_literals;
+    constexpr std::size_t kTagLength = 20;
     const auto begins = [&](std::string_view with) { return beginning.substr(0, with.size()) == with; };
     Error error{ErrorCode::Unsupported, "none of the formats that can be imported", path,
                 "give a PyTorch or Chrome trace, a PyTorch memory snapshot or an Nsight Systems SQLite export"};
@@ -115,8 +117,11 @@ Error unknownFormat(const std::string& path, std::string_view beginning)
     } else if (begins("\xff\xfe") || begins("\xfe\xff") || begins("{\0"sv) || begins("\0{"sv) || begins("[\0"sv) ||
                begins("\0["sv)) {
         error = {ErrorCode::Unsupported, "text in UTF-16", path, "convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)"};
-    } else if (withoutSpace(beginning).substr(0, 1) == "<") {
-        error = {ErrorCode::Unsupported, "a web page", path, "give the profile or the memory snapshot that it shows"};
+    } else if (const std::string_view text = withoutSpace(beginning); text.starts_with('<')) {
+        const std::string start = lowerCase(text.substr(0, kTagLength));
+        const bool isPage = start.starts_with("<!doctype html") || start.starts_with("<html");
+        error = {ErrorCode::Unsupported, isPage ? "a web page" : "a text with marks (XML, Markdown), not a trace", path,
+                 isPage ? "give the profile or the memory snapshot that it shows" : error.hint};
     }
     return error;
 }

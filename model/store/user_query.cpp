@@ -5,6 +5,8 @@
 // Source of the measures: https://www.sqlite.org/security.html, "Untrusted SQL Inputs".
 #include "model/store/user_query.h"
 
+#include "model/base/ascii.h"
+#include "model/base/nearest_name.h"
 #include "model/store/file_query.h"
 #include "model/trace/vocabulary.h"
 
@@ -13,7 +15,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace fourwalls::store {
 
@@ -105,6 +109,49 @@ bool isNothing(std::string_view text)
     return true;
 }
 
+/// Tables and named views, in the order in which they are told; indexes and SQLite's own are none of them.
+std::vector<std::string> tablesOf(sqlite::Database& database)
+{
+    std::vector<std::string> names;
+    auto rows = database.prepare("SELECT name FROM (SELECT name, type FROM sqlite_master UNION ALL SELECT name, type "
+                                 "FROM sqlite_temp_master) WHERE type IN ('table', 'view') AND name NOT LIKE "
+                                 "'sqlite\\_%' ESCAPE '\\' ORDER BY name LIMIT 1000");
+    while (rows && rows->stepCode() == SQLITE_ROW) names.emplace_back(rows->text(0));
+    return names;
+}
+
+/// Of those tables that a text names.
+std::vector<std::string> columnsOf(sqlite::Database& database, const std::string& text)
+{
+    std::vector<std::string> names;
+    const std::string words = lowerCase(text);
+    for (const std::string& table : tablesOf(database)) {
+        if (words.find(lowerCase(table)) == std::string::npos) continue;
+        auto rows = database.prepare("SELECT * FROM \"" + table + "\" LIMIT 0");
+        for (int i = 0; rows && i < rows->columns(); ++i)
+            if (const char* const column = sqlite3_column_name(rows->handle(), i)) names.emplace_back(column);
+    }
+    return names;
+}
+
+/// What was meant by a name that there is not.
+std::string hintFor(sqlite::Database& database, const std::string& said, const std::string& text)
+{
+    const auto after = [&said](std::string_view words) {
+        return said.starts_with(words) ? said.substr(words.size()) : std::string();
+    };
+    if (const std::string table = after("no such table: "); !table.empty()) {
+        const std::vector<std::string> names = tablesOf(database);
+        if (const std::string nearest = nearestName(table, names); !nearest.empty()) return "FROM " + nearest;
+        std::string list;
+        for (const std::string& each : names) list += (list.empty() ? "one of " : ", ") + each;
+        return list;
+    }
+    std::string column = after("no such column: ");
+    column = column.substr(column.rfind('.') == std::string::npos ? 0 : column.rfind('.') + 1);
+    return column.empty() ? std::string() : nearestName(column, columnsOf(database, text));
+}
+
 Error errorOf(sqlite::Database& database, int rc, const Watch& watch, const UserQuery& query)
 {
     switch (watch.reason) {
@@ -122,8 +169,10 @@ Error errorOf(sqlite::Database& database, int rc, const Watch& watch, const User
     const int code = rc & 0xff;
     if (code == SQLITE_AUTH)
         return wrong("only reading is allowed here: " + said, "SQL", "a SELECT on the tables of the trace");
-    if (code == SQLITE_ERROR || code == SQLITE_RANGE || code == SQLITE_MISMATCH)
-        return wrong(said, placeOf(query.text, sqlite3_error_offset(database.handle())), "");
+    if (code == SQLITE_ERROR || code == SQLITE_RANGE || code == SQLITE_MISMATCH) {
+        const std::string place = placeOf(query.text, sqlite3_error_offset(database.handle()));
+        return wrong(said, place, hintFor(database, said, query.text));
+    }
     if (code == SQLITE_TOOBIG)
         return {ErrorCode::Unsupported, "a value is longer than 1 MB", "SQL", "leave packed columns (data) out"};
     return sqlite::errorFor(rc, said, database.path());

@@ -41,9 +41,14 @@ MessagePage::MessagePage(QWidget* parent)
     inside->addLayout(m_buttons);
     m_card->setFixedWidth(620);
 
+    // Between two stretches, not aligned: what is aligned gets no height for the lines that its text needs.
+    auto* row = new QHBoxLayout;
+    row->addStretch(1);
+    row->addWidget(m_card);
+    row->addStretch(1);
     auto* outer = new QVBoxLayout(this);
     outer->addStretch(2);
-    outer->addWidget(m_card, 0, Qt::AlignHCenter);
+    outer->addLayout(row);
     outer->addStretch(3);
 }
 

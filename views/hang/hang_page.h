@@ -37,6 +37,8 @@ public:
     /// While dumps are being read.
     void setReading(const QString& name);
     bool isReady() const { return !m_isReading; }
+    /// Why nothing is shown.
+    const std::optional<Error>& problem() const { return m_problem; }
     const diagnose::HangReport* report() const { return m_report.get(); }
     const HangMatrixPlot& matrix() const { return *m_matrix; }
     /// The verdict, chain and suspects as text, for a ticket.

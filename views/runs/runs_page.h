@@ -41,6 +41,8 @@ public:
     /// While it is being read.
     void setReading(const QString& name);
     bool isReady() const { return !m_isReading; }
+    /// Why nothing is shown.
+    const std::optional<Error>& problem() const { return m_problem; }
     const RunList* runs() const { return m_list.get(); }
 
     QTableView& table() { return *m_tableView; }

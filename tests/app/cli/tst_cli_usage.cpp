@@ -58,6 +58,8 @@ void CliUsageTest::wrongUsage_data()
         QTest::newRow(name) << arguments << QString(named);
     };
     row("unknown verb", {"frobnicate"}, "frobnicate");
+    row("misspelt verb", {"qurey", "x"}, "(try: query, or fourwalls-cli --help)");
+    row("misspelt option", {"info", "x", "--jsno"}, "(try: --json, or fourwalls-cli info --help)");
     row("unknown option", {"info", "x", "--frobnicate"}, "--frobnicate");
     row("missing file", {"metrics"}, "FILE");
     row("no output", {"record"}, "-o");

@@ -71,6 +71,14 @@ private slots:
                 QVERIFY2(outcome.err.trimmed().count(QLatin1Char('\n')) == 0, qPrintable(outcome.err));
             }
         }
+        // The pages that take no trace: what they cannot read is an error, not a picture of one.
+        for (const char* view : {"runs", "hang"}) {
+            const Outcome outcome =
+                run({QStringLiteral("--render"), QLatin1String(view), QStringLiteral("-o"), picture, text.fileName()});
+            QCOMPARE(outcome.code, 1);
+            QVERIFY2(outcome.err.contains(QStringLiteral("text.fourwalls")), qPrintable(outcome.err));
+            QVERIFY2(outcome.err.trimmed().count(QLatin1Char('\n')) == 0, qPrintable(outcome.err));
+        }
         QVERIFY(!QFile::exists(picture));
     }
 

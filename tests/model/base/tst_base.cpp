@@ -3,11 +3,15 @@
 #include <QTest> // first: moc stumbles over <compare> otherwise
 
 #include "model/base/ids.h"
+#include "model/base/nearest_name.h"
 #include "model/base/result.h"
 #include "model/base/time.h"
 #include "tests/support/test_program.h"
 
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace tst_base {
 
@@ -46,6 +50,7 @@ private slots:
     void instantsAndDurations();
     void rangesAreHalfOpen();
     void idsAreOrderedAndHashed();
+    void nearestNames();
 };
 
 void BaseTest::errorsReadAsOneLine()
@@ -97,6 +102,17 @@ void BaseTest::idsAreOrderedAndHashed()
 {
     QVERIFY(RankId{1} < RankId{2});
     QCOMPARE(std::hash<TrackId>{}(TrackId{7}), std::hash<TrackId>{}(TrackId{7}));
+}
+
+void BaseTest::nearestNames()
+{
+    const std::vector<std::string> verbs{"record", "runs", "info", "query", "plan", "predict", "diagnose"};
+    const std::pair<const char*, const char*> cases[] = {
+        {"qurey", "query"},        {"quey", "query"}, {"PLAN", "plan"}, {"pln", "plan"}, {"recrod", "record"},
+        {"diagnosis", "diagnose"}, {"nothing", ""},   {"", ""},         {"x", ""},       {"rusn", "runs"}};
+    for (const auto& [word, nearest] : cases) QCOMPARE(nearestName(word, verbs), std::string(nearest));
+    QCOMPARE(nearestName("query", {}), std::string());
+    QCOMPARE(nearestName(std::string(100'000, 'q'), verbs), std::string());
 }
 
 FOURWALLS_TEST(BaseTest, QCoreApplication)

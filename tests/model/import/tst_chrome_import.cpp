@@ -354,6 +354,8 @@ private slots:
                                << "packed stream is cut or damaged";
         QTest::newRow("web page") << "\n<!DOCTYPE html><html></html>"
                                   << "web page";
+        QTest::newRow("markdown") << "<!-- a comment -->\n# Title\n"
+                                  << "a text with marks";
         QTest::newRow("protobuf") << "\n\x16\n\x0c\x08\x01 of Perfetto"
                                   << "protobuf";
     }

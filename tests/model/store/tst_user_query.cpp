@@ -191,6 +191,29 @@ private slots:
         QVERIFY(!answer.ok());
         QCOMPARE(answer.error().code, ErrorCode::NotFound);
     }
+
+    void whatWasMeantIsNamed()
+    {
+        const std::pair<const char*, const char*> cases[] = {
+            {"SELECT count(*) FROM slices", "FROM slice"},
+            {"SELECT * FROM Named_Slice", "FROM named_slices"},
+            {"SELECT * FROM somewhere", "one of "},
+            {"SELECT nam FROM named_slices", "name"},
+            {"SELECT s.strat FROM slice s", "start"},
+            {"SELECT nothing_like_it FROM slice", ""},
+            {"SELECT 1 FROM \"x\"\"; DROP TABLE slice\"", "one of "},
+        };
+        for (const auto& [text, hint] : cases) {
+            const auto answer = ask(text);
+            QVERIFY2(!answer.ok(), text);
+            const std::string& said = answer.error().hint;
+            QVERIFY2(std::string_view(hint) == "one of " ? said.starts_with(hint) : said == hint,
+                     (std::string(text) + ": " + said).c_str());
+        }
+        const auto all = ask("SELECT * FROM somewhere");
+        for (const char* table : {"slice", "step", "named_slices", "collective"})
+            QVERIFY(all.error().hint.find(table) != std::string::npos);
+    }
 };
 
 FOURWALLS_TEST(UserQueryTest, QCoreApplication)
