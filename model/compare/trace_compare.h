@@ -49,7 +49,8 @@ struct TraceComparison {
     std::vector<ComparedStep> steps;
     std::vector<ComparedLayer> layers; ///< by phase, then layer
     std::vector<ComparedOperator> operators;
-    std::optional<MemoryDifference> memory; ///< absent: a trace recorded no buffers
+    std::optional<MemoryDifference> memory;      ///< absent: a trace recorded no buffers
+    std::optional<MemoryDifference> memoryAtEnd; ///< at the traces' ends, where that was asked for, too
 
     /// The judged figure that got worse by the most; null if none has a percentage.
     const ComparedFigure* worst() const;

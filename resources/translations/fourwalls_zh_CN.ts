@@ -1342,10 +1342,6 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <translation>两条轨迹的缓冲，按申请者</translation>
     </message>
     <message>
-        <source>What is alive at the peak of each trace&apos;s fullest rank; what changed most comes first</source>
-        <translation>每条轨迹最满的 rank 在峰值时存活的缓冲；变化最大的在前</translation>
-    </message>
-    <message>
         <source>Findings</source>
         <translation>发现</translation>
     </message>
@@ -1360,6 +1356,18 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>Memory of both traces over time</source>
         <translation>两条轨迹的内存随时间变化</translation>
+    </message>
+    <message>
+        <source>Memory at the peak</source>
+        <translation>峰值时的内存</translation>
+    </message>
+    <message>
+        <source>Memory at the end</source>
+        <translation>结束时的内存</translation>
+    </message>
+    <message>
+        <source>What is alive on each trace&apos;s fullest rank, at its peak or at the end; what changed most comes first</source>
+        <translation>每条轨迹最满的 rank 在峰值时或结束时存活的内存；变化最大的在前</translation>
     </message>
 </context>
 <context>
@@ -4830,7 +4838,7 @@ Call the first line before training and the second behind it:
     </message>
     <message>
         <source>The trace does not say where the allocator&apos;s segments lie. PyTorch&apos;s memory snapshots do: call torch.cuda.memory._record_memory_history(), later torch.cuda.memory._dump_snapshot(&quot;snapshot.pickle&quot;), and open the file, alone or beside the profile of the same run.</source>
-        <translation>该轨迹没有记录分配器的内存段在哪里。PyTorch 的内存快照有：先调用 torch.cuda.memory._record_memory_history()，之后调用 torch.cuda.memory._dump_snapshot("snapshot.pickle")，再打开该文件，可单独打开，也可与同一次运行的性能分析文件一起打开。</translation>
+        <translation>该轨迹没有记录分配器的内存段在哪里。PyTorch 的内存快照有：先调用 torch.cuda.memory._record_memory_history()，之后调用 torch.cuda.memory._dump_snapshot(&quot;snapshot.pickle&quot;)，再打开该文件，可单独打开，也可与同一次运行的性能分析文件一起打开。</translation>
     </message>
     <message>
         <source>The allocator had no segments at this moment.</source>

@@ -16,6 +16,14 @@ void CompareMakerModel::setComparison(SharedComparison comparison)
     endResetModel();
 }
 
+void CompareMakerModel::setAtEnd(bool atEnd)
+{
+    if (atEnd == m_atEnd) return;
+    beginResetModel();
+    m_atEnd = atEnd;
+    endResetModel();
+}
+
 void CompareMakerModel::setByteUnit(ByteUnit unit)
 {
     if (unit == m_unit) return;
@@ -34,7 +42,9 @@ void CompareMakerModel::retranslate()
 const std::vector<compare::ComparedMaker>& CompareMakerModel::rows() const
 {
     static const std::vector<compare::ComparedMaker> none;
-    return m_comparison && m_comparison->memory ? m_comparison->memory->makers : none;
+    if (!m_comparison) return none;
+    const auto& memory = m_atEnd ? m_comparison->memoryAtEnd : m_comparison->memory;
+    return memory ? memory->makers : none;
 }
 
 QString CompareMakerModel::sentence() const

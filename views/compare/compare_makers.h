@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who holds memory at the peaks of two traces as a table: buffers by the code or operator that asked for them.
+// Who holds memory at the peaks or ends of two traces as a table: buffers by the code or operator that asked for them.
 #pragma once
 
 #include "views/compare/compare_models.h"
@@ -15,6 +15,8 @@ public:
     using QAbstractTableModel::QAbstractTableModel;
 
     void setComparison(SharedComparison comparison);
+    /// At the ends of the traces, not at their peaks.
+    void setAtEnd(bool atEnd);
     void setByteUnit(ByteUnit unit);
     void retranslate();
     /// "most: silu · model.py:532: 0 B → 2.42 GB" of the first row; empty without rows.
@@ -32,6 +34,7 @@ private:
 
     SharedComparison m_comparison;
     ByteUnit m_unit = ByteUnit::GB;
+    bool m_atEnd = false;
 };
 
 } // namespace fourwalls::views

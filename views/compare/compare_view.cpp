@@ -312,7 +312,12 @@ void CompareView::compareNow()
             if (!m_partner) return;
             m_partner->ask<compare::TraceComparison>(
                 this, "compare.figures",
-                [a = *query](TraceQuery& b, std::stop_token stop) { return compare::compareTraces(**a, b, stop); },
+                [a = *query](TraceQuery& b, std::stop_token stop) -> Result<compare::TraceComparison> {
+                    FOURWALLS_TRY_ASSIGN(compare::TraceComparison found, compare::compareTraces(**a, b, stop));
+                    const compare::MemoryMoment end{compare::MemoryMoment::Kind::End, {}};
+                    FOURWALLS_TRY_ASSIGN(found.memoryAtEnd, compare::compareMemory(**a, b, end, end, stop));
+                    return found;
+                },
                 [this, a = *query](const Answer<compare::TraceComparison>& answer) {
                     if (!answer.ok()) return fail(answer.error);
                     diagnoseBoth(a); // now that nobody else asks it
@@ -354,18 +359,21 @@ void CompareView::showComparison()
     const bool layers =
         m_comparison && std::any_of(m_comparison->layers.begin(), m_comparison->layers.end(), withLayer);
     // A table without rows is nobody's wish: of snapshots there is memory alone.
-    const bool operators = m_comparison && !m_comparison->operators.empty(), makers = m_makers->rowCount() > 0;
+    const bool operators = m_comparison && !m_comparison->operators.empty();
+    const bool makers = m_comparison && m_comparison->memory && !m_comparison->memory->makers.empty();
     const bool findings = m_findings->rowCount() > 0;
     const auto hasRows = [&](Table table) {
         switch (table) {
         case Table::Findings: return findings || !m_diagnosed; // they come later
         case Table::Layers: return layers;
         case Table::Operators: return operators;
-        case Table::Makers: return makers;
+        case Table::Makers:
+        case Table::MakersAtEnd: return makers; // who holds something at the end held it before
         }
         return false;
     };
     Table table = static_cast<Table>(m_tables->currentIndex());
+    if (!m_hasTimelines && !m_tableChosen && makers) table = Table::Makers; // what snapshots are compared for
     for (const Table other : {Table::Findings, Table::Layers, Table::Operators, Table::Makers})
         if (m_comparison && !hasRows(table) && hasRows(other)) table = other;
     showTable(table);

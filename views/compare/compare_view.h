@@ -51,8 +51,9 @@ public:
     CompareOperatorModel& operators() { return *m_operators; }
     CompareMakerModel& makers() { return *m_makers; }
     CompareFindingModel& findings() { return *m_findings; }
-    /// The tables beside the figures: what is wrong; layers; kernels and operators; who holds memory at the peak.
-    enum class Table { Findings, Layers, Operators, Makers };
+    /// The tables beside the figures: what is wrong; layers; kernels and operators; who holds memory at the peak, and at the
+    /// end.
+    enum class Table { Findings, Layers, Operators, Makers, MakersAtEnd };
     void showTable(Table table);
     CompareFigureModel& figures() { return *m_figures; }
     TimelineCanvas& canvas(std::size_t which) { return *m_sides[which].canvas; }
@@ -110,6 +111,7 @@ private:
     Selection m_axis;           ///< times of A; wide enough for both
     Duration m_offset;          ///< of B's clock against A's, so that the first steps begin together
     bool m_hasTimelines = true; ///< else both are memory snapshots
+    bool m_tableChosen = false; ///< by hand
     bool m_aligned = false, m_failed = false, m_inRange = false;
     bool m_diagnosed = false; ///< both, or it is known why not
     QString m_problem;

@@ -19,6 +19,8 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace fourwalls::views {
 
 namespace {
@@ -45,7 +47,9 @@ QTableView* tableOf(QAbstractItemModel* model, QWidget* parent)
 void CompareView::showTable(Table table)
 {
     m_tables->setCurrentIndex(static_cast<int>(table));
-    m_tablePages->setCurrentIndex(static_cast<int>(table));
+    m_makers->setAtEnd(table == Table::MakersAtEnd);
+    // Both tables of memory are one page.
+    m_tablePages->setCurrentIndex(std::min(static_cast<int>(table), static_cast<int>(Table::Makers)));
     m_layerCard->finding().setText(table == Table::Findings    ? m_findings->sentence()
                                    : table == Table::Layers    ? m_layers->sentence()
                                    : table == Table::Operators ? m_operators->sentence()
@@ -171,7 +175,10 @@ QLayout* CompareView::buildTables()
     m_tablePages->addWidget(m_operatorTable);
     m_tablePages->addWidget(m_makerTable);
     m_layerCard->addContent(m_tablePages, 1);
-    connect(m_tables, &QComboBox::activated, this, [this](int index) { showTable(static_cast<Table>(index)); });
+    connect(m_tables, &QComboBox::activated, this, [this](int index) {
+        m_tableChosen = true;
+        showTable(static_cast<Table>(index));
+    });
     row->addWidget(m_memoryCard, 5);
     row->addWidget(m_figureCard, 9);
     row->addWidget(m_layerCard, 9);
@@ -205,7 +212,8 @@ void CompareView::retranslate()
     m_figureCard->title().setText(tr("Figures"));
     const int table = std::max(0, m_tables->currentIndex());
     m_tables->clear();
-    m_tables->addItems({tr("Findings"), tr("Layers"), tr("Kernels"), tr("Memory")});
+    m_tables->addItems(
+        {tr("Findings"), tr("Layers"), tr("Kernels"), tr("Memory at the peak"), tr("Memory at the end")});
     m_tables->setCurrentIndex(table);
     m_tables->setAccessibleName(tr("What is compared in the table"));
     m_layerCard->title().setText(tr("What changed"));
@@ -217,7 +225,7 @@ void CompareView::retranslate()
     m_operators->retranslate();
     m_makerTable->setAccessibleName(tr("Buffers of both traces by who asked for them"));
     m_makerTable->setToolTip(
-        tr("What is alive at the peak of each trace's fullest rank; what changed most comes first"));
+        tr("What is alive on each trace's fullest rank, at its peak or at the end; what changed most comes first"));
     m_makers->retranslate();
     m_figureTable->setAccessibleName(tr("Figures of both traces"));
     m_layerTable->setAccessibleName(tr("Compute time of the layers of both traces"));

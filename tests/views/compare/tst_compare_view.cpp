@@ -65,6 +65,9 @@ class CompareViewTest : public QObject {
             record.op = id;
             producer->allocated(RankId{0}, record);
             producer->freed(RankId{0}, record.id, Instant{bytes});
+            op.name = "early.py:9 load";
+            producer->allocated(RankId{0}, {AllocationId{2}, Instant{0}, 64, 0, {}, trace.defineOp(op), {}});
+            producer->freed(RankId{0}, AllocationId{2}, Instant{bytes / 2});
             if (hasRange) {
                 const TrackId track = trace.defineTrack({RankId{0}, TrackKind::Operators, "annotations", 0});
                 producer->slice({track, id, Instant{10}, Duration{100'000}, {}, {}});
@@ -220,7 +223,7 @@ private slots:
         probe.view->setPartner(other.get(), QStringLiteral("later"));
         QVERIFY(QTest::qWaitFor([&] { return probe.view->session() != nullptr; }) && probe.ready());
         const CompareMakerModel& makers = probe.view->makers();
-        QCOMPARE(makers.rowCount(), 2);
+        QCOMPARE(makers.rowCount(), 3);
         const auto exact = [&makers](int row, int column) { return makers.index(row, column).data(kExactRole); };
         QCOMPARE(exact(0, CompareMakerModel::Name).toString(), QStringLiteral("model.py:2 forward"));
         QCOMPARE(exact(0, CompareMakerModel::A).toLongLong(), qint64(0));
@@ -228,6 +231,12 @@ private slots:
         QCOMPARE(exact(1, CompareMakerModel::Difference).toLongLong(), qint64(-(1 << 20)));
         QVERIFY(makers.sentence().contains(QStringLiteral("model.py:2")));
         QVERIFY(probe.view->tableAsCsv().contains(QStringLiteral("model.py:1 forward")));
+        probe.view->showTable(CompareView::Table::MakersAtEnd);
+        QCOMPARE(makers.rowCount(), 2); // the third one's buffer is gone
+        QCOMPARE(exact(0, CompareMakerModel::CountB).toLongLong(), qint64(1));
+        QVERIFY(!probe.view->tableAsCsv().contains(QStringLiteral("early.py:9")));
+        probe.view->showTable(CompareView::Table::Makers);
+        QCOMPARE(makers.rowCount(), 3);
         // Beside timelines there is no room for many rows; of snapshots there are no timelines.
         QVERIFY(probe.view->canvas(0).isHidden());
         QAbstractItemModelTester tester(&probe.view->makers(), QAbstractItemModelTester::FailureReportingMode::QtTest);
