@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <vector>
@@ -137,6 +138,15 @@ Fault drawFault(Draw& draw, const Case& of, double stepMs)
     return fault;
 }
 
+/// The length at which all sequences are equally long and a step has as many tokens.
+std::int64_t evenSequence(const RunSpec& spec, const Disturbance& uneven)
+{
+    const std::vector<std::int64_t> lengths = engine::unevenSequences(spec, uneven.amount);
+    const std::int64_t sum = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+    const auto count = static_cast<std::int64_t>(lengths.size()), unit = std::int64_t{spec.plan.tp};
+    return std::max(unit, (sum + count * unit / 2) / (count * unit) * unit);
+}
+
 /// without: a fault that is left out; -1: none is. All: none is put in.
 constexpr int kNoneLeftOut = -1, kAllLeftOut = -2;
 Result<RecordedRun> record(const Case& of, int without, const std::string& kernelTimes, std::stop_token stop)
@@ -146,14 +156,19 @@ Result<RecordedRun> record(const Case& of, int without, const std::string& kerne
     options.clock = of.clock;
     options.stop = stop;
     if (of.clock == ClockKind::Device) options.kernelTimesFile = kernelTimes;
+    RunSpec spec = of.spec;
     for (std::size_t i = 0; i < of.faults.size(); ++i) {
-        if (without == kAllLeftOut || static_cast<int>(i) == without) continue;
         const Fault& fault = of.faults[i];
+        if (without == kAllLeftOut || static_cast<int>(i) == without) {
+            if (fault.cause == Cause::SequenceImbalance)
+                spec.training.sequence = evenSequence(spec, *fault.disturbance);
+            continue;
+        }
         if (fault.disturbance) options.disturbances.push_back(*fault.disturbance);
         if (fault.link) options.linkFaults.push_back(*fault.link);
         if (fault.evaluates) options.evaluateEvery = 5;
     }
-    return recordInMemory(of.spec, options);
+    return recordInMemory(spec, options);
 }
 
 /// Whether a stage really has more work, by what the operators say they compute.
@@ -314,6 +329,12 @@ Result<SuiteScore> runDiagnoseSuite(const SuiteOptions& options, const std::func
             if (draw.chance(kTwo)) {
                 Fault second = drawFault(draw, of, without.perStep * 1e-6);
                 if (second.cause != of.faults.front().cause) of.faults.push_back(std::move(second));
+            }
+            const bool uneven = std::any_of(of.faults.begin(), of.faults.end(),
+                                            [](const Fault& each) { return each.cause == Cause::SequenceImbalance; });
+            // Without it the same tokens stand in sequences of one length.
+            if (uneven) {
+                FOURWALLS_TRY_ASSIGN(without, record(of, kAllLeftOut, times.path(), stop));
             }
             FOURWALLS_TRY_ASSIGN(with, record(of, kNoneLeftOut, times.path(), stop));
             for (std::size_t f = 0; f < of.faults.size(); ++f) {

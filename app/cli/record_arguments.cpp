@@ -197,7 +197,8 @@ Arguments RecordArguments::all()
         {"--disturb", &disturbances,
          "KIND:PLACE:AMOUNT[@STEP], spoils the run on purpose, for trying `diagnose`: slow_rank, slow_stage, "
          "throttling, "
-         "bad_steps, sequence_imbalance (a factor), data_loading, host_pause (ms), memory_growth (MB a step)"},
+         "bad_steps, sequence_imbalance (a factor; the shortest sequences are that much shorter), data_loading, "
+         "host_pause (ms), memory_growth (MB a step)"},
         {"--blind", &blind, "does not say in the trace what was spoiled on purpose"},
         {"--link-fault", &linkFaults,
          "A-B:bandwidth=FACTOR,latency_us=T,loss=SHARE, spoils the link of two ranks on the device clock"},
@@ -362,7 +363,7 @@ Result<engine::RunOptions> RecordArguments::runOptions(const RunSpec& spec) cons
     }
     for (const std::string& text : disturbances) {
         FOURWALLS_TRY_ASSIGN(const engine::Disturbance each, engine::parseDisturbance(text));
-        if (const Status possible = engine::checkDisturbance(each, spec.plan); !possible.ok())
+        if (const Status possible = engine::checkDisturbance(each, spec); !possible.ok())
             return wrongArgument("--disturb", possible.error().what, possible.error().hint);
         options.disturbances.push_back(each);
     }

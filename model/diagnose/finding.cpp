@@ -51,7 +51,7 @@ struct EvidenceWords {
     EvidenceUnit unit;
     std::string_view words;
 };
-constexpr std::array<EvidenceWords, 37> kEvidence{{
+constexpr std::array<EvidenceWords, 38> kEvidence{{
     {EvidenceKind::ShareOfStep, EvidenceUnit::Fraction, "share of the step"},
     {EvidenceKind::TimePerStep, EvidenceUnit::Milliseconds, "time per step"},
     {EvidenceKind::Occurrences, EvidenceUnit::Count, "occurrences per step"},
@@ -68,6 +68,7 @@ constexpr std::array<EvidenceWords, 37> kEvidence{{
     {EvidenceKind::DeviceIdle, EvidenceUnit::Fraction, "devices do nothing for"},
     {EvidenceKind::LaunchShare, EvidenceUnit::Fraction, "covered by launches"},
     {EvidenceKind::ForwardBackward, EvidenceUnit::Fraction, "correlation of forward and backward"},
+    {EvidenceKind::TimeFlops, EvidenceUnit::Fraction, "correlation of time and FLOPs"},
     {EvidenceKind::Spread, EvidenceUnit::Fraction, "spread of the micro-batches"},
     {EvidenceKind::MovingTime, EvidenceUnit::Milliseconds, "a transfer moves for"},
     {EvidenceKind::SiblingsMoving, EvidenceUnit::Milliseconds, "its siblings move for"},

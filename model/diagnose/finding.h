@@ -64,6 +64,7 @@ enum class EvidenceKind : std::uint8_t {
     DeviceIdle,
     LaunchShare,
     ForwardBackward,
+    TimeFlops,
     Spread,
     MovingTime,
     SiblingsMoving,

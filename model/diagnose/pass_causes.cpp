@@ -13,7 +13,8 @@ namespace fourwalls::diagnose {
 
 namespace {
 
-constexpr double kLeastCorrelation = 0.8; ///< of forward and backward, if the micro-batch is what differs
+constexpr double kLeastCorrelation = 0.8; ///< of forward and backward, or of time and FLOPs, if the micro-batch differs
+constexpr double kUnevenFlops = 0.02; ///< mean deviation of micro-batches' FLOPs by which they are not the same work
 
 /// How much a rank is slower for the same work, in the mean over the steps, as findSlowRanks and findThrottling said; 1: not.
 double slownessOf(const CaseFacts& facts, RankId rank)
@@ -33,6 +34,7 @@ double slownessOf(const CaseFacts& facts, RankId rank)
 /// What one rank computes for one micro-batch in one step [ns].
 struct Pass {
     double forward = 0, backward = 0;
+    double flops = 0; ///< of both
 
     double all() const { return forward + backward; }
 };
@@ -52,6 +54,8 @@ std::map<PassKey, Pass> passesOf(const CaseFacts& facts)
 {
     const WorkEffects& work = facts.work;
     std::map<PassKey, Pass> passes;
+    const replay::Recording& recording = facts.replay->recording();
+    const replay::ReplayGraph& graph = facts.replay->graph(replay::DelayRule::Own);
     std::vector<std::vector<bool>> explained;
     for (const RankWork& rank : work.ranks) {
         explained.emplace_back();
@@ -60,6 +64,7 @@ std::map<PassKey, Pass> passesOf(const CaseFacts& facts)
     for (const WorkItem& item : work.items) {
         if (item.microbatch < 0 || explained[item.rank][item.step]) continue;
         Pass& pass = passes[{item.rank, item.step, item.microbatch}];
+        pass.flops += recording.op(recording.pieces[graph.piece[item.node]]).flops;
         if (item.phase == Phase::Forward)
             pass.forward += static_cast<double>(item.time);
         else if (item.phase == Phase::BackwardInput || item.phase == Phase::BackwardWeight ||
@@ -157,34 +162,53 @@ void findSlowStage(CaseFacts& facts)
 void findSequenceImbalance(CaseFacts& facts)
 {
     const WorkEffects& work = facts.work;
-    if (work.ranks.size() < 2) return;
+    if (work.ranks.size() < 2 || work.empty()) return;
     const std::map<PassKey, Pass> passes = passesOf(facts);
     // What is the rank's or the stage's own is taken out: only what differs between passes of one rank counts.
-    std::vector<std::vector<double>> forwards(work.ranks.size()), backwards(work.ranks.size());
+    struct OfRank {
+        std::vector<double> forward, backward, flops;
+        double forwardMedian = 0, backwardMedian = 0, flopsMedian = 0;
+    };
+    std::vector<OfRank> own(work.ranks.size());
     for (const auto& [key, pass] : passes) {
         if (pass.forward <= 0 || pass.backward <= 0) continue;
-        forwards[std::get<0>(key)].push_back(std::log(pass.forward));
-        backwards[std::get<0>(key)].push_back(std::log(pass.backward));
+        OfRank& of = own[std::get<0>(key)];
+        of.forward.push_back(std::log(pass.forward));
+        of.backward.push_back(std::log(pass.backward));
+        if (pass.flops > 0) of.flops.push_back(std::log(pass.flops));
     }
-    std::vector<std::pair<double, double>> values;
+    for (OfRank& of : own) {
+        if (of.forward.empty()) continue;
+        of.forwardMedian = median(of.forward);
+        of.backwardMedian = median(of.backward);
+        if (!of.flops.empty()) of.flopsMedian = median(of.flops);
+    }
+    std::vector<std::pair<double, double>> values, byFlops;
     std::vector<double> spread;
+    double uneven = 0;
     for (const auto& [key, pass] : passes) {
-        const std::size_t rank = std::get<0>(key);
-        if (pass.forward <= 0 || pass.backward <= 0 || forwards[rank].size() < 3) continue;
-        const double forward = std::log(pass.forward) - median(forwards[rank]),
-                     backward = std::log(pass.backward) - median(backwards[rank]);
+        const OfRank& of = own[std::get<0>(key)];
+        if (pass.forward <= 0 || pass.backward <= 0 || of.forward.size() < 3) continue;
+        const double forward = std::log(pass.forward) - of.forwardMedian,
+                     backward = std::log(pass.backward) - of.backwardMedian;
         values.push_back({forward, backward});
         spread.push_back(std::abs((forward + backward) / 2));
+        if (of.flops.size() < of.forward.size()) continue;
+        byFlops.push_back({std::log(pass.flops) - of.flopsMedian, (forward + backward) / 2});
+        uneven += std::abs(byFlops.back().first);
     }
     if (values.size() < 6) return;
-    const double together = correlation(values);
+    // What the operators say of their work is better than what its times say.
+    const bool known = byFlops.size() == values.size() && uneven > kUnevenFlops * static_cast<double>(values.size());
+    const double together = known ? correlation(byFlops) : correlation(values);
     if (together < kLeastCorrelation) return;
     std::vector<RankId> ranks;
     for (const RankWork& each : work.ranks) ranks.push_back(each.rank);
     Finding finding = facts.ofRanks(Cause::SequenceImbalance, std::move(ranks));
     finding.gain = facts.gainOf(evenPasses(work, passes));
     if (finding.gain->share < kLeastFault) return;
-    finding.add(EvidenceKind::Spread, 1.4826 * median(std::move(spread))).add(EvidenceKind::ForwardBackward, together);
+    finding.add(EvidenceKind::Spread, 1.4826 * median(std::move(spread)))
+        .add(known ? EvidenceKind::TimeFlops : EvidenceKind::ForwardBackward, together);
     facts.add(std::move(finding));
 }
 

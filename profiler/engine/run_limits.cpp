@@ -158,8 +158,11 @@ Status checkOptions(const RunSpec& spec, const RunOptions& options)
     };
     const auto exists = [world](RankId rank) { return rank.value >= 0 && rank.value < world; };
     const std::string ranks = "0 to " + std::to_string(world - 1);
+    RunSpec whole = spec; // the servers are ranks, too
+    whole.plan = worldOf(spec.plan);
+    whole.plan.parameterServer = spec.plan.parameterServer;
     for (const Disturbance& each : options.disturbances)
-        if (options.attempt == 0 || !options.spares) FOURWALLS_TRY(checkDisturbance(each, worldOf(spec.plan)));
+        if (options.attempt == 0 || !options.spares) FOURWALLS_TRY(checkDisturbance(each, whole));
     for (const LinkFault& fault : options.linkFaults) {
         if (!exists(fault.a) || !exists(fault.b) || fault.a == fault.b)
             return invalid("link", "there are no two such ranks", ranks);

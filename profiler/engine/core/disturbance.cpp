@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace fourwalls::engine {
@@ -62,6 +63,23 @@ Error wrongDisturbance(std::string_view text)
             "KIND:PLACE:AMOUNT or KIND:PLACE:AMOUNT@STEP, for example throttling:1:1.5@10; kinds: " + kinds};
 }
 
+/// Whether micro-batches of the run can have sequences of their own length.
+Status checkSequences(const Disturbance& disturbance, const RunSpec& spec)
+{
+    const std::string where = std::string(name(disturbance.kind));
+    const auto cannot = [&](std::string what, std::string hint) {
+        return Error{ErrorCode::InvalidArgument, std::move(what), where, std::move(hint)};
+    };
+    const ParallelPlan& plan = spec.plan;
+    if (disturbance.place) return cannot("sequences are dealt out over the whole job", "sequence_imbalance:all:2.5");
+    if (!spec.model.transformer()) return cannot("the network has no sequences", "a transformer");
+    if (plan.parameterServer != ParameterServer::None || plan.cp > 1 || plan.ep > 1)
+        return cannot("ranks that share a sequence, experts or servers need sequences of one length",
+                      "a plan without cp, ep and parameter servers");
+    if (plan.dp * plan.microbatches < 2) return cannot("there is one micro-batch alone", "dp=2 or microbatches=2");
+    return {};
+}
+
 } // namespace
 
 std::string_view name(DisturbanceKind kind)
@@ -93,8 +111,9 @@ Result<Disturbance> parseDisturbance(std::string_view text)
     return disturbance;
 }
 
-Status checkDisturbance(const Disturbance& disturbance, const ParallelPlan& plan)
+Status checkDisturbance(const Disturbance& disturbance, const RunSpec& spec)
 {
+    const ParallelPlan& plan = spec.plan;
     const bool stage = disturbance.kind == DisturbanceKind::SlowStage;
     const int places = stage ? plan.pp : plan.worldSize();
     const std::string where = std::string(name(disturbance.kind));
@@ -108,7 +127,20 @@ Status checkDisturbance(const Disturbance& disturbance, const ParallelPlan& plan
                      isFactor(disturbance.kind) ? "the factor is not between 1 and a million"
                                                 : "the amount is not between 0 and a million",
                      where, isFactor(disturbance.kind) ? "1.5" : "10"};
-    return {};
+    return disturbance.kind == DisturbanceKind::SequenceImbalance ? checkSequences(disturbance, spec) : Status{};
+}
+
+std::vector<std::int64_t> unevenSequences(const RunSpec& spec, double amount)
+{
+    const std::int64_t count = std::int64_t{spec.plan.dp} * spec.plan.microbatches, unit = spec.plan.tp;
+    const double whole = static_cast<double>(spec.training.sequence) / static_cast<double>(unit);
+    std::vector<std::int64_t> lengths;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const double part = (static_cast<double>(i) + 0.5) / static_cast<double>(count);
+        const double units = whole * (1 + (amount - 1) * part) / amount;
+        lengths.push_back(unit * std::max(std::int64_t{1}, static_cast<std::int64_t>(std::llround(units))));
+    }
+    return lengths;
 }
 
 RankDisturbance::RankDisturbance(std::span<const Disturbance> all, const RunSpec& spec, RankId rank)
@@ -124,7 +156,10 @@ RankDisturbance::RankDisturbance(std::span<const Disturbance> all, const RunSpec
     }
     const RankCoordinates at = RankLayout(spec.plan).coordinates(rank);
     m_data = at.data;
+    m_copies = spec.plan.dp;
+    m_samples = spec.training.batch / spec.plan.dp / spec.plan.microbatches;
     for (const Disturbance& each : all) {
+        if (each.kind == DisturbanceKind::SequenceImbalance) m_sequences = unevenSequences(spec, each.amount);
         const int own = each.kind == DisturbanceKind::SlowStage ? at.stage : rank.value;
         if (!each.place || *each.place == own) m_own.push_back(each);
     }
@@ -144,15 +179,24 @@ double RankDisturbance::slowness(std::int64_t step) const
     return factor;
 }
 
-double RankDisturbance::slowness(std::int64_t step, std::int32_t microbatch) const
+std::optional<std::int64_t> RankDisturbance::sequence(std::int64_t step, std::int32_t microbatch) const
 {
-    double factor = slowness(step);
-    for (const Disturbance& each : m_own)
-        if (each.kind == DisturbanceKind::SequenceImbalance)
-            factor *= 1 + (each.amount - 1) * chance(m_seed, static_cast<std::uint64_t>(step),
-                                                     static_cast<std::uint64_t>(microbatch),
-                                                     static_cast<std::uint64_t>(m_data));
-    return factor;
+    if (m_sequences.empty()) return std::nullopt;
+    // The place of the micro-batch's number among those of all: micro-batch m of all ranks together is that of one rank.
+    const auto number = [&](std::uint64_t of) { return chance(m_seed, static_cast<std::uint64_t>(step), of, 3); };
+    const std::uint64_t count = m_sequences.size();
+    const auto own = static_cast<std::uint64_t>(microbatch) * static_cast<std::uint64_t>(m_copies) +
+                     static_cast<std::uint64_t>(m_data);
+    const double mine = number(own);
+    std::size_t place = 0;
+    for (std::uint64_t other = 0; other < count; ++other) place += other != own && number(other) < mine;
+    return m_sequences[place];
+}
+
+std::optional<std::int64_t> RankDisturbance::tokens() const
+{
+    if (m_sequences.empty()) return std::nullopt;
+    return m_samples * std::accumulate(m_sequences.begin(), m_sequences.end(), std::int64_t{0});
 }
 
 Duration RankDisturbance::loading() const

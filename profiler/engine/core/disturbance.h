@@ -25,7 +25,7 @@ enum class DisturbanceKind : std::uint8_t {
     BadSteps,          ///< the same in one step of ten, at the earliest in step `from`
     DataLoading,       ///< the loader takes `amount` ms longer for each micro-batch
     HostPause,         ///< in every other step, at chance, the program stands still for `amount` ms
-    SequenceImbalance, ///< kernels of a micro-batch take 1 to `amount` times as long, drawn for each anew
+    SequenceImbalance, ///< micro-batches hold sequences of 1/`amount` to the whole length, dealt out anew in each step
     MemoryGrowth       ///< after each step `amount` MB more stay allocated
 };
 /// "slow_rank", …: as diagnosis calls what it is to find.
@@ -41,8 +41,13 @@ struct Disturbance {
 /// Reads "KIND:PLACE:AMOUNT" or "KIND:PLACE:AMOUNT@STEP"; PLACE is a rank, a stage or "all".
 /// Errors: InvalidArgument naming what is wrong with it.
 Result<Disturbance> parseDisturbance(std::string_view text);
-/// Errors: InvalidArgument if the run has no such rank or stage, or the amount is out of range.
-Status checkDisturbance(const Disturbance& disturbance, const ParallelPlan& plan);
+/// Errors: InvalidArgument if the run has no such rank or stage, the amount is out of range, or the network has no sequences
+/// that could differ.
+Status checkDisturbance(const Disturbance& disturbance, const RunSpec& spec);
+
+/// Lengths of the micro-batches of one step of the whole job, shortest first [tokens]: evenly from 1/amount to the whole length,
+/// so that each step has equally many tokens. Whole multiples of the tensor-parallel ranks, which share the rows.
+std::vector<std::int64_t> unevenSequences(const RunSpec& spec, double amount);
 
 /// What is done to one rank.
 class RankDisturbance {
@@ -53,8 +58,10 @@ public:
     bool empty() const { return m_own.empty(); }
     /// How much longer kernels of a step take.
     double slowness(std::int64_t step) const;
-    /// And those of one of its micro-batches. Ranks that share micro-batches have it alike.
-    double slowness(std::int64_t step, std::int32_t microbatch) const;
+    /// Tokens of each sample of one of its micro-batches; absent: the run's. Ranks that share micro-batches have it alike.
+    std::optional<std::int64_t> sequence(std::int64_t step, std::int32_t microbatch) const;
+    /// Tokens of a step of the whole job; absent: those of the run.
+    std::optional<std::int64_t> tokens() const;
     Duration loading() const;
     /// How long the program stands still in a step, and at which of its kernels, as a share of them; 0: not.
     struct Pause {
@@ -69,7 +76,9 @@ public:
 private:
     std::vector<Disturbance> m_own;
     std::uint64_t m_seed = 0;
-    int m_data = 0; ///< place among the data-parallel ranks
+    int m_data = 0, m_copies = 1;          ///< place among the data-parallel ranks, and how many they are
+    std::vector<std::int64_t> m_sequences; ///< of a step of the whole job; empty: all as long as the run's
+    std::int64_t m_samples = 0;            ///< of a micro-batch
     int m_rank = 0;
 };
 

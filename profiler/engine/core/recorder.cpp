@@ -303,18 +303,13 @@ void Scope::begin(const OpKey& key)
     m_start = m_recorder.now();
 }
 
-void Recorder::findSlowness()
-{
-    m_slowness = m_microbatch ? m_disturbance.slowness(m_step, m_microbatch->value) : m_disturbance.slowness(m_step);
-}
-
 void Recorder::beginStep(std::int64_t step)
 {
     m_step = step;
     if (const auto since = std::exchange(m_restsSince, std::nullopt); since && on() && *since < now())
         slice(SliceKind::Phase, intern({.name = kBetweenStepsName, .kind = SliceKind::Phase}), *since, now());
     if (m_disturbance.empty()) return;
-    findSlowness();
+    m_slowness = m_disturbance.slowness(step);
     m_pause = m_disturbance.pause(step);
     m_kernelsLastStep = m_kernelsOfStep;
     m_kernelsOfStep = 0;

@@ -160,11 +160,7 @@ public:
 
     Phase phase() const { return m_phase; }
     std::int32_t layer() const { return m_layer; } ///< of the scopes that are open; -1: none
-    void setMicrobatch(std::optional<Microbatch> microbatch)
-    {
-        m_microbatch = microbatch;
-        if (!m_disturbance.empty()) findSlowness();
-    }
+    void setMicrobatch(std::optional<Microbatch> microbatch) { m_microbatch = microbatch; }
 
     /// Ends the recording: later calls do nothing.
     void close()
@@ -213,7 +209,6 @@ private:
     std::int64_t m_firstStep = 0; ///< see beginAt
     bool m_timesKernels = false;  // the virtual clock or a slow rank: each kernel's processor time is read
     bool m_insideKernel = false;
-    void findSlowness();
     double m_slowness = 1;
     RankDisturbance m_disturbance;
     std::int64_t m_step = 0;

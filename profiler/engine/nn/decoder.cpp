@@ -22,7 +22,6 @@ struct Decoder::State final : ForwardState {
 Decoder::Decoder(const RankContext& rank, const TransformerSpec& spec, std::int64_t sequence, std::uint64_t seed,
                  const ComputeOptions& options, const ChunkRange& range, Parameter* tiedTable)
     : m_spec(spec)
-    , m_sequence(sequence)
 {
     if (range.first) {
         m_embeddingUnit = m_parameters.beginUnit("embedding", spec.embeddingNorm);
@@ -65,9 +64,9 @@ Decoder::Decoder(const RankContext& rank, const TransformerSpec& spec, std::int6
     m_head.emplace(*weight, options.fuse);
 }
 
-Shape Decoder::inputShape(const RankContext& rank, std::int64_t samples) const
+Shape Decoder::inputShape(const RankContext& rank, const Batch& batch) const
 {
-    const std::int64_t rows = samples * SequenceSplit::of(rank, m_sequence).length();
+    const std::int64_t rows = batch.samples * SequenceSplit::of(rank, batch.length).length();
     return {heldRows(rank, rows).count, m_spec.hidden};
 }
 

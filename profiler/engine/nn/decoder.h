@@ -26,7 +26,7 @@ public:
             const ComputeOptions& options, const ChunkRange& range, Parameter* tiedTable);
 
     ParameterList& parameters() override { return m_parameters; }
-    Shape inputShape(const RankContext& rank, std::int64_t samples) const override;
+    Shape inputShape(const RankContext& rank, const Batch& batch) const override;
     std::unique_ptr<ForwardState> forward(RankContext& rank, const Batch& batch, const Tensor& input) override;
     double loss(RankContext& rank, const Batch& batch, ForwardState& state, double lossScale) override;
     double evaluate(RankContext& rank, const Batch& batch, ForwardState& state) override;
@@ -40,7 +40,6 @@ private:
     double headLoss(RankContext& rank, const Batch& batch, State& state, double lossScale, bool gradients);
 
     TransformerSpec m_spec;
-    std::int64_t m_sequence;
     ParameterList m_parameters;
     std::optional<TokenEmbedding> m_embedding; // first chunk
     std::vector<DecoderLayer> m_layers;

@@ -17,8 +17,9 @@ namespace fourwalls::engine {
 struct Batch {
     Tensor inputs, targets;
     std::int64_t samples = 0;
-    double targetShare = 1; ///< of the targets those that count; the others (masked-token loss) are -1
-    Tensor rows = {};       ///< [samples, tables * look-ups per table] of I32
+    std::int64_t length = 0; ///< tokens of each sample, before any cut; 0: samples are not sequences
+    double targetShare = 1;  ///< of the targets those that count; the others (masked-token loss) are -1
+    Tensor rows = {};        ///< [samples, tables * look-ups per table] of I32
 };
 
 /// Where a chunk lies in the network.
@@ -42,7 +43,7 @@ public:
 
     virtual ParameterList& parameters() = 0;
     /// Shape of what the chunk before this one gives for a micro-batch, in the compute type. Not for the first chunk.
-    virtual Shape inputShape(const RankContext& rank, std::int64_t samples) const = 0;
+    virtual Shape inputShape(const RankContext& rank, const Batch& batch) const = 0;
     /// A tensor for what comes from a neighbouring chunk: an input, or the gradient of an output; in the order of elements
     /// in which the chunks hand them on.
     virtual Tensor makeIncoming(const RankContext& rank, const Shape& shape, MemoryCategory category) const

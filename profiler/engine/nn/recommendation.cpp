@@ -77,9 +77,9 @@ Recommendation::Net Recommendation::makeNet(const RankContext& rank, const std::
     return net;
 }
 
-Shape Recommendation::inputShape(const RankContext&, std::int64_t samples) const
+Shape Recommendation::inputShape(const RankContext&, const Batch& batch) const
 {
-    return {samples, m_spec.denseFeatures};
+    return {batch.samples, m_spec.denseFeatures};
 }
 
 void Recommendation::run(RankContext& rank, const Net& net, const Tensor& x, std::size_t layers,

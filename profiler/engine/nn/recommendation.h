@@ -34,7 +34,7 @@ public:
                    const RecommendationOptions& options = {});
 
     ParameterList& parameters() override { return m_parameters; }
-    Shape inputShape(const RankContext& rank, std::int64_t samples) const override;
+    Shape inputShape(const RankContext& rank, const Batch& batch) const override;
     std::unique_ptr<ForwardState> forward(RankContext& rank, const Batch& batch, const Tensor& input) override;
     double loss(RankContext& rank, const Batch& batch, ForwardState& state, double lossScale) override;
     double evaluate(RankContext& rank, const Batch& batch, ForwardState& state) override;

@@ -134,10 +134,10 @@ ResNet::ResNet(const RankContext& rank, const ResNetShape& shape, std::uint64_t 
     m_head.bias = &m_parameters.addVector(rank, "fc.bias", shape.classes, 0.0);
 }
 
-Shape ResNet::inputShape(const RankContext&, std::int64_t samples) const
+Shape ResNet::inputShape(const RankContext&, const Batch& batch) const
 {
-    if (m_range.first) return {samples, 3, m_shape.imageSize, m_shape.imageSize};
-    return m_shape.blockOutput(m_range.firstLayer - 1, samples);
+    if (m_range.first) return {batch.samples, 3, m_shape.imageSize, m_shape.imageSize};
+    return m_shape.blockOutput(m_range.firstLayer - 1, batch.samples);
 }
 
 Tensor ResNet::makeIncoming(const RankContext& rank, const Shape& shape, MemoryCategory category) const

@@ -43,7 +43,7 @@ public:
            ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::Auto, std::optional<ChunkRange> range = {});
 
     ParameterList& parameters() override { return m_parameters; }
-    Shape inputShape(const RankContext& rank, std::int64_t samples) const override;
+    Shape inputShape(const RankContext& rank, const Batch& batch) const override;
     Tensor makeIncoming(const RankContext& rank, const Shape& shape, MemoryCategory category) const override;
     std::unique_ptr<ForwardState> forward(RankContext& rank, const Batch& batch, const Tensor& input) override;
     double loss(RankContext& rank, const Batch& batch, ForwardState& state, double lossScale) override;

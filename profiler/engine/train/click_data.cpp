@@ -49,7 +49,7 @@ double ClickData::clickProbability(std::int64_t sample) const
 }
 
 Batch ClickData::batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first,
-                       std::int64_t count) const
+                       std::int64_t count, std::int64_t) const
 {
     const std::int64_t features = m_spec.denseFeatures, lookups = m_spec.tables * m_spec.lookupsPerTable;
     Batch batch;

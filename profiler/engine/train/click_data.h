@@ -15,15 +15,15 @@ class ClickData final : public DataSource {
 public:
     ClickData(const RecommendationSpec& spec, std::uint64_t seed) : m_spec(spec), m_seed(seed) {}
 
-    std::int64_t sampleBytes() const override
+    std::int64_t sampleBytes(std::int64_t) const override
     {
         return m_spec.denseFeatures * bytesOf(DType::F32) +
                (m_spec.tables * m_spec.lookupsPerTable + 1) * bytesOf(DType::I32);
     }
     /// inputs: [samples, dense features] in the compute type, of zero mean and unit variance; rows: [samples, tables
     /// lookups] of I32; targets: [samples] of I32, 1 for a click.
-    Batch batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first,
-                std::int64_t count) const override;
+    Batch batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first, std::int64_t count,
+                std::int64_t length = 0) const override;
 
     /// How likely a sample is clicked, for whoever knows the formula.
     double clickProbability(std::int64_t sample) const;

@@ -12,13 +12,13 @@ class DataSource {
 public:
     virtual ~DataSource() = default;
 
-    /// Bytes that one sample comes to in memory, inputs and targets, before any cut; 0: unknown.
-    virtual std::int64_t sampleBytes() const { return 0; }
+    /// Bytes that one sample of so many tokens comes to in memory, inputs and targets, before any cut; 0: unknown.
+    virtual std::int64_t sampleBytes(std::int64_t /*length*/) const { return 0; }
 
     /// Samples first .. first + count of the global batch of `step`. What they hold depends on the seed, the step and
-    /// the sample's number only, never on how the batch is cut.
+    /// the sample's number only, never on how the batch is cut. length: tokens of each, its first ones; 0: all.
     virtual Batch batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first,
-                        std::int64_t count) const = 0;
+                        std::int64_t count, std::int64_t length = 0) const = 0;
 };
 
 } // namespace fourwalls::engine

@@ -65,7 +65,7 @@ void ImageData::paint(std::int64_t sample, std::int64_t label, std::vector<float
 }
 
 Batch ImageData::batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first,
-                       std::int64_t count) const
+                       std::int64_t count, std::int64_t) const
 {
     Batch batch;
     batch.samples = count;

@@ -16,13 +16,13 @@ public:
     ImageData(std::int64_t imageSize, std::int64_t classes, std::uint64_t seed);
 
     /// As the image is painted, in f32, with its class.
-    std::int64_t sampleBytes() const override
+    std::int64_t sampleBytes(std::int64_t) const override
     {
         return 3 * m_size * m_size * bytesOf(DType::F32) + bytesOf(DType::I32);
     }
 
-    Batch batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first,
-                std::int64_t count) const override;
+    Batch batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first, std::int64_t count,
+                std::int64_t length = 0) const override;
 
 private:
     /// Three channels of one sample, as [channels][height][width].

@@ -18,10 +18,10 @@ std::int64_t MaskedTextData::maskedTokens(std::int64_t sequence)
 }
 
 Batch MaskedTextData::batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first,
-                            std::int64_t count) const
+                            std::int64_t count, std::int64_t length) const
 {
-    Batch batch = m_text.batch(rank, step, globalBatch, first, count);
-    const std::int64_t own = batch.inputs.columns(), sequence = own * sizeOf(rank.contextGroup());
+    Batch batch = m_text.batch(rank, step, globalBatch, first, count, length);
+    const std::int64_t own = batch.inputs.columns(), sequence = batch.length;
     const SequenceSplit split = SequenceSplit::of(rank, sequence);
     const std::int64_t masked = maskedTokens(sequence);
     batch.targetShare = static_cast<double>(masked) / static_cast<double>(sequence);

@@ -20,12 +20,12 @@ public:
         , m_seed(seed)
     {}
 
-    std::int64_t sampleBytes() const override { return m_text.sampleBytes(); }
+    std::int64_t sampleBytes(std::int64_t length) const override { return m_text.sampleBytes(length); }
     /// The same number of tokens of every sample is to be guessed: of these eight in ten are replaced by the mask (a
     /// token that no text holds: 256, or byte 0 if the vocabulary has bytes only), one by a random byte, one stays.
     /// Targets of all others are -1.
-    Batch batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first,
-                std::int64_t count) const override;
+    Batch batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first, std::int64_t count,
+                std::int64_t length = 0) const override;
 
     /// How many tokens of a sample are to be guessed; at least one.
     static std::int64_t maskedTokens(std::int64_t sequence);

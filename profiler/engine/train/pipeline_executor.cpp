@@ -33,9 +33,9 @@ PipelineExecutor::PipelineExecutor(RankContext& rank, const PipelineShape& shape
         }
 }
 
-double PipelineExecutor::run(std::int64_t samples, double lossScale, const Loader& load)
+double PipelineExecutor::run(double lossScale, const Loader& load)
 {
-    m_samples = samples;
+    m_load = load;
     m_lossScale = lossScale;
     m_lossSum = 0;
     for (Incoming& incoming : m_incoming) incoming.next = 0;
@@ -43,7 +43,7 @@ double PipelineExecutor::run(std::int64_t samples, double lossScale, const Loade
     for (const PipelineAction& action : m_actions) {
         m_rank.recorder.setMicrobatch(Microbatch{action.microbatch});
         switch (action.pass) {
-        case PipelinePass::Forward: forward(action, load); break;
+        case PipelinePass::Forward: forward(action); break;
         case PipelinePass::Backward:
         case PipelinePass::BackwardInput: backward(action); break;
         case PipelinePass::BackwardWeight: backwardWeight(action); break;
@@ -69,16 +69,16 @@ void PipelineExecutor::flush()
         if (stage != m_stage) pipeline.receive(token, stage);
 }
 
-double PipelineExecutor::evaluate(std::int64_t samples, int microbatches, const Loader& load)
+double PipelineExecutor::evaluate(int microbatches, const Loader& load)
 {
-    m_samples = samples;
+    m_load = load;
     m_lossSum = 0;
     m_rank.evaluating = true;
     for (std::int32_t m = 0; m < microbatches; ++m) {
         m_rank.recorder.setMicrobatch(Microbatch{m});
         for (std::int32_t chunk = 0; chunk < m_shape.chunks; ++chunk) {
             const PipelineAction action{PipelinePass::Forward, m, chunk};
-            const Batch& batch = batchFor(action, load);
+            const Batch& batch = batchFor(action);
             TrainingModel& model = *m_chunks[static_cast<std::size_t>(chunk)];
             Tensor input;
             if (const auto need = m_shape.needs(m_stage, action))
@@ -101,15 +101,13 @@ Phase PipelineExecutor::phaseOf(const PipelineTransfer& transfer) const
     return transfer.tensor == PipelineTensor::Activation ? Phase::Forward : Phase::BackwardInput;
 }
 
-const Batch& PipelineExecutor::batchFor(const PipelineAction& action, const Loader& load)
+const Batch& PipelineExecutor::batchFor(const PipelineAction& action)
 {
     const auto found = m_batches.find(action.microbatch);
     if (found != m_batches.end()) return found->second;
     const int last = m_shape.positions() - 1;
-    Batch batch;
-    batch.samples = m_samples;
-    if (m_shape.stageOf(0) == m_stage || m_shape.stageOf(last) == m_stage) batch = load(action.microbatch);
-    return m_batches.emplace(action.microbatch, std::move(batch)).first->second;
+    const bool read = m_shape.stageOf(0) == m_stage || m_shape.stageOf(last) == m_stage;
+    return m_batches.emplace(action.microbatch, m_load(action.microbatch, read)).first->second;
 }
 
 Tensor PipelineExecutor::take(const PipelineTransfer& transfer)
@@ -132,7 +130,8 @@ Tensor PipelineExecutor::receive(const PipelineTransfer& transfer)
     const TrainingModel& model = *m_chunks[static_cast<std::size_t>(chunk)];
     Tensor tensor;
     if (activation) // a gradient comes only for what has gone forward here
-        tensor = model.makeIncoming(m_rank, model.inputShape(m_rank, m_samples), MemoryCategory::Activations);
+        tensor = model.makeIncoming(m_rank, model.inputShape(m_rank, m_load(transfer.microbatch, false)),
+                                    MemoryCategory::Activations);
     else
         tensor =
             model.makeIncoming(m_rank, m_inFlight.at({transfer.microbatch, chunk}).output, MemoryCategory::Temporaries);
@@ -150,10 +149,10 @@ void PipelineExecutor::give(const PipelineTransfer& transfer, const Tensor& tens
     m_rank.groups->pipeline->send(tensor, transfer.toStage); // does not wait for the receiver: nothing can deadlock
 }
 
-void PipelineExecutor::forward(const PipelineAction& action, const Loader& load)
+void PipelineExecutor::forward(const PipelineAction& action)
 {
     Recorder& r = m_rank.recorder;
-    const Batch& batch = batchFor(action, load);
+    const Batch& batch = batchFor(action);
     TrainingModel& model = *m_chunks[static_cast<std::size_t>(action.chunk)];
     Tensor input;
     if (const auto need = m_shape.needs(m_stage, action)) input = take(*need);

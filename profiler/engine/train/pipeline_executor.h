@@ -20,19 +20,20 @@ namespace fourwalls::engine {
 
 class PipelineExecutor {
 public:
-    /// Makes the micro-batch of the given number, of those that this copy of the network works on.
-    using Loader = std::function<Batch(int microbatch)>;
+    /// Makes the micro-batch of the given number, of those that this copy of the network works on. Not `read`: only how many
+    /// samples it has and how long they are.
+    using Loader = std::function<Batch(int microbatch, bool read)>;
 
     /// chunks: of this rank. Everything outlives the executor. Errors: those of pipelineActions.
     static Result<std::unique_ptr<PipelineExecutor>> create(RankContext& rank, const ParallelPlan& plan,
                                                             std::vector<TrainingModel*> chunks, ParameterStore& store);
 
-    /// All micro-batches of a step, forward and backward. samples: of a micro-batch; lossScale: gradients are those of
-    /// lossScale times the sum of the micro-batches' losses. Returns that sum; 0 if the last position is elsewhere.
-    double run(std::int64_t samples, double lossScale, const Loader& load);
+    /// All micro-batches of a step, forward and backward. lossScale: gradients are those of lossScale times the sum of the
+    /// micro-batches' losses. Returns that sum; 0 if the last position is elsewhere.
+    double run(double lossScale, const Loader& load);
 
     /// The forward passes alone, without keeping anything (evaluation). Returns the sum of the losses likewise.
-    double evaluate(std::int64_t samples, int microbatches, const Loader& load);
+    double evaluate(int microbatches, const Loader& load);
 
     /// Most (micro-batch, chunk) pairs that were between forward and the end of backward at once.
     int mostInFlight() const { return m_mostInFlight; }
@@ -50,8 +51,8 @@ private:
 
     bool isFirst(std::int32_t chunk) const { return m_shape.positionOf(m_stage, chunk) == 0; }
     bool isLast(std::int32_t chunk) const { return m_shape.positionOf(m_stage, chunk) + 1 == m_shape.positions(); }
-    const Batch& batchFor(const PipelineAction& action, const Loader& load);
-    void forward(const PipelineAction& action, const Loader& load);
+    const Batch& batchFor(const PipelineAction& action);
+    void forward(const PipelineAction& action);
     void backward(const PipelineAction& action);
     void backwardWeight(const PipelineAction& action);
     void flush();
@@ -67,7 +68,7 @@ private:
     ParameterStore& m_store;
     std::vector<PipelineAction> m_actions;
 
-    std::int64_t m_samples = 0; // of a micro-batch
+    Loader m_load; // of this step
     double m_lossScale = 1, m_lossSum = 0;
     std::map<std::int32_t, Batch> m_batches;
     std::map<Key, InFlight> m_inFlight;

@@ -21,6 +21,7 @@ StepRecorder::StepRecorder(Recorder& recorder, const TrainingSettings& training,
 void StepRecorder::record(const StepProgress& progress, Instant start, Instant end)
 {
     Recorder& r = m_recorder;
+    const std::int64_t tokens = r.disturbance().tokens().value_or(m_tokens);
     // A run that has diverged goes on, but says so: what is not a number is unknown, not zero.
     const bool sound = std::isfinite(progress.loss) && std::isfinite(progress.gradientNorm);
     if (r.rank().value == 0) { // what all ranks know alike
@@ -33,7 +34,7 @@ void StepRecorder::record(const StepProgress& progress, Instant start, Instant e
         }
         r.counter(m_rate, end, progress.learningRate);
         r.counter(m_throughput, end,
-                  static_cast<double>(m_tokens > 0 ? m_tokens : m_samples) / progress.duration.seconds());
+                  static_cast<double>(tokens > 0 ? tokens : m_samples) / progress.duration.seconds());
     }
     StepRecord record;
     record.step = StepIndex{static_cast<std::int32_t>(progress.step)};
@@ -42,7 +43,7 @@ void StepRecorder::record(const StepProgress& progress, Instant start, Instant e
     record.learningRate = progress.learningRate;
     if (std::isfinite(progress.gradientNorm)) record.gradientNorm = progress.gradientNorm;
     record.samples = m_samples;
-    record.tokens = m_tokens;
+    record.tokens = tokens;
     if (progress.warmup) record.state = StepState::Warmup;
     r.step(record);
 }

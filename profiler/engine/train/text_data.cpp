@@ -51,13 +51,14 @@ Result<TextData> TextData::open(const std::string& file, std::int64_t sequence, 
 }
 
 Batch TextData::batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first,
-                      std::int64_t count) const
+                      std::int64_t count, std::int64_t length) const
 {
-    const SequenceSplit split = SequenceSplit::of(rank, m_sequence);
+    if (length == 0) length = m_sequence;
+    const SequenceSplit split = SequenceSplit::of(rank, length);
     const auto token = [&] {
         return Tensor::make(rank.allocator, {count, split.length()}, DType::I32, MemoryCategory::Other);
     };
-    Batch batch{token(), token(), count};
+    Batch batch{token(), token(), count, length};
     const RandomStream random(m_seed, kSampleStream);
     const std::string_view all = text();
     const auto starts = static_cast<std::uint64_t>(static_cast<std::int64_t>(all.size()) - m_sequence);

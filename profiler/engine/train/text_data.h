@@ -17,10 +17,10 @@ public:
     /// than one sample.
     static Result<TextData> open(const std::string& file, std::int64_t sequence, std::uint64_t seed);
 
-    std::int64_t sampleBytes() const override { return 2 * m_sequence * bytesOf(DType::I32); }
+    std::int64_t sampleBytes(std::int64_t length) const override { return 2 * length * bytesOf(DType::I32); }
     /// Targets are the inputs moved on by one byte. Under context parallelism: the rank's positions of each sample.
-    Batch batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first,
-                std::int64_t count) const override;
+    Batch batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first, std::int64_t count,
+                std::int64_t length = 0) const override;
 
 private:
     std::string m_owned;

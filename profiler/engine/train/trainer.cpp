@@ -67,12 +67,15 @@ double Trainer::accumulateGradients(std::int64_t index)
     const ParallelPlan& plan = m_spec.plan;
     const std::int64_t batch = m_spec.training.batch, micro = batch / plan.dp / plan.microbatches;
     const std::int64_t own = indexIn(m_rank.groups ? m_rank.groups->data.get() : nullptr);
-    // Every rank's micro-batch has equally many tokens, so the mean over all is the mean of the means.
+    // Every micro-batch counts alike, however long its sequences are.
     const double share = 1.0 / (static_cast<double>(plan.microbatches) *
                                 sizeOf(m_rank.groups ? m_rank.groups->gradient.get() : nullptr));
     // Micro-batch m of all ranks together is micro-batch m of one rank.
-    const double sum =
-        m_executor->run(micro, share, [&](int m) { return loadBatch(number, (m * plan.dp + own) * micro, micro); });
+    const RankDisturbance& disturbance = m_rank.recorder.disturbance();
+    const double sum = m_executor->run(share, [&](int m, bool read) {
+        const std::int64_t length = disturbance.sequence(number, m).value_or(m_spec.training.sequence);
+        return read ? loadBatch(number, (m * plan.dp + own) * micro, micro, length) : Batch{{}, {}, micro, length};
+    });
     m_store->finishGradients();
     return share * sum;
 }
@@ -89,8 +92,10 @@ double Trainer::evaluate(std::int64_t batches)
     for (std::int64_t i = 0; i < batches; ++i) {
         // Samples are numbered on: those after the last step's are new.
         const std::int64_t index = m_spec.training.steps + static_cast<std::int64_t>(m_skipped.size()) + i;
-        loss += share * m_executor->evaluate(micro, plan.microbatches,
-                                             [&](int m) { return loadBatch(index, first + m * micro, micro); });
+        const std::int64_t length = m_spec.training.sequence;
+        loss += share * m_executor->evaluate(plan.microbatches, [&](int m, bool read) {
+            return read ? loadBatch(index, first + m * micro, micro, length) : Batch{{}, {}, micro, length};
+        });
     }
     m_store->afterEvaluation();
     if (m_rank.groups) {
@@ -233,12 +238,12 @@ std::int64_t Trainer::loadedBytes() const
     return bytes;
 }
 
-Batch Trainer::loadBatch(std::int64_t step, std::int64_t first, std::int64_t count)
+Batch Trainer::loadBatch(std::int64_t step, std::int64_t first, std::int64_t count, std::int64_t length)
 {
     const Scope scope(m_rank.recorder, SliceKind::DataLoading, "data loading", Phase::DataLoading, -1,
-                      count * m_network.data->sampleBytes());
+                      count * m_network.data->sampleBytes(length));
     m_rank.recorder.standStill(m_rank.recorder.disturbance().loading());
-    return m_network.data->batch(m_rank, step, m_spec.training.batch, first, count);
+    return m_network.data->batch(m_rank, step, m_spec.training.batch, first, count, length);
 }
 
 StepProgress Trainer::step(std::int64_t index)

@@ -87,7 +87,7 @@ public:
 private:
     Trainer(RankContext& rank, const RunSpec& spec, Network network);
     Status setUp();
-    Batch loadBatch(std::int64_t step, std::int64_t first, std::int64_t count);
+    Batch loadBatch(std::int64_t step, std::int64_t first, std::int64_t count, std::int64_t length);
 
     RankContext& m_rank;
     RunSpec m_spec;

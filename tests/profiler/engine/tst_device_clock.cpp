@@ -74,6 +74,7 @@ private slots:
     void stepsRepeatExactly_data();
     void stepsRepeatExactly();
     void slowRank();
+    void unevenSequences();
     void trafficAddsUp();
     void rawTimesStay();
     void refusals();
@@ -144,6 +145,34 @@ void DeviceClockTest::slowRank()
         if (summary.state == StepState::Measured && summary.rank.value == 0)
             waiting += static_cast<double>(summary.collectiveWait.ns);
     QVERIFY(waiting > compute[0]);
+}
+
+void DeviceClockTest::unevenSequences()
+{
+    // However the micro-batches are shared out, the samples and their lengths are the same: so are losses and tokens.
+    RunOptions options;
+    options.disturbances = {{DisturbanceKind::SequenceImbalance, std::nullopt, 3.0, 0}};
+    const std::vector<std::int64_t> lengths = engine::unevenSequences(smallSpec("microbatches=4", 6), 3.0);
+    QCOMPARE(lengths, (std::vector<std::int64_t>{13, 19, 24, 29})); // of 32: 1/3 + 2/3 of 1, 3, 5, 7 eighths
+    const DeviceRun one("microbatches=4", options);
+    for (const char* plan : {"dp=2 microbatches=2", "pp=2 microbatches=4", "tp=1 pp=2 dp=2 microbatches=2"}) {
+        const DeviceRun run(plan, options);
+        QCOMPARE(run.report.steps.size(), one.report.steps.size());
+        for (std::size_t i = 0; i < one.report.steps.size(); ++i)
+            QVERIFY2(std::abs(run.report.steps[i].loss - one.report.steps[i].loss) < 1e-5, plan);
+        const auto steps = run.query->steps(RankId{0});
+        QVERIFY(steps.ok() && !steps->empty());
+        for (const StepView& step : *steps) QCOMPARE(step.record.tokens, std::int64_t{2 * (13 + 19 + 24 + 29)});
+    }
+    const auto refusal = [&](const char* plan, std::optional<int> place) {
+        options.disturbances.front().place = place;
+        const Status status = checkRunnable(smallSpec(plan, 6), options);
+        return status.ok() ? std::string("none") : status.error().where;
+    };
+    QCOMPARE(refusal("dp=2", std::nullopt), std::string("none"));
+    QCOMPARE(refusal("dp=2", 1), std::string("sequence_imbalance"));
+    QCOMPARE(refusal("cp=2 microbatches=2", std::nullopt), std::string("sequence_imbalance"));
+    QCOMPARE(refusal("tp=2", std::nullopt), std::string("sequence_imbalance"));
 }
 
 void DeviceClockTest::trafficAddsUp()

@@ -189,7 +189,7 @@ private slots:
         ResNet front(rank, shape, 1, true, ConvolutionAlgorithm::Auto, ChunkRange{0, cut, true, false});
         ResNet back(rank, shape, 1, true, ConvolutionAlgorithm::Auto, ChunkRange{cut, 5 - cut, false, true});
         const auto first = front.forward(rank, other.batch, {});
-        QVERIFY(first->output.shape() == back.inputShape(rank, 3));
+        QVERIFY(first->output.shape() == back.inputShape(rank, Batch{{}, {}, 3}));
         const auto second = back.forward(rank, other.batch, first->output);
         QCOMPARE(back.loss(rank, other.batch, *second, 1.0), expected);
         DeferredWork later;
