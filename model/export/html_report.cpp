@@ -5,6 +5,7 @@
 #include "model/base/format.h"
 #include "model/export/redaction.h"
 #include "model/export/report_findings.h"
+#include "model/export/report_memory.h"
 #include "model/export/report_page.h"
 #include "model/export/svg_figures.h"
 #include "model/spec/names.h"
@@ -25,20 +26,12 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-constexpr const char* kDash = "\xe2\x80\x93";
-constexpr int kMemoryColumns = 600;       ///< positions of the memory curve
 constexpr std::size_t kMostPoints = 2000; ///< of a curve over steps
-constexpr int kMostShownSteps = 6;        ///< of a memory curve; of longer traces the step with the peak
-constexpr std::size_t kMostOperators = 15, kMostBuffers = 2000, kMostReasons = 10, kMostRanks = 16, kMostRows = 40;
+constexpr std::size_t kMostOperators = 15, kMostRows = 40;
 
 std::string percent(const std::optional<double>& share)
 {
-    return share ? formatPercent(*share) : kDash;
-}
-
-std::string tickOfTime(double seconds)
-{
-    return seconds > 0 ? formatTime(Duration::fromSeconds(seconds), 3) : "0";
+    return share ? formatPercent(*share) : kReportDash;
 }
 
 /// Whether a slice is work of its own: not a structure that holds others, and not waiting.
@@ -46,20 +39,6 @@ bool isWork(Activity activity)
 {
     return activity == Activity::Compute || activity == Activity::Transfer || activity == Activity::PipelineTransfer ||
            activity == Activity::Copy || activity == Activity::DataLoading;
-}
-
-std::string spaced(std::string_view name)
-{
-    std::string text(name);
-    std::replace(text.begin(), text.end(), '_', ' ');
-    return text;
-}
-
-/// "layer 3" or "8 layers"; a dash for none.
-std::string layersText(const std::set<std::int32_t>& layers)
-{
-    if (layers.empty()) return kDash;
-    return layers.size() == 1 ? "layer " + std::to_string(*layers.begin()) : std::to_string(layers.size()) + " layers";
 }
 
 class Report {
@@ -80,7 +59,7 @@ public:
         FOURWALLS_TRY(addFindings(m_trace, m_redaction, m_page, stop));
         waterfall();
         if (stop.stop_requested()) return cancelled();
-        FOURWALLS_TRY(memory());
+        FOURWALLS_TRY(addMemory(m_trace, m_redaction, m_metrics, m_steps, m_page));
         if (stop.stop_requested()) return cancelled();
         steps();
         FOURWALLS_TRY(operators());
@@ -131,7 +110,7 @@ private:
         m_page.section("What this is", clockSentence());
         Rows rows;
         const auto row = [&rows](const char* what, const std::string& value) {
-            rows.push_back({what, value.empty() ? std::string(kDash) : value});
+            rows.push_back({what, value.empty() ? std::string(kReportDash) : value});
         };
         row("made by", m_header.producer);
         if (m_header.spec) {
@@ -210,8 +189,9 @@ private:
             const FigureInfo& info = infoOf(part);
             parts.push_back({info.words, info.key, share});
             if (share > 0) key.emplace_back(info.key, info.words);
-            const std::string time =
-                m_metrics.stepTime ? formatTime(Duration::fromSeconds(m_metrics.stepTime->seconds() * share)) : kDash;
+            const std::string time = m_metrics.stepTime
+                                         ? formatTime(Duration::fromSeconds(m_metrics.stepTime->seconds() * share))
+                                         : kReportDash;
             rows.push_back({info.words, formatPercent(share), time, info.meaning});
         }
         m_page.figure(svgBar(parts, "shares of the step time"));
@@ -225,159 +205,6 @@ private:
                        formatPercent(m_metrics.waterfall[part]);
         }
         m_page.paragraph("Idle time by reason: " + reasons + " of the step.");
-    }
-
-    const MemorySummary* fullestRank() const
-    {
-        const auto most = std::max_element(m_metrics.memory.begin(), m_metrics.memory.end(),
-                                           [](const auto& a, const auto& b) { return a.peakBytes < b.peakBytes; });
-        return most == m_metrics.memory.end() || most->peakBytes <= 0 ? nullptr : &*most;
-    }
-
-    std::int64_t capacityOf(RankId rank) const
-    {
-        for (const RankInfo& info : m_header.ranks)
-            if (info.rank == rank && info.memoryBytes > 0) return info.memoryBytes;
-        return m_header.spec ? m_header.spec->cluster.device.memoryBytes : 0;
-    }
-
-    /// What the curve shows: the whole trace, or of a long one the step with the peak.
-    TimeRange memoryRange(Instant peak) const
-    {
-        if (m_info.stepCount > kMostShownSteps)
-            for (const StepUtilisation& step : m_steps)
-                if (step.range.begin <= peak && peak < step.range.end) return step.range;
-        return m_info.range;
-    }
-
-    Status memory()
-    {
-        m_page.section("Memory");
-        const MemorySummary* const fullest = fullestRank();
-        if (!fullest) {
-            m_page.paragraph("The trace holds no buffers, so there is no memory curve.");
-            return {};
-        }
-        const TimeRange range = memoryRange(fullest->peakAt);
-        const double peak = static_cast<double>(fullest->peakBytes),
-                     capacity = static_cast<double>(capacityOf(fullest->rank));
-        std::string sentence = "Rank " + std::to_string(fullest->rank.value) +
-                               " is the fullest one: " + formatBytes(peak) + " at its peak, " +
-                               formatBytes(static_cast<double>(fullest->residentBytes)) + " stay after a step.";
-        if (capacity > 0)
-            sentence += " The device holds " + formatBytes(capacity) + ": the peak fills " +
-                        formatPercent(peak / capacity) + " of it.";
-        else
-            sentence += " The device's capacity is not known.";
-        m_page.paragraph(sentence);
-
-        if (!range.empty()) FOURWALLS_TRY(memoryCurve(*fullest, range, capacity));
-        Rows rows;
-        for (int c = 0; c < kMemoryCategoryCount; ++c) {
-            const auto i = static_cast<std::size_t>(c);
-            if (fullest->categoryPeaks[i] == 0) continue;
-            rows.push_back({spaced(name(static_cast<MemoryCategory>(c))),
-                            formatBytes(static_cast<double>(fullest->atPeak[i])),
-                            formatPercent(static_cast<double>(fullest->atPeak[i]) / peak),
-                            formatBytes(static_cast<double>(fullest->categoryPeaks[i]))});
-        }
-        m_page.table({"category", "at the peak", "share", "own peak"}, rows);
-        FOURWALLS_TRY(largestBuffers(*fullest));
-        ranksTable();
-        return {};
-    }
-
-    Status memoryCurve(const MemorySummary& summary, TimeRange range, double capacity)
-    {
-        FOURWALLS_TRY_ASSIGN(const MemoryWindow window, m_trace.memory(summary.rank, range, kMemoryColumns));
-        StackedCurve curve;
-        std::vector<std::pair<std::string, std::string>> key;
-        for (int c = 0; c < kMemoryCategoryCount; ++c) {
-            curve.styles.push_back('m' + std::to_string(c));
-            if (summary.categoryPeaks[static_cast<std::size_t>(c)] > 0)
-                key.emplace_back(curve.styles.back(), spaced(name(static_cast<MemoryCategory>(c))));
-        }
-        curve.end = range.length().seconds();
-        for (const MemorySample& sample : window.samples) {
-            std::vector<double> values;
-            for (const std::int64_t bytes : sample.bytes) values.push_back(static_cast<double>(bytes));
-            curve.samples.emplace_back((sample.at - range.begin).seconds(), std::move(values));
-        }
-        const double peak = static_cast<double>(summary.peakBytes);
-        // A wall far above the curve would press it flat: the sentence above tells it instead.
-        curve.top = 1.08 * (capacity > 0 && capacity <= 2 * peak ? std::max(peak, capacity) : peak);
-        if (capacity > 0) curve.limit = capacity;
-        if (range.begin <= summary.peakAt && summary.peakAt < range.end)
-            curve.mark = (summary.peakAt - range.begin).seconds();
-        for (const double tick : roundTicks(0, curve.top))
-            curve.valueTicks.emplace_back(tick, tick > 0 ? formatBytes(tick) : "0");
-        for (const double tick : roundTicks(0, curve.end, 6)) curve.positionTicks.emplace_back(tick, tickOfTime(tick));
-        const bool wall = curve.limit && *curve.limit <= curve.top;
-        m_page.figure(
-            svgStackedCurve(curve, "live bytes by category over time"),
-            std::string(range.length() == m_info.range.length() ? "The whole trace." : "The step with the peak.") +
-                " The dashed line is the peak" + (wall ? ", the red one the device's capacity." : "."));
-        m_page.key(key);
-        return {};
-    }
-
-    /// By operator and category: thousands of buffers have a dozen reasons.
-    Status largestBuffers(const MemorySummary& summary)
-    {
-        FOURWALLS_TRY_ASSIGN(const AllocationList alive, m_trace.aliveAt(summary.rank, summary.peakAt, kMostBuffers));
-        struct Reason {
-            std::int64_t bytes = 0, count = 0;
-            std::set<std::int32_t> layers;
-        };
-        std::map<std::pair<std::string, std::string>, Reason> reasons;
-        for (const AllocationView& buffer : alive.items) {
-            std::string op = kDash;
-            std::optional<LayerIndex> layer;
-            if (buffer.op) {
-                FOURWALLS_TRY_ASSIGN(const auto info, m_trace.op(*buffer.op));
-                op = m_redaction.text(info->name);
-                layer = info->layer;
-            }
-            Reason& reason = reasons[{op, spaced(name(buffer.category))}];
-            addTo(reason.bytes, buffer.bytes);
-            ++reason.count;
-            if (layer) reason.layers.insert(layer->value);
-        }
-        std::vector<std::pair<std::pair<std::string, std::string>, Reason>> sorted(reasons.begin(), reasons.end());
-        std::stable_sort(sorted.begin(), sorted.end(),
-                         [](const auto& x, const auto& y) { return x.second.bytes > y.second.bytes; });
-        if (sorted.size() > kMostReasons) sorted.resize(kMostReasons);
-        if (sorted.empty()) return {};
-        Rows rows;
-        for (const auto& [words, reason] : sorted)
-            rows.push_back({words.first, layersText(reason.layers), words.second, formatCount(reason.count),
-                            formatBytes(static_cast<double>(reason.bytes))});
-        const auto looked = static_cast<std::int64_t>(alive.items.size());
-        m_page.paragraph("Who had asked for the " + formatCount(alive.totalCount) +
-                         " buffers that were alive at the peak" +
-                         (looked < alive.totalCount ? ", from the " + formatCount(looked) + " largest ones:" : ":"));
-        m_page.table({"asked for by", "where", "category", "buffers", "together"}, rows);
-        return {};
-    }
-
-    void ranksTable()
-    {
-        if (m_metrics.memory.size() < 2) return;
-        Rows rows;
-        for (const MemorySummary& summary : m_metrics.memory) {
-            if (rows.size() == kMostRanks) break;
-            rows.push_back({"rank " + std::to_string(summary.rank.value),
-                            formatBytes(static_cast<double>(summary.peakBytes)),
-                            formatBytes(static_cast<double>(summary.residentBytes))});
-        }
-        m_page.table({"", "peak", "after a step"}, rows);
-        restOf(m_metrics.memory.size(), rows.size(), "ranks");
-    }
-
-    void restOf(std::size_t all, std::size_t shown, const std::string& what)
-    {
-        if (all > shown)
-            m_page.paragraph("and " + formatCount(static_cast<std::int64_t>(all - shown)) + " more " + what + ".");
     }
 
     void steps()
@@ -395,7 +222,7 @@ private:
         times.begin = losses.begin = static_cast<double>(m_steps.front().step.value) - 0.5;
         times.end = losses.end = static_cast<double>(m_steps.back().step.value) + 0.5;
         times.top = longest > 0 ? 1.1 * longest : 1;
-        for (const double tick : roundTicks(0, times.top)) times.valueTicks.emplace_back(tick, tickOfTime(tick));
+        for (const double tick : roundTicks(0, times.top)) times.valueTicks.emplace_back(tick, timeTick(tick));
         std::set<std::int64_t> numbers; // whole steps only
         for (const double tick : roundTicks(times.begin, times.end, 8)) {
             const auto number = static_cast<std::int64_t>(std::llround(tick));
@@ -458,12 +285,12 @@ private:
         for (const auto& [what, kind] : sorted) {
             if (rows.size() == kMostOperators) break;
             const auto& [operation, phase, activity] = what;
-            std::string where = phase == Phase::None ? "" : spaced(name(phase));
+            std::string where = phase == Phase::None ? "" : spacedWords(name(phase));
             if (!kind.layers.empty()) where += (where.empty() ? "" : ", ") + layersText(kind.layers);
             const double rate = kind.flops / kind.total.seconds();
-            rows.push_back({operation, where.empty() ? kDash : where, spaced(name(activity)), formatCount(kind.count),
-                            formatTime(kind.total), formatTime(kind.longest),
-                            rate > 0 ? formatRate(rate, "FLOP/s") : kDash});
+            rows.push_back({operation, where.empty() ? kReportDash : where, spacedWords(name(activity)),
+                            formatCount(kind.count), formatTime(kind.total), formatTime(kind.longest),
+                            rate > 0 ? formatRate(rate, "FLOP/s") : kReportDash});
         }
         if (rows.empty())
             m_page.paragraph("No operator was recorded within a measured step.");
@@ -494,12 +321,12 @@ private:
             if (rows.size() == kMostRows) break;
             const CollectiveSummary& summary = collective.summary;
             const auto rate = [](const std::optional<double>& value) {
-                return value ? formatRate(*value, "B/s") : std::string(kDash);
+                return value ? formatRate(*value, "B/s") : std::string(kReportDash);
             };
             const auto bytes = [](const std::optional<std::int64_t>& value) {
-                return value ? formatBytes(static_cast<double>(*value)) : std::string(kDash);
+                return value ? formatBytes(static_cast<double>(*value)) : std::string(kReportDash);
             };
-            rows.push_back({spaced(name(summary.operation)), groupOf(collective), formatCount(summary.count),
+            rows.push_back({spacedWords(name(summary.operation)), groupOf(collective), formatCount(summary.count),
                             bytes(summary.payloadBytes), bytes(summary.wireBytes), formatTime(summary.time),
                             formatTime(summary.wait), rate(collective.algorithmBytesPerSecond),
                             rate(collective.busBytesPerSecond)});
@@ -509,7 +336,7 @@ private:
                                                               : "One rank: it has nobody to talk to.");
         m_page.table({"operation", "group", "times", "payload", "on the wire", "transfer", "waiting", "algbw", "busbw"},
                      rows);
-        restOf(m_metrics.collectives.size(), rows.size(), "kinds");
+        m_page.more(m_metrics.collectives.size(), rows.size(), "kinds");
     }
 
     void bubble()
@@ -525,7 +352,7 @@ private:
                                   {lost, infoOf(WaterfallPart::Bubble).key, share}},
                                  label + ": " + lost));
         }
-        restOf(m_metrics.bubbleByStage.size(), std::min(m_metrics.bubbleByStage.size(), kMostRows), "stages");
+        m_page.more(m_metrics.bubbleByStage.size(), std::min(m_metrics.bubbleByStage.size(), kMostRows), "stages");
         if (!m_header.spec) return;
         const ParallelPlan& plan = m_header.spec->plan;
         const bool closedForm = plan.schedule == PipelineSchedule::Naive || plan.schedule == PipelineSchedule::GPipe ||
@@ -545,7 +372,8 @@ private:
         m_page.section("What the profile shows of the run behind it", "Inferred, not stated by the file.");
         Rows rows;
         for (const InferredField& field : fields)
-            rows.push_back({spaced(field.field), m_redaction.text(field.value), std::string(name(field.confidence)),
+            rows.push_back({spacedWords(field.field), m_redaction.text(field.value),
+                            std::string(name(field.confidence)),
                             field.runnerUp ? m_redaction.text(field.runnerUp->value) + ", " +
                                                  formatPercent(field.runnerUp->odds) + " as likely"
                                            : std::string(),
@@ -560,7 +388,7 @@ private:
         for (const AuditRecord& record : m_info.audit) {
             if (record.name.starts_with("inferred_") || record.name == "import_facts") continue; // for programs
             if (rows.size() == kMostRows) break;
-            rows.push_back({spaced(record.name), std::string(name(record.severity)), formatCount(record.count),
+            rows.push_back({spacedWords(record.name), std::string(name(record.severity)), formatCount(record.count),
                             m_redaction.text(record.detail)});
         }
         if (m_metrics.dropped == 0) m_page.paragraph("No record was dropped.");

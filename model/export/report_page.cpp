@@ -2,9 +2,11 @@
 // See report_page.h. Light or dark is the reader's setting; printed pages are light.
 #include "model/export/report_page.h"
 
+#include "model/base/format.h"
 #include "model/export/export_text.h"
 #include "model/trace/figures.h"
 
+#include <algorithm>
 #include <array>
 
 namespace fourwalls {
@@ -53,6 +55,24 @@ std::string partStyles()
 
 } // namespace
 
+std::string spacedWords(std::string_view name)
+{
+    std::string text(name);
+    std::replace(text.begin(), text.end(), '_', ' ');
+    return text;
+}
+
+std::string layersText(const std::set<std::int32_t>& layers)
+{
+    if (layers.empty()) return kReportDash;
+    return layers.size() == 1 ? "layer " + std::to_string(*layers.begin()) : std::to_string(layers.size()) + " layers";
+}
+
+std::string timeTick(double seconds)
+{
+    return seconds > 0 ? formatTime(Duration::fromSeconds(seconds), 3) : "0";
+}
+
 void ReportPage::section(std::string_view heading, std::string_view explanation)
 {
     if (!m_body.empty()) m_body += "</section>\n";
@@ -94,6 +114,12 @@ void ReportPage::table(const std::vector<std::string>& headings, const std::vect
         m_body += "</tr>";
     }
     m_body += "</table></div>";
+}
+
+void ReportPage::more(std::size_t all, std::size_t shown, std::string_view what)
+{
+    if (all > shown)
+        paragraph("and " + formatCount(static_cast<std::int64_t>(all - shown)) + " more " + std::string(what) + ".");
 }
 
 void ReportPage::figures(const std::vector<ReportFigure>& entries)
