@@ -61,6 +61,7 @@ public:
         FOURWALLS_TRY(writeGroups());
         FOURWALLS_TRY(writeCollectives());
         FOURWALLS_TRY(writeAllocations(stop));
+        FOURWALLS_TRY(writeSegments());
         FOURWALLS_TRY(writeCounters(stop));
         FOURWALLS_TRY(writeFlows(stop));
         FOURWALLS_TRY(writeSteps());
@@ -311,6 +312,27 @@ private:
             table.row(step.step.value, step.range.begin.ns, step.range.end.ns, step.state == StepState::Warmup ? 1 : 0,
                       name(step.state), step.complete ? 1 : 0, step.loss, step.learningRate, step.gradientNorm,
                       step.samples, step.tokens);
+        return table.end();
+    }
+
+    Status writeSegments()
+    {
+        Table table(m_output, "segments",
+                    {{"rank"},
+                     {"address"},
+                     {"bytes"},
+                     {"start_ns"},
+                     {"end_ns"},
+                     {"stream"},
+                     {"pool", CellType::Text},
+                     {"expandable"}});
+        for (const AllocatorSegment& each : m_info.closing.segments)
+            table.row(each.rank.value, each.address, each.bytes, each.start.ns,
+                      each.end ? std::optional(each.end->ns) : std::nullopt, each.stream,
+                      each.privatePool ? "private"
+                      : each.small     ? "small"
+                                       : "large",
+                      each.expandable ? 1 : 0);
         return table.end();
     }
 

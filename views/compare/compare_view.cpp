@@ -312,7 +312,7 @@ void CompareView::compareNow()
             if (!m_partner) return;
             m_partner->ask<compare::TraceComparison>(
                 this, "compare.figures",
-                [a = *query](TraceQuery& b, std::stop_token stop) -> Result<compare::TraceComparison> {
+                [a = *query](TraceQuery& b, const std::stop_token& stop) -> Result<compare::TraceComparison> {
                     FOURWALLS_TRY_ASSIGN(compare::TraceComparison found, compare::compareTraces(**a, b, stop));
                     const compare::MemoryMoment end{compare::MemoryMoment::Kind::End, {}};
                     FOURWALLS_TRY_ASSIGN(found.memoryAtEnd, compare::compareMemory(**a, b, end, end, stop));

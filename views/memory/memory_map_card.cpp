@@ -162,7 +162,7 @@ void MemoryMapCard::askMap()
     m_isAsked = true; // a newer question takes the place of an older one
     m_session->ask<AllocatorMap>(
         this, "map",
-        [rank = m_moment->rank, at = m_moment->at](TraceQuery& trace, std::stop_token) {
+        [rank = m_moment->rank, at = m_moment->at](TraceQuery& trace, const std::stop_token&) {
             return allocatorMap(trace, rank, at);
         },
         [this, asked = m_session](const Answer<AllocatorMap>& answer) {
@@ -182,7 +182,7 @@ void MemoryMapCard::askHistory()
     m_historyOf = m_moment->rank;
     m_session->ask<AllocatorHistory>(
         this, "history",
-        [rank = m_moment->rank](TraceQuery& trace, std::stop_token) {
+        [rank = m_moment->rank](TraceQuery& trace, const std::stop_token&) {
             return askAllocatorHistory(trace, rank, kHistoryPixels);
         },
         [this, asked = m_session](const Answer<AllocatorHistory>& answer) {
@@ -262,10 +262,12 @@ void MemoryMapCard::showHistory()
     };
     const auto ofCounter = [&](const std::vector<CounterSample>& samples) {
         std::vector<std::pair<double, double>> points;
+        points.reserve(samples.size());
         for (const CounterSample& sample : samples) points.emplace_back(secondsOf(sample.at), sample.max);
         return points;
     };
     std::vector<std::pair<double, double>> buffers;
+    buffers.reserve(m_history->buffers.size());
     for (const MemorySample& sample : m_history->buffers)
         buffers.emplace_back(secondsOf(sample.at), static_cast<double>(sample.total()));
     add(ofCounter(m_history->reserved), t.secondaryText);

@@ -355,16 +355,17 @@ QStringList MemoryView::cards()
 
 QString MemoryView::card() const
 {
-    const QToolButton* const buttons[] = {m_fit, m_growth, m_map};
-    for (int i = 0; i < cards().size(); ++i)
-        if (buttons[i]->isChecked()) return cards()[i];
-    return {};
+    return m_fit->isChecked()      ? cards()[0]
+           : m_growth->isChecked() ? cards()[1]
+           : m_map->isChecked()    ? cards()[2]
+                                   : QString();
 }
 
 void MemoryView::setCard(const QString& name)
 {
-    QToolButton* const buttons[] = {m_fit, m_growth, m_map};
-    for (int i = 0; i < cards().size(); ++i) buttons[i]->setChecked(cards()[i] == name);
+    m_fit->setChecked(name == cards()[0]);
+    m_growth->setChecked(name == cards()[1]);
+    m_map->setChecked(name == cards()[2]);
 }
 
 void MemoryView::fillPickers()

@@ -32,6 +32,14 @@ public:
         TraceClosing closing;
         closing.peakFlopsPerDevice = 1e9;
         closing.peakSource = "datasheet";
+        AllocatorSegment segment;
+        segment.address = 4096;
+        segment.bytes = 8192;
+        segment.start = Instant{10};
+        segment.end = Instant{900};
+        segment.stream = 7;
+        segment.small = true;
+        closing.segments.push_back(segment);
         if (!m_trace.finish(closing).ok()) return nullptr;
         return std::make_unique<InMemoryTraceQuery>(m_trace.data());
     }

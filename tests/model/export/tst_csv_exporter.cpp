@@ -45,7 +45,7 @@ void CsvExporterTest::initTestCase()
 void CsvExporterTest::everyTableIsThere()
 {
     const QStringList files = QDir(m_folder.filePath("tables")).entryList(QDir::Files, QDir::Name);
-    QCOMPARE(files.size(), 19);
+    QCOMPARE(files.size(), 20);
     for (const QString& file : files) {
         const QByteArray text = table(file.chopped(4));
         QVERIFY2(text.endsWith("\r\n"), qPrintable(file));
@@ -66,6 +66,7 @@ void CsvExporterTest::rowsByHand_data()
     QTest::newRow("job steps") << "job_steps" << 4 << "2,2000,3000,0,measured,1,3.5,,,8,1024";
     QTest::newRow("samples") << "counter_samples" << 4 << "0,1999,4.5";
     QTest::newRow("allocations") << "allocations" << 9 << "0,1,0,,4000,0,weights,,";
+    QTest::newRow("segments") << "segments" << 2 << "0,4096,8192,10,900,7,small,0";
     QTest::newRow("collectives") << "collectives" << 7 << "0,1,all_reduce,0,0,600,650,900,4000,4000,,ring,";
     QTest::newRow("groups") << "process_groups" << 2 << "0,dp,local,0 1";
     QTest::newRow("flows") << "flows" << 7 << "launch,0,450,1,600";
