@@ -8,6 +8,8 @@
 #include "views/plot/theme.h"
 #include "views/words/words.h"
 
+#include <QFocusEvent>
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
@@ -25,6 +27,7 @@ constexpr double kMapMargin = 1;
 MemoryMapPlot::MemoryMapPlot(QWidget* parent) : QWidget(parent)
 {
     setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
     retranslate();
 }
 
@@ -144,9 +147,13 @@ const MapBox* MemoryMapPlot::boxAt(QPointF at) const
 QString MemoryMapPlot::textAt(QPointF at) const
 {
     const MapBox* box = boxAt(at);
-    if (!box) return {};
-    const MapRow& row = m_map->rows[box->row];
-    const MapPiece& piece = row.pieces[box->piece];
+    return box ? textOf(*box) : QString();
+}
+
+QString MemoryMapPlot::textOf(const MapBox& box) const
+{
+    const MapRow& row = m_map->rows[box.row];
+    const MapPiece& piece = row.pieces[box.piece];
     const auto bytes = [this](std::int64_t value) { return formatBytes(static_cast<double>(value), m_unit); };
     QStringList lines;
     if (piece.state == MapPiece::State::Free) {
@@ -184,10 +191,38 @@ void MemoryMapPlot::mouseMoveEvent(QMouseEvent* event)
 
 void MemoryMapPlot::mousePressEvent(QMouseEvent* event)
 {
-    const MapBox* box = boxAt(event->position());
-    if (!box) return;
-    const MapPiece& piece = m_map->rows[box->row].pieces[box->piece];
+    if (const MapBox* box = boxAt(event->position())) choose(*box);
+}
+
+void MemoryMapPlot::choose(const MapBox& box)
+{
+    const MapPiece& piece = m_map->rows[box.row].pieces[box.piece];
     if (piece.state != MapPiece::State::Free) emit bufferClicked(m_map->buffers.items[piece.buffer].id);
+}
+
+void MemoryMapPlot::keyPressEvent(QKeyEvent* event)
+{
+    const int key = event->key();
+    if (m_layout.boxes.empty()) return QWidget::keyPressEvent(event);
+    if (m_hover && (key == Qt::Key_Return || key == Qt::Key_Enter)) return choose(*m_hover);
+    if (key != Qt::Key_Left && key != Qt::Key_Right) return QWidget::keyPressEvent(event);
+    const MapBox *first = m_layout.boxes.data(), *last = first + m_layout.boxes.size() - 1;
+    if (!m_hover)
+        m_hover = key == Qt::Key_Right ? first : last;
+    else if (key == Qt::Key_Right && m_hover < last)
+        ++m_hover;
+    else if (key == Qt::Key_Left && m_hover > first)
+        --m_hover;
+    const QPointF middle = m_hover->box.center() + QPointF(kMapMargin, kMapMargin);
+    QToolTip::showText(mapToGlobal(middle.toPoint()), textOf(*m_hover), this);
+    update();
+}
+
+void MemoryMapPlot::focusOutEvent(QFocusEvent* event)
+{
+    QWidget::focusOutEvent(event);
+    m_hover = nullptr;
+    update();
 }
 
 void MemoryMapPlot::leaveEvent(QEvent*)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// An allocator's segments at one instant with the buffers in them and the holes between.
+// An allocator's segments at one instant with the buffers in them and the holes between. The arrow keys go from piece to
+// piece, Return chooses the buffer.
 #pragma once
 
 #include "views/memory/memory_map_layout.h"
@@ -42,10 +43,14 @@ protected:
     void mouseMoveEvent(QMouseEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
 
 private:
     void place();
     const MapBox* boxAt(QPointF at) const;
+    QString textOf(const MapBox& box) const;
+    void choose(const MapBox& box);
     QColor colourOf(const MapPiece& piece) const;
 
     std::shared_ptr<const AllocatorMap> m_map;

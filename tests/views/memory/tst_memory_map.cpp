@@ -159,6 +159,12 @@ private slots:
         QTest::mouseClick(&card.plot(), Qt::LeftButton, {}, buffer->toPoint());
         QCOMPARE(clicked.size(), 1);
         QCOMPARE(clicked[0][0].value<AllocationId>(), AllocationId{1});
+        card.plot().setFocus();
+        for (const auto key : {Qt::Key_Right, Qt::Key_Right, Qt::Key_Return}) QTest::keyClick(&card.plot(), key);
+        QCOMPARE(clicked.size(), 2); // the first piece is a hole, the second one the buffer
+        QTest::keyClick(&card.plot(), Qt::Key_Left);
+        QTest::keyClick(&card.plot(), Qt::Key_Return);
+        QCOMPARE(clicked.size(), 2);
         QVERIFY2(probe.view->tableAsCsv().contains("0x5f5e100,30000000,7,large,0,0,0,30000000,30000000"),
                  qPrintable(probe.view->tableAsCsv()));
         probe.view->setCard({});
