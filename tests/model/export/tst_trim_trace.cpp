@@ -87,7 +87,8 @@ void TrimTraceTest::allocatorOfTheRange()
     segment(0, 50, 60);
     segment(0, 80, std::nullopt);
     segment(1, 0, std::nullopt);
-    closing.blocks = {{RankId{0}, AllocationId{1}, 512, Instant{5}}, {RankId{1}, AllocationId{1}, 512, std::nullopt}};
+    closing.blocks.push_back({RankId{0}, AllocationId{1}, 512, Instant{5}});
+    closing.blocks.push_back({RankId{1}, AllocationId{1}, 512, std::nullopt});
     QVERIFY(trace.finish(closing).ok());
     InMemoryTraceQuery query(trace.data());
     TrimOptions options;

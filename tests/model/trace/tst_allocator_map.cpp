@@ -59,12 +59,13 @@ std::shared_ptr<const InMemoryTraceData> example()
                      "out of memory: 16777216 bytes wanted, 1048576 bytes free on the device"});
     producer.reset();
     TraceClosing closing;
-    closing.segments = {segment(0, 20 * kMiB, 0, std::nullopt), segment(20 * kMiB, 2 * kMiB, 10, 30),
-                        segment(100 * kMiB, 2 * kMiB, 0, std::nullopt),
-                        segment(102 * kMiB, 2 * kMiB, 20, std::nullopt)};
+    closing.segments.push_back(segment(0, 20 * kMiB, 0, std::nullopt));
+    closing.segments.push_back(segment(20 * kMiB, 2 * kMiB, 10, 30));
+    closing.segments.push_back(segment(100 * kMiB, 2 * kMiB, 0, std::nullopt));
+    closing.segments.push_back(segment(102 * kMiB, 2 * kMiB, 20, std::nullopt));
     closing.segments[1].small = true;
     closing.segments[2].expandable = closing.segments[3].expandable = true;
-    closing.blocks = {{RankId{0}, AllocationId{2}, kMiB + kMiB / 2, Instant{25}}};
+    closing.blocks.push_back({RankId{0}, AllocationId{2}, kMiB + kMiB / 2, Instant{25}});
     if (!trace.finish(closing).ok()) return nullptr;
     return trace.data();
 }
@@ -173,8 +174,8 @@ private slots:
             }
         }
         TraceClosing closing;
-        closing.segments = {segment(0, 8192, 0, std::nullopt)};
-        closing.blocks = {{RankId{0}, AllocationId{3}, std::int64_t{1} << 40, std::nullopt}};
+        closing.segments.push_back(segment(0, 8192, 0, std::nullopt));
+        closing.blocks.push_back({RankId{0}, AllocationId{3}, std::int64_t{1} << 40, std::nullopt});
         QVERIFY(trace.finish(closing).ok());
         InMemoryTraceQuery query(trace.data());
         const auto map = allocatorMap(query, RankId{0}, Instant{0});

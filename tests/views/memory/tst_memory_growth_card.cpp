@@ -82,7 +82,7 @@ private slots:
         maker.countFirst = 3;
         maker.countLast = 2;
         maker.trend.slope = -2e6;
-        change->makers = {maker};
+        change->makers.push_back(maker);
         card.setGrowth(change, 0, Instant{0});
         QCOMPARE(card.sentence().replace(QChar(0x202f), ' '), QString("from 1 ms to 3 ms: 9 MB, then 7 MB, 2 MB less"));
         QVERIFY2(card.tableAsCsv().startsWith("made by,before,after,change"), qPrintable(card.tableAsCsv()));
