@@ -69,12 +69,13 @@ MemoryMapCard::MemoryMapCard(QWidget* parent)
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(kGap);
     layout->addWidget(m_plot, 5);
-    auto* column = new QVBoxLayout;
+    m_beside = new QWidget(row);
+    auto* column = new QVBoxLayout(m_beside);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(2);
     column->addWidget(m_legend);
     column->addWidget(m_overTime, 1);
-    layout->addLayout(column, 3);
+    layout->addWidget(m_beside, 3);
     addContent(row, 1);
     connect(m_order, &QComboBox::activated, this,
             [this](int index) { m_plot->setOrder(static_cast<MapOrder>(m_order->itemData(index).toInt())); });
@@ -236,9 +237,7 @@ void MemoryMapCard::showMap()
                    m_session && m_session->isOpen() ? m_session->info().range.begin : Instant{}, none);
     m_order->setVisible(!isEmpty);
     m_colours->setVisible(!isEmpty);
-    const bool alone = !none.isEmpty() && !m_history;
-    m_overTime->setVisible(!alone);
-    m_legend->setVisible(!alone);
+    m_beside->setVisible(none.isEmpty() || m_history);
     finding().setText(sentence());
     const bool alarm =
         m_map && m_shown && m_shown->refused && refusalOf(*m_shown->refused, m_map->all) != Refusal::Unknown;

@@ -81,6 +81,7 @@ private:
     MemoryMapPlot* m_plot;
     XyPlot* m_overTime;
     PlotLegend* m_legend;
+    QWidget* m_beside; ///< what happened over time, beside the map
 };
 
 /// Of one rank. Errors: those of the queries.
