@@ -2,6 +2,8 @@
 // Counts of steps by state.
 #include "app/cli/step_states_report.h"
 
+#include "model/trace/step_window.h"
+
 #include <array>
 
 namespace fourwalls::cli {
@@ -31,6 +33,7 @@ nlohmann::json stepStatesJson(const std::vector<JobStep>& steps, const std::stri
 std::string stepStatesText(const std::vector<JobStep>& steps, const std::string& by, int lost)
 {
     if (steps.empty()) return "no steps";
+    if (by == kWholeTrace) return "none recognised: the whole trace counts as one";
     const auto counts = countsOf(steps);
     std::string leftOut;
     static constexpr std::array<const char*, kStepStateCount> kWords{"", "warm-up", "cut", "odd", ""};

@@ -32,20 +32,18 @@ using nlohmann::json;
 
 json stepJson(const engine::StepProgress& step)
 {
-    json line{{"step", step.step + 1},
-              {"steps", step.steps},
-              {"loss", step.loss},
-              {"lr", step.learningRate},
-              {"grad_norm", step.gradientNorm},
-              {"step_ms", step.duration.milliseconds()}};
+    json line{{"step", step.step + 1}, // how many are done
+              {"steps", step.steps},     {"trace_step", step.step},        {"loss", step.loss},
+              {"lr", step.learningRate}, {"grad_norm", step.gradientNorm}, {"step_ms", step.duration.milliseconds()}};
     if (step.evaluationLoss) line["evaluation_loss"] = *step.evaluationLoss;
     return line;
 }
 
+/// The step's number as the trace and all that read it have it, from 0, and how many are done.
 std::string stepText(const engine::StepProgress& step)
 {
-    return fmt::format("step {}/{}  loss {:.4f}  lr {:.3g}  gradient norm {:.3g}  {}", step.step + 1, step.steps,
-                       step.loss, step.learningRate, step.gradientNorm, formatTime(step.duration)) +
+    return fmt::format("step {} ({}/{})  loss {:.4f}  lr {:.3g}  gradient norm {:.3g}  {}", step.step, step.step + 1,
+                       step.steps, step.loss, step.learningRate, step.gradientNorm, formatTime(step.duration)) +
            (step.evaluationLoss ? fmt::format("  evaluation loss {:.4f}", *step.evaluationLoss) : std::string());
 }
 

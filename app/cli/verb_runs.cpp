@@ -141,6 +141,7 @@ std::string catalogueText(const RunFolder& folder)
                                 spike.loss ? fmt::format("{:.4f}", *spike.loss) : "no number", spike.before,
                                 spike.event.empty() ? "" : ", " + spike.event);
     }
+    if (!folder.runs.empty()) text += "\nloss: the mean of the last tenth of the steps";
     if (!folder.leftOut.empty()) text += fmt::format("\n{} files left out", folder.leftOut.size());
     for (std::size_t i = 0; i < std::min<std::size_t>(5, folder.leftOut.size()); ++i)
         text += "\n    " + folder.leftOut[i].first + ": " + folder.leftOut[i].second;

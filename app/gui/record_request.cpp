@@ -154,7 +154,7 @@ RecordProgress parseProgress(const QString& line)
 {
     if (line.trimmed().startsWith(QLatin1Char('{')))
         if (const auto progress = parseJsonProgress(line)) return *progress;
-    static const QRegularExpression step(QStringLiteral("\\bstep\\s+([0-9]+)\\s*(?:/|of)\\s*([0-9]+)"),
+    static const QRegularExpression step(QStringLiteral("\\bstep\\s+[0-9]+\\s*\\(([0-9]+)/([0-9]+)\\)"),
                                          QRegularExpression::CaseInsensitiveOption);
     static const QRegularExpression loss(
         QStringLiteral("\\bloss\\s*[=:]?\\s*([-+]?[0-9]*\\.?[0-9]+(?:[eE][-+]?[0-9]+)?)"),

@@ -48,7 +48,7 @@ QString shellCommand(const QString& program, const QStringList& arguments);
 
 /// One line of the child's progress: a JSON object, or words.
 struct RecordProgress {
-    std::optional<int> step, steps; ///< "step 3/20": the third of twenty
+    std::optional<int> step, steps; ///< "step 2 (3/20)": the third of twenty
     std::optional<double> loss;
     std::optional<double> share; ///< done so far, 0 to 1, of what is not counted in steps
     QString message;             ///< for a person

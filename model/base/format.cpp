@@ -92,6 +92,10 @@ std::string formatBytes(double bytes, ByteUnits units, int digits)
 std::string formatPercent(double fraction, int decimals)
 {
     if (!std::isfinite(fraction)) return std::string(kUnknownUtf8);
+    // What would round to nothing is not nothing: two digits of it, down to a thousandth of a percent.
+    constexpr double kLeast = 1e-5;
+    if (const double size = std::abs(fraction); size >= kLeast && size * 100 < 0.5 * std::pow(10.0, -decimals))
+        decimals = 1 - static_cast<int>(std::floor(std::log10(size * 100)));
     return trimmed(fraction * 100, decimals).append(kThinSpaceUtf8).append("%");
 }
 

@@ -24,7 +24,7 @@ std::string formatCount(std::int64_t value);
 std::string formatTime(Duration duration, int digits = 4);
 /// "76.1 GB" or "70.9 GiB"; smaller values as MB, kB, B (MiB, KiB, B).
 std::string formatBytes(double bytes, ByteUnits units = ByteUnits::Decimal, int digits = 3);
-/// "4.1 %" from 0.041.
+/// "4.1 %" from 0.041; "0.029 %" with one decimal, too: what is there is not rounded to nothing (below 0.001 % it is).
 std::string formatPercent(double fraction, int decimals = 1);
 /// "989 TFLOP/s", "47.9 k": prefix of thousands and unit.
 std::string formatRate(double value, std::string_view unit, int digits = 3);

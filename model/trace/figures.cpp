@@ -130,7 +130,7 @@ constexpr std::array<FigureInfo, kFigureCount> kFigureInfos{{
      .unit = FigureUnit::Bytes,
      .use = {.glance = true, .compared = true, .judged = true}},
     {.key = "bubble_fraction",
-     .words = FOURWALLS_WORDS("Figures", "bubble"),
+     .words = FOURWALLS_WORDS("Figures", "bubble of the pipeline"),
      .meaning =
          FOURWALLS_WORDS("Figures", "Share of the pipeline's window in which a stage is not busy: (W - busy) / W, "
                                     "mean over the stages."),

@@ -1528,6 +1528,54 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <source>%1 (or %2, %3 as likely)</source>
         <translation>%1（或 %2，可能性为其 %3）</translation>
     </message>
+    <message>
+        <source>device</source>
+        <translation>设备</translation>
+    </message>
+    <message>
+        <source>ffn_hidden</source>
+        <translation>前馈宽度</translation>
+    </message>
+    <message>
+        <source>heads</source>
+        <translation>注意力头数</translation>
+    </message>
+    <message>
+        <source>hidden</source>
+        <translation>隐藏宽度</translation>
+    </message>
+    <message>
+        <source>kv_heads</source>
+        <translation>键值头数</translation>
+    </message>
+    <message>
+        <source>layers</source>
+        <translation>层数</translation>
+    </message>
+    <message>
+        <source>microbatches</source>
+        <translation>微批次数</translation>
+    </message>
+    <message>
+        <source>microbatch_size</source>
+        <translation>微批次大小</translation>
+    </message>
+    <message>
+        <source>precision</source>
+        <translation>精度</translation>
+    </message>
+    <message>
+        <source>sequence</source>
+        <translation>序列长度</translation>
+    </message>
+    <message>
+        <source>vocabulary</source>
+        <translation>词表大小</translation>
+    </message>
+    <message>
+        <source>world_size</source>
+        <translation>进程总数</translation>
+    </message>
 </context>
 <context>
     <name>CounterCurves</name>
@@ -2149,6 +2197,10 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
         <source>Idle for reasons that the trace does not tell.</source>
         <translation>空闲：轨迹未说明原因。</translation>
     </message>
+    <message>
+        <source>bubble of the pipeline</source>
+        <translation>流水线窗口气泡</translation>
+    </message>
 </context>
 <context>
     <name>FindBox</name>
@@ -2318,7 +2370,7 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
     </message>
     <message>
         <source>Many kernels below %1</source>
-        <translation>许多短于 %1 的 kernel</translation>
+        <translation>许多短于 %1 的内核</translation>
     </message>
     <message>
         <source>Pipeline stages wait for one another</source>
@@ -2438,7 +2490,7 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
     </message>
     <message>
         <source>Nothing stands out but the kernels, which run far below the peak: computation takes %1 of %2, and nothing else costs %3 or more.</source>
-        <translation>没有突出的问题，只是 kernel 远低于峰值：计算占%2的 %1，其他各项均不到 %3。</translation>
+        <translation>没有突出的问题，只是内核远低于峰值：计算占%2的 %1，其他各项均不到 %3。</translation>
     </message>
     <message>
         <source>steps %1 to %2</source>
@@ -5960,14 +6012,6 @@ MFU %4，HFU %5</translation>
         <translation>此轨迹的 %1 是暴露的通信</translation>
     </message>
     <message>
-        <source>all that was recorded: no whole step is marked</source>
-        <translation>全部记录内容：没有标出完整的步</translation>
-    </message>
-    <message>
-        <source>all work of the device: no whole step is marked</source>
-        <translation>设备的全部工作：没有标出完整的步</translation>
-    </message>
-    <message>
         <source>nothing was recognised as a collective</source>
         <translation>没有内容被识别为集合通信</translation>
     </message>
@@ -5986,6 +6030,14 @@ MFU %4，HFU %5</translation>
     <message>
         <source>%1 collectives, but the ranks&apos; clocks could not be aligned: waiting and transfer cannot be told apart, so there is no rate.</source>
         <translation>有 %1 个集合通信，但各 rank 的时钟无法对齐：等待与传输无法区分，因此没有速率。</translation>
+    </message>
+    <message>
+        <source>all that was recorded: no steps were recognised</source>
+        <translation>记录的全部时间：未识别到步</translation>
+    </message>
+    <message>
+        <source>all work of the device: no steps were recognised</source>
+        <translation>设备的全部工作：未识别到步</translation>
     </message>
 </context>
 <context>
@@ -6924,6 +6976,14 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>inferred: %1</source>
         <translation>推断：%1</translation>
+    </message>
+    <message>
+        <source>Mean time of one micro-batch&apos;s input gradients in one chunk, recomputation included; its weight gradients stand beside</source>
+        <translation>一个微批次在一个分块中计算输入梯度的平均时间，含重计算；权重梯度另列于旁</translation>
+    </message>
+    <message>
+        <source>Mean time of one micro-batch&apos;s backward pass through one chunk, recomputation included</source>
+        <translation>一个微批次反向通过一个分块的平均时间，含重计算</translation>
     </message>
 </context>
 <context>
@@ -8126,6 +8186,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>tags</source>
         <translation>标签</translation>
+    </message>
+    <message>
+        <source>Mean of the last tenth of the steps</source>
+        <translation>最后十分之一的步的平均值</translation>
     </message>
 </context>
 <context>
@@ -10932,12 +10996,12 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <translation>整个轨迹</translation>
     </message>
     <message>
-        <source>All the time of the trace: no whole step is marked in it.</source>
-        <translation>轨迹的全部时间：其中没有标出完整的步。</translation>
-    </message>
-    <message>
         <source>All the time that the ranks have in one step.</source>
         <translation>各 rank 在一步中的全部时间。</translation>
+    </message>
+    <message>
+        <source>All the time of the trace: no steps were recognised in it.</source>
+        <translation>轨迹的全部时间：其中未识别到步。</translation>
     </message>
 </context>
 <context>

@@ -107,7 +107,7 @@ def title(match, claim, facts):
     return NO_CLAIM, ""
 
 
-@rule(r"^the only step$|^median (?:measured step|of (\d+) steps)$|^the only measured step of (\d+)$|^all (?:that was recorded|work of the device): no whole step is marked$|^no measured step")
+@rule(r"^the only step$|^median (?:measured step|of (\d+) steps)$|^the only measured step of (\d+)$|^all (?:that was recorded|work of the device): no steps were recognised$|^no measured step")
 def scope_of_step(match, claim, facts):
     job = facts.run.job_steps()
     measured = sum(s.state == "measured" for s in job)

@@ -305,8 +305,8 @@ QString scopeOfStep(const OverviewFacts& facts)
     if (facts.orderOnly) return Overview::tr("operators in their order, without times");
     if (!facts.metrics.stepTime) return Overview::tr("no measured step");
     if (scope.wholeTrace)
-        return facts.metrics.hostOnly ? Overview::tr("all that was recorded: no whole step is marked")
-                                      : Overview::tr("all work of the device: no whole step is marked");
+        return facts.metrics.hostOnly ? Overview::tr("all that was recorded: no steps were recognised")
+                                      : Overview::tr("all work of the device: no steps were recognised");
     QStringList parts;
     const int all = scope.measured + scope.warmup + scope.cut + scope.odd;
     const bool apart = scope.ownLengths && scope.ownLengths->first != scope.ownLengths->second;

@@ -88,7 +88,11 @@ void SuggestionList::fitRows()
     const int rows = m_rows ? m_rows->layout()->totalHeightForWidth(width()) : 0;
     if (m_rows) m_rows->setMinimumHeight(rows);
     const int note = m_note->text().isEmpty() ? 0 : m_note->heightForWidth(width());
-    setMinimumHeight(rows + note + m_layout->spacing());
+    const int height = rows + note + m_layout->spacing();
+    if (height == minimumHeight()) return;
+    setMinimumHeight(height);
+    // All around it are told: a layout that is being laid out just now tells nobody.
+    for (QWidget* each = parentWidget(); each && !each->isWindow(); each = each->parentWidget()) each->updateGeometry();
 }
 
 bool SuggestionList::event(QEvent* event)

@@ -110,7 +110,7 @@ QString barMeaning(const WaterfallBar& bar)
     if (bar.kind == WaterfallBar::Kind::Peak)
         return WaterfallPlot::tr("All the time that the ranks have in one step; at peak FLOP/s this is 100 %.");
     if (bar.kind == WaterfallBar::Kind::Trace)
-        return WaterfallPlot::tr("All the time of the trace: no whole step is marked in it.");
+        return WaterfallPlot::tr("All the time of the trace: no steps were recognised in it.");
     if (!bar.part) return WaterfallPlot::tr("All the time that the ranks have in one step.");
     if (!bar.onHost) return meaningOf(*bar.part);
     return *bar.part == WaterfallPart::Compute

@@ -409,6 +409,14 @@ void PipelineView::showTable()
         m_model->appendRow(row);
     }
     showPredictedColumn();
+    // Where weight gradients are apart, what is left of the backward pass is called so.
+    QStandardItem& backward = *m_model->horizontalHeaderItem(Backward);
+    backward.setText(m_picture->finerKnown ? words(Phase::BackwardInput) : tr("backward"));
+    backward.setToolTip(m_picture->finerKnown
+                            ? tr("Mean time of one micro-batch's input gradients in one chunk, recomputation included; "
+                                 "its weight gradients stand beside")
+                            : tr("Mean time of one micro-batch's backward pass through one chunk, recomputation "
+                                 "included"));
     m_columns->setHidden(Weight, !m_picture->finerKnown);
     for (const int column : {Busy, WarmUp, Waits, Drain, Bubble}) m_columns->setHidden(column, !m_facts->pipelined);
     m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignRight | Qt::AlignVCenter);

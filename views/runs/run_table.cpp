@@ -118,6 +118,7 @@ QVariant RunTable::headerData(int section, Qt::Orientation orientation, int role
     if (role == Qt::TextAlignmentRole)
         return static_cast<int>((section >= Rate && section <= Time ? Qt::AlignRight : Qt::AlignLeft) |
                                 Qt::AlignVCenter);
+    if (role == Qt::ToolTipRole && section == Loss) return tr("Mean of the last tenth of the steps");
     if (role != Qt::DisplayRole) return {};
     switch (section) {
     case Name: return tr("run");

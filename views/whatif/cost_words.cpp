@@ -152,14 +152,31 @@ QString verdictWords(const compare::GuessVerdict& verdict)
     return {};
 }
 
+/// The names of spec and plan are what people type, and stay in English; other languages have words for most.
+constexpr const char* kFieldNames[] = {
+    QT_TRANSLATE_NOOP("CostWords", "device"),       QT_TRANSLATE_NOOP("CostWords", "ffn_hidden"),
+    QT_TRANSLATE_NOOP("CostWords", "heads"),        QT_TRANSLATE_NOOP("CostWords", "hidden"),
+    QT_TRANSLATE_NOOP("CostWords", "kv_heads"),     QT_TRANSLATE_NOOP("CostWords", "layers"),
+    QT_TRANSLATE_NOOP("CostWords", "microbatches"), QT_TRANSLATE_NOOP("CostWords", "microbatch_size"),
+    QT_TRANSLATE_NOOP("CostWords", "optimizer"),    QT_TRANSLATE_NOOP("CostWords", "precision"),
+    QT_TRANSLATE_NOOP("CostWords", "sequence"),     QT_TRANSLATE_NOOP("CostWords", "vocabulary"),
+    QT_TRANSLATE_NOOP("CostWords", "world_size"),
+};
+
+QString fieldWords(const std::string& field)
+{
+    for (const char* name : kFieldNames)
+        if (field == name) return CostWords::tr(name);
+    return QString::fromStdString(field);
+}
+
 } // namespace
 
 QString inferredText(const InferredField& field)
 {
     constexpr double kLeastOdds = 0.01; // what is less likely is worth no words
 
-    const QString text =
-        QStringLiteral("%1 = %2").arg(QString::fromStdString(field.field), QString::fromStdString(field.value));
+    const QString text = QStringLiteral("%1 = %2").arg(fieldWords(field.field), QString::fromStdString(field.value));
     if (!field.runnerUp || field.runnerUp->odds < kLeastOdds) return text;
     return CostWords::tr("%1 (or %2, %3 as likely)")
         .arg(text, QString::fromStdString(field.runnerUp->value), formatPercent(field.runnerUp->odds, 0));

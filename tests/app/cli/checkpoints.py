@@ -124,7 +124,7 @@ class Checkpoints(unittest.TestCase):
         self.states.write_text("no folder")
         said = self.train("--checkpoint-every", 2, "--checkpoint-dir", self.states, plan="dp=2")
         self.assertEqual(said.count("no checkpoint:"), 3)
-        self.assertIn("step 6/6", said)
+        self.assertIn("step 5 (6/6)", said)
 
     def test_killed_at_any_moment(self):
         def command(*arguments):

@@ -77,7 +77,7 @@ void CliRecordTest::textForPeople()
     const Answer answer = run(record("b.fourwalls"));
     QCOMPARE(answer.exitCode, 0);
     QVERIFY(answer.out.contains("recorded in " + path("b.fourwalls").toUtf8()));
-    QVERIFY(answer.err.contains("step 3/3  loss "));
+    QVERIFY(answer.err.contains("step 2 (3/3)  loss "));
     QVERIFY(!QFile::exists(path("b.fourwalls-wal")));
 }
 

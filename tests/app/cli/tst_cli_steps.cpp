@@ -49,6 +49,7 @@ private slots:
         const QJsonObject steps = run({"steps", trace(), "--json"}).json();
         QCOMPARE(steps["step_states"].toObject()["by"].toString(), QString("whole trace"));
         QCOMPARE(steps["steps"].toArray().size(), 1);
+        QVERIFY(run({"info", trace()}).out.contains("none recognised: the whole trace counts as one"));
         // From the first kernel's start to the last one's end: 10 µs to 3000 + 450 + 10 + 430 µs.
         QCOMPARE(steps["steps"].toArray()[0].toObject()["ms"].toDouble(), 3.88);
         bool offered = false;

@@ -117,7 +117,8 @@ private slots:
 
     void progressLinesAreRead()
     {
-        const RecordProgress progress = parseProgress(QStringLiteral("  step 3/20  loss 5.2134  lr 0.0003  612 ms "));
+        const RecordProgress progress =
+            parseProgress(QStringLiteral("  step 2 (3/20)  loss 5.2134  lr 0.0003  612 ms "));
         QCOMPARE(*progress.step, 3);
         QCOMPARE(*progress.steps, 20);
         QCOMPARE(*progress.loss, 5.2134);
@@ -125,11 +126,11 @@ private slots:
         QVERIFY(!message.step && !message.loss);
         QCOMPARE(message.message, QStringLiteral("measuring the peak"));
         const RecordProgress object = parseProgress(
-            QStringLiteral(R"({"step":4,"steps":20,"loss":4.5,"lr":0.0003,"message":"step 4/20  loss 4.5"})"));
+            QStringLiteral(R"({"step":4,"steps":20,"loss":4.5,"lr":0.0003,"message":"step 3 (4/20)  loss 4.5"})"));
         QCOMPARE(*object.step, 4);
         QCOMPARE(*object.steps, 20);
         QCOMPARE(*object.loss, 4.5);
-        QVERIFY(object.message.startsWith(QStringLiteral("step 4/20")));
+        QVERIFY(object.message.startsWith(QStringLiteral("step 3 (4/20)")));
         QVERIFY(!parseProgress(QStringLiteral("{not json")).step);
     }
 

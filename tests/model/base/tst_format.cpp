@@ -73,6 +73,12 @@ void FormatTest::ratesAndShares()
     QCOMPARE(plain(formatRate(12.5, "tokens/s")), "12.5 tokens/s");
     QCOMPARE(plain(formatPercent(0.041)), "4.1 %");
     QCOMPARE(plain(formatPercent(1, 0)), "100 %");
+    QCOMPARE(plain(formatPercent(0.00029)), "0.029 %");
+    QCOMPARE(plain(formatPercent(-0.00029)), "-0.029 %");
+    QCOMPARE(plain(formatPercent(0.004, 0)), "0.4 %");
+    QCOMPARE(plain(formatPercent(0.0006)), "0.1 %");
+    QCOMPARE(plain(formatPercent(1e-12)), "0 %");
+    QCOMPARE(plain(formatPercent(0)), "0 %");
 }
 
 void FormatTest::figures()
