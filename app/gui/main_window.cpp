@@ -59,7 +59,7 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
     setWindowTitle(QStringLiteral("Fourwalls"));
     setWindowIcon(views::programIcon());
     setAcceptDrops(true);
-    setMinimumSize(900, 560);
+    setMinimumSize(800, 500);
 
     auto* centre = new QWidget(this);
     m_header = new views::HeaderBar(centre);

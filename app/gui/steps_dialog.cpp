@@ -42,6 +42,7 @@ StepsDialog::StepsDialog(const QString& path, const QString& name, QWidget* pare
     m_list->setTextElideMode(Qt::ElideMiddle);
     m_list->setHeaderLabels({tr("Step by"), tr("Count"), tr("Median"), tr("Share of the trace")});
     m_list->header()->setStretchLastSection(false);
+    m_list->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
     m_list->header()->setSectionResizeMode(0, QHeaderView::Stretch);
     m_spec->setObjectName(QStringLiteral("stepsBy"));
     m_spec->setAccessibleName(tr("Step by"));

@@ -7,6 +7,7 @@
 #include "model/trace/job_step.h"
 #include "model/trace/spec_evidence.h"
 #include "views/chrome/message_page.h"
+#include "views/chrome/scrolled_page.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/timeline_view.h"
 #include "views/view_registry.h"
@@ -75,6 +76,16 @@ TraceNotes* TraceDocument::notes()
     return m_notes;
 }
 
+namespace {
+
+/// What a view scrolls in.
+QWidget* pageOf(const views::View& view)
+{
+    return view.parentWidget()->parentWidget();
+}
+
+} // namespace
+
 views::View* TraceDocument::showView(const QString& id)
 {
     views::View* view = m_views.value(id);
@@ -83,7 +94,7 @@ views::View* TraceDocument::showView(const QString& id)
             if (entry.id != id) continue;
             view = entry.create(this);
             m_views.insert(id, view);
-            addWidget(view);
+            addWidget(new views::ScrolledPage(view, this));
             watch(view);
             view->setWhatIf(m_whatIf);
             view->setTrace(m_session, m_selection);
@@ -93,7 +104,7 @@ views::View* TraceDocument::showView(const QString& id)
     if (!view) return m_current;
     view->setAccessibleName(views::viewTitle(id));
     m_current = view;
-    if (!m_error) setCurrentWidget(view);
+    if (!m_error) setCurrentWidget(pageOf(*view));
     return view;
 }
 

@@ -32,7 +32,7 @@ public:
 
     QSize sizeHint() const override { return {kEntryWidth, 62}; }
     /// In a low window the entries move together rather than out of sight.
-    QSize minimumSizeHint() const override { return {kEntryWidth, 40}; }
+    QSize minimumSizeHint() const override { return {kEntryWidth, 26}; }
 
 protected:
     void paintEvent(QPaintEvent*) override
@@ -47,14 +47,16 @@ protected:
         }
         QColor ink = isChecked() ? theme.accent : theme.secondaryText;
         if (!isEnabled()) painter.setOpacity(0.4);
-        const QPixmap icon = iconPixmap(m_icon, ink, 24, devicePixelRatioF());
-        const int spare = std::max(0, height() - 42); // beside icon and word
+        constexpr int kWord = 18, kIcon = 24, kLeastIcon = 9;
+        const int size = std::clamp(height() - kWord + 1, kLeastIcon, kIcon); // in a low window the word comes first
+        const QPixmap icon = iconPixmap(m_icon, ink, size, devicePixelRatioF());
+        const int spare = std::max(0, height() - size - kWord); // beside icon and word
         const double top = spare * 9 / 20.0;
-        painter.drawPixmap(QPointF((width() - 24) / 2.0, top), icon);
+        painter.drawPixmap(QPointF((width() - size) / 2.0, top), icon);
         painter.setFont(fontOf(TextRole::Small));
         painter.setPen(ink);
         const QString label = painter.fontMetrics().elidedText(text(), Qt::ElideRight, width() - 4);
-        painter.drawText(QRectF(0, top + 24 + std::min(4, spare / 4), width(), 18), Qt::AlignCenter, label);
+        painter.drawText(QRectF(0, top + size + std::min(4, spare / 4), width(), kWord), Qt::AlignCenter, label);
     }
 
 private:

@@ -243,7 +243,7 @@ void HopPlot::paintRound(QPainter& painter, int round)
                       : tr("recorded %1").arg(formatDuration(longest, 3)));
     else
         lines << tr("modelled schedule");
-    double y = height() / 2.0 - (n == 2 ? 100 : 10 * static_cast<double>(lines.size()));
+    double y = std::max(0.0, height() / 2.0 - (n == 2 ? 100 : 10 * static_cast<double>(lines.size())));
     for (int i = 0; i < lines.size(); ++i) {
         painter.setFont(fontOf(i == 0 ? TextRole::Title : TextRole::Small));
         const double w = painter.fontMetrics().horizontalAdvance(lines[i]) + 10;

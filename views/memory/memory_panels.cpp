@@ -4,9 +4,9 @@
 
 #include "views/plot/plot_table.h"
 #include "views/plot/theme.h"
+#include "views/plot/wrap_row.h"
 
 #include <QButtonGroup>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QPushButton>
@@ -45,8 +45,7 @@ MemoryAlivePanel::MemoryAlivePanel(QWidget* parent)
     , m_timeline(new QPushButton(this))
 {
     auto* row = new QWidget(this);
-    auto* layout = new QHBoxLayout(row);
-    layout->setContentsMargins(0, 0, 0, 0);
+    auto* layout = new WrapRow(row);
     layout->setSpacing(4);
     for (const MemoryGrouping by : kGroupings) {
         QToolButton* button = choiceButton(row);
@@ -54,7 +53,6 @@ MemoryAlivePanel::MemoryAlivePanel(QWidget* parent)
         button->setChecked(by == m_by);
         layout->addWidget(button);
     }
-    layout->addStretch(1);
     addControl(m_back);
     addControl(m_timeline);
     addContent(row);
@@ -179,8 +177,7 @@ void MemoryBufferPanel::retranslate()
 {
     title().setText(tr("Buffers"));
     m_filter->setPlaceholderText(tr("Filter: operator, category, layer"));
-    m_filter->setMinimumWidth(std::min(m_filter->maximumWidth(),
-                                       m_filter->fontMetrics().horizontalAdvance(m_filter->placeholderText()) + 44));
+    m_filter->setToolTip(m_filter->placeholderText()); // which a narrow card cuts
     m_filter->setAccessibleName(tr("Filter the buffers"));
     m_table->setAccessibleName(tr("Buffers of the shown range"));
     m_columns->fit();

@@ -10,6 +10,7 @@
 #include "views/memory/memory_stack_panel.h"
 #include "views/memory/memory_view.h"
 #include "views/plot/plot_card.h"
+#include "views/plot/wrap_row.h"
 #include "views/whatif/what_if.h"
 
 #include <QAction>
@@ -149,27 +150,26 @@ void MemoryView::buildControls()
     });
 
     auto* row = new QWidget(m_card);
-    auto* layout = new QHBoxLayout(row);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(2);
+    auto* layout = new WrapRow(row);
     m_legend = new PlotLegend(row);
-    layout->addWidget(m_legend, 1);
+    layout->addWidget(m_legend);
     const auto pair = [&](QToolButton*& first, QToolButton*& second) {
         auto* group = new QButtonGroup(row);
+        auto* both = new QHBoxLayout;
+        both->setSpacing(2);
         first = choiceButton(row);
         second = choiceButton(row);
         group->addButton(first);
         group->addButton(second);
         first->setChecked(true);
-        layout->addWidget(first);
-        layout->addWidget(second);
-        layout->addSpacing(10);
+        both->addWidget(first);
+        both->addWidget(second);
+        layout->addLayout(both);
     };
     m_wall = choiceButton(row);
     m_address = choiceButton(row);
     layout->addWidget(m_wall);
     layout->addWidget(m_address);
-    layout->addSpacing(10);
     m_address->hide();
     m_fit = choiceButton(row);
     layout->addWidget(m_fit);
@@ -177,7 +177,6 @@ void MemoryView::buildControls()
     layout->addWidget(m_growth);
     m_map = choiceButton(row);
     layout->addWidget(m_map);
-    layout->addSpacing(10);
     pair(m_areas, m_blocksButton);
     pair(m_gb, m_gib);
     m_card->addContent(row);

@@ -38,6 +38,12 @@ QSize BubbleBars::sizeHint() const
     return {360, static_cast<int>(kRow * static_cast<double>(m_bars.size()))};
 }
 
+QSize BubbleBars::minimumSizeHint() const
+{
+    constexpr int kLeastRow = 16; // a line of small letters, Chinese ones, too
+    return {220, std::max(60, kLeastRow * static_cast<int>(m_bars.size()))};
+}
+
 double BubbleBars::rowHeight() const
 {
     return m_bars.empty() ? kRow : std::min(kRow + 4, height() / static_cast<double>(m_bars.size()));

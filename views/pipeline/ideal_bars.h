@@ -25,7 +25,7 @@ public:
     const std::vector<BubbleBar>& bars() const { return m_bars; }
 
     QSize sizeHint() const override;
-    QSize minimumSizeHint() const override { return {220, 60}; }
+    QSize minimumSizeHint() const override;
 
 protected:
     void paintEvent(QPaintEvent* event) override;

@@ -84,10 +84,17 @@ void ElidedText::setMostLines(int lines)
     update();
 }
 
+QStringList ElidedText::paintedLines() const
+{
+    // A row that is not as high as asked for shows one whole line rather than halves of two.
+    const bool fits = height() >= m_lines * QFontMetrics(textFont()).height();
+    return fits ? shownLines() : QStringList{cut(m_text)};
+}
+
 void ElidedText::tellWhatIsCut()
 {
     const QStringList shown = shownLines();
-    setToolTip(shown.join(u' ') == m_text ? QString() : m_text);
+    setToolTip(paintedLines().join(u' ') == m_text ? QString() : m_text);
     if (shown.size() == m_lines) return;
     m_lines = static_cast<int>(shown.size());
     updateGeometry();
@@ -152,10 +159,7 @@ void ElidedText::paintEvent(QPaintEvent*)
     QPainter painter(this);
     painter.setFont(textFont());
     painter.setPen(m_tone == Tone::Alarm ? t.wallEdge : m_tone == Tone::Quiet ? t.secondaryText : t.text);
-    // A row that is not as high as asked for shows one whole line rather than halves of two.
-    const bool fits = height() >= m_lines * painter.fontMetrics().height();
-    const QString shown = fits ? shownLines().join(u'\n') : cut(m_text);
-    painter.drawText(rect(), static_cast<int>(m_alignment) | Qt::AlignVCenter, shown);
+    painter.drawText(rect(), static_cast<int>(m_alignment) | Qt::AlignVCenter, paintedLines().join(u'\n'));
 }
 
 PlotCard::PlotCard(QWidget* parent)
@@ -298,7 +302,9 @@ bool FigureStrip::event(QEvent* event)
     const auto index = static_cast<std::size_t>(std::max(0.0, help->pos().x() / (cardWidth() + kGap)));
     if (index < m_figures.size()) {
         const PlotFigure& figure = m_figures[index];
-        QStringList lines{figure.note, figure.tip};
+        const bool isCut =
+            QFontMetricsF(fontOf(TextRole::Small)).horizontalAdvance(figure.name) > cardWidth() - 2 * kCardPadding + 4;
+        QStringList lines{isCut ? figure.name : QString(), figure.note, figure.tip};
         lines.removeAll(QString());
         QToolTip::showText(help->globalPos(), lines.join(u'\n'), this);
     }

@@ -41,6 +41,7 @@ private:
     QFont textFont() const;
     QString cut(const QString& text) const;
     QStringList shownLines() const;
+    QStringList paintedLines() const;
     void tellWhatIsCut();
 
     QString m_text;

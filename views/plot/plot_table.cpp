@@ -9,11 +9,13 @@
 #include <QClipboard>
 #include <QCoreApplication>
 #include <QHeaderView>
+#include <QHelpEvent>
 #include <QMenu>
 #include <QPainter>
 #include <QPolygonF>
 #include <QShortcut>
 #include <QStyleOptionHeader>
+#include <QToolTip>
 
 #include <algorithm>
 
@@ -63,6 +65,23 @@ public:
     using QHeaderView::QHeaderView;
 
 protected:
+    bool viewportEvent(QEvent* event) override
+    {
+        if (event->type() != QEvent::ToolTip) return QHeaderView::viewportEvent(event);
+        const auto* help = static_cast<QHelpEvent*>(event);
+        const int section = logicalIndexAt(help->pos());
+        if (section < 0) return false;
+        const QString heading = model()->headerData(section, Qt::Horizontal).toString();
+        const QString tip = model()->headerData(section, Qt::Horizontal, Qt::ToolTipRole).toString();
+        const bool isCut =
+            fontMetrics().horizontalAdvance(heading) + 2 * kHeadingPadding + kSortMarkWidth + kSortMarkGap >
+            sectionSize(section);
+        QStringList lines{isCut ? heading : QString(), tip};
+        lines.removeAll(QString());
+        lines.removeDuplicates();
+        QToolTip::showText(help->globalPos(), lines.join(u'\n'), this);
+        return true;
+    }
     void initStyleOptionForIndex(QStyleOptionHeader* option, int section) const override
     {
         QHeaderView::initStyleOptionForIndex(option, section);
@@ -99,6 +118,34 @@ protected:
         }
         painter->restore();
     }
+};
+
+/// The whole text of a cell that shows less of it, where the model says nothing of its own.
+class CutCells : public QObject {
+public:
+    explicit CutCells(QTableView& table) : QObject(&table), m_table(table)
+    {
+        table.viewport()->installEventFilter(this);
+    }
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override
+    {
+        if (event->type() != QEvent::ToolTip) return QObject::eventFilter(watched, event);
+        const auto* help = static_cast<QHelpEvent*>(event);
+        const QModelIndex index = m_table.indexAt(help->pos());
+        if (!index.isValid() || !index.data(Qt::ToolTipRole).toString().isEmpty()) return false;
+        constexpr int kBeside = 30; // margins and the square of a colour
+        const QString text = index.data(Qt::DisplayRole).toString();
+        const QFont own = index.data(Qt::FontRole).value<QFont>();
+        const QFontMetrics metrics(index.data(Qt::FontRole).isValid() ? own : m_table.font());
+        if (metrics.horizontalAdvance(text) + kBeside <= m_table.visualRect(index).width()) return false;
+        QToolTip::showText(help->globalPos(), text, m_table.viewport());
+        return true;
+    }
+
+private:
+    QTableView& m_table;
 };
 
 void copySelection(const QTableView& table)
@@ -217,6 +264,7 @@ void prepareTable(QTableView& table)
     auto* headings = new SortHeader(Qt::Horizontal, &table);
     headings->setSectionsClickable(true);
     table.setHorizontalHeader(headings);
+    new CutCells(table);
     table.setShowGrid(false);
     table.setFrameShape(QFrame::NoFrame);
     table.setSelectionBehavior(QAbstractItemView::SelectRows);

@@ -37,13 +37,15 @@ protected:
         if (!(range.lower > 0)) return ticks;
         const int first = static_cast<int>(std::floor(std::log10(range.lower)));
         const int last = static_cast<int>(std::ceil(std::log10(range.upper)));
-        const int every = std::max(1, static_cast<int>(std::ceil(double(last - first) / m_most)));
+        const int most = std::max(1, std::min(m_most, room()));
+        const int every = std::max(1, static_cast<int>(std::ceil(double(last - first) / most)));
         const bool fine = last - first <= m_most / 2;
-        // Side by side, labels of 1, 2, 5 or 1, 3 are as near as 0.3 or 0.48 of a decade.
-        const double pixels = m_axis.axisRect()->width() / std::max(0.1, std::log10(range.upper / range.lower));
+        // Labels of 1, 2, 5 or 1, 3 are as near as 0.3 or 0.48 of a decade.
+        const double pixels = length() / std::max(0.1, std::log10(range.upper / range.lower));
+        const QFontMetrics metrics(m_axis.tickLabelFont());
         const QString label = getTickLabel(5 * std::pow(10.0, first), {}, {}, 0);
-        const int width = QFontMetrics(m_axis.tickLabelFont()).horizontalAdvance(label) + 8; // and a gap
-        const double need = m_axis.orientation() == Qt::Horizontal ? width : 0;
+        const int width = metrics.horizontalAdvance(label) + 8; // and a gap
+        const double need = m_axis.orientation() == Qt::Horizontal ? width : metrics.height();
         static constexpr std::array<double, 3> kThree{1, 2, 5};
         static constexpr std::array<double, 2> kTwo{1, 3};
         std::span<const double> factors(kTwo.data(), 1);
@@ -60,8 +62,9 @@ protected:
     }
     double getTickStep(const QCPRange& range) override
     {
-        if (!(range.size() > 0) || (m_whole && range.size() <= m_most)) return 1;
-        const double raw = range.size() / m_most, power = std::pow(10.0, std::floor(std::log10(raw)));
+        const int most = std::max(1, std::min(m_most, room()));
+        if (!(range.size() > 0) || (m_whole && range.size() <= most)) return 1;
+        const double raw = range.size() / most, power = std::pow(10.0, std::floor(std::log10(raw)));
         for (const double factor : {1.0, 2.0, 5.0})
             if (raw <= factor * power * 1.0000001) return factor * power;
         return 10 * power;
@@ -73,6 +76,18 @@ protected:
     }
 
 private:
+    int length() const
+    {
+        const QCPAxisRect* rect = m_axis.axisRect();
+        return m_axis.orientation() == Qt::Horizontal ? rect->width() : rect->height();
+    }
+    /// Labels above each other that find room; of those beside each other the text decides, so any number.
+    int room() const
+    {
+        if (m_axis.orientation() == Qt::Horizontal) return m_most;
+        return length() / std::max(1, QFontMetrics(m_axis.tickLabelFont()).height());
+    }
+
     const QCPAxis& m_axis; ///< whose ticker this is
     bool m_log, m_whole;
     std::function<QString(double)> m_text;
@@ -202,11 +217,13 @@ private:
         std::vector<WallLabel> labels;
         for (const XyWall& wall : m_owner.m_content.walls) {
             if (wall.limit.empty() || wall.label.isEmpty()) continue;
-            const double width = metrics.horizontalAdvance(wall.label) + 10;
+            const QString text = metrics.elidedText(wall.label, Qt::ElideRight, std::max(0.0, rect.width() - 18));
+            const double width = metrics.horizontalAdvance(text) + 10;
             const double edgeAt = pixel(wall.limit.back().first, wall.limit.back().second).y();
             double y = edgeAt - rect.top() >= 22 ? edgeAt - 20 : edgeAt + 3;
             y = std::clamp(y, rect.top() + 2, rect.bottom() - 18);
             if (!labels.empty() && std::abs(y - labels.back().box.top()) < 16) y = labels.back().box.top() + 16;
+            if (y + 16 > rect.bottom()) continue;
             const QRectF atRight(rect.right() - width - 4, y, width, 16), atLeft(rect.left() + 4, y, width, 16);
             const auto hides = [&](const QRectF& box) {
                 return std::ranges::any_of(m_owner.m_content.points, [&](const XyPoint& point) {
@@ -214,7 +231,7 @@ private:
                     return box.adjusted(-r, -r, r, r).contains(pixel(point.x, point.y));
                 });
             };
-            labels.push_back({hides(atRight) && !hides(atLeft) ? atLeft : atRight, wall.label});
+            labels.push_back({hides(atRight) && !hides(atLeft) ? atLeft : atRight, text});
         }
         return labels;
     }

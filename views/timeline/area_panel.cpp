@@ -2,8 +2,10 @@
 // See area_panel.h.
 #include "views/timeline/area_panel.h"
 
+#include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
 #include "views/plot/theme.h"
+#include "views/plot/wrap_row.h"
 #include "views/session/gui_call.h"
 #include "views/timeline/call_tree_panel.h"
 #include "views/timeline/navigation_keys.h"
@@ -42,7 +44,7 @@ AreaPanel::AreaPanel(QWidget* parent)
     , m_model(new AreaModel(this))
     , m_sorted(new QSortFilterProxyModel(this))
     , m_title(new QLabel(this))
-    , m_summary(new QLabel(this))
+    , m_summary(new ElidedText(ElidedText::Tone::Quiet, Qt::AlignRight, this))
     , m_groupings(new QButtonGroup(this))
     , m_pages(new QStackedWidget(this))
     , m_tree(new CallTreePanel(this))
@@ -51,10 +53,6 @@ AreaPanel::AreaPanel(QWidget* parent)
     , m_table(new QTableView(this))
 {
     m_title->setFont(fontOf(TextRole::Title));
-    m_summary->setFont(fontOf(TextRole::Small));
-    m_summary->setForegroundRole(QPalette::PlaceholderText);
-    m_summary->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    m_summary->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     m_close->setText(QStringLiteral("\u00d7"));
     m_close->setAutoRaise(true);
     auto* column = new QVBoxLayout(this);
@@ -65,7 +63,7 @@ AreaPanel::AreaPanel(QWidget* parent)
     head->addWidget(m_summary, 1);
     head->addWidget(m_close);
     column->addLayout(head);
-    auto* tools = new QHBoxLayout;
+    auto* tools = new WrapRow;
     tools->setSpacing(4);
     m_groupings->setExclusive(true);
     for (int i = 0; i < kButtons; ++i) {
@@ -75,7 +73,6 @@ AreaPanel::AreaPanel(QWidget* parent)
         m_groupings->addButton(button, i);
         tools->addWidget(button);
     }
-    tools->addStretch(1);
     tools->addWidget(m_copy);
     column->addLayout(tools);
     m_pages->addWidget(m_table);
@@ -305,7 +302,6 @@ void AreaPanel::describe()
     }
     const QString text = parts.join(QStringLiteral(" \u00b7 "));
     m_summary->setText(text);
-    m_summary->setToolTip(text);
     m_table->setAccessibleDescription(text);
 }
 

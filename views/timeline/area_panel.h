@@ -18,6 +18,7 @@ class QToolButton;
 
 namespace fourwalls::views {
 
+class ElidedText;
 class CallTreePanel;
 class ColumnFit;
 
@@ -96,7 +97,7 @@ private:
     AreaModel* m_model;
     QSortFilterProxyModel* m_sorted;
     QLabel* m_title;
-    QLabel* m_summary;
+    ElidedText* m_summary;
     QButtonGroup* m_groupings; ///< by RangeGrouping, then the pages CallTree and FlameGraph
     QStackedWidget* m_pages;
     CallTreePanel* m_tree;

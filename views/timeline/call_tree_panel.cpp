@@ -2,8 +2,10 @@
 // See call_tree_panel.h.
 #include "views/timeline/call_tree_panel.h"
 
+#include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
 #include "views/plot/theme.h"
+#include "views/plot/wrap_row.h"
 #include "views/timeline/area_panel.h"
 #include "views/timeline/call_tree_model.h"
 #include "views/timeline/flame_graph.h"
@@ -35,7 +37,7 @@ CallTreePanel::CallTreePanel(QWidget* parent)
     , m_by(new QComboBox(this))
     , m_end(new QComboBox(this))
     , m_measure(new QComboBox(this))
-    , m_note(new QLabel(this))
+    , m_note(new ElidedText(ElidedText::Tone::Quiet, Qt::AlignLeft, this))
     , m_pages(new QStackedWidget(this))
     , m_view(new QTreeView(m_pages))
     , m_flame(new FlameGraph(m_pages))
@@ -44,16 +46,12 @@ CallTreePanel::CallTreePanel(QWidget* parent)
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(4);
-    auto* tools = new QHBoxLayout;
-    tools->setSpacing(6);
+    auto* tools = new WrapRow;
     for (QComboBox* box : {m_by, m_end, m_measure}) {
         box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
         tools->addWidget(box);
     }
-    m_note->setFont(fontOf(TextRole::Small));
-    m_note->setForegroundRole(QPalette::PlaceholderText);
-    m_note->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-    tools->addWidget(m_note, 1);
+    tools->addWidget(m_note);
     column->addLayout(tools);
     column->addWidget(m_pages, 1);
     m_nothing->setAlignment(Qt::AlignCenter);
@@ -146,7 +144,7 @@ void CallTreePanel::show()
                                       : tr("Nothing of this kind is in the selection. Select rows of threads or "
                                            "operators, or choose another kind."));
         m_pages->setCurrentWidget(m_nothing);
-        m_note->clear();
+        m_note->setText({});
         return;
     }
     if (m_model->tree() != m_shown.get()) {

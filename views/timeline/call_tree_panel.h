@@ -19,6 +19,7 @@ class QTreeView;
 
 namespace fourwalls::views {
 
+class ElidedText;
 class CallTreeModel;
 class FlameGraph;
 struct TimelineArea;
@@ -60,7 +61,7 @@ private:
     std::shared_ptr<const CallTree> m_shown;
     CallTreeModel* m_model;
     QComboBox *m_by, *m_end, *m_measure;
-    QLabel* m_note;
+    ElidedText* m_note;
     QStackedWidget* m_pages;
     QTreeView* m_view;
     FlameGraph* m_flame;

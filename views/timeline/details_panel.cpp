@@ -286,6 +286,7 @@ void DetailsPanel::paintLegend(QPainter& painter, const QRect& inside) const
             x = inside.left();
             y += kLineHeight;
         }
+        if (y + kLineHeight - 3 > inside.bottom()) break; // rather no row than half of one
         const QRect swatch(x, y + 4, 12, 12);
         if (entry.hatched) {
             paintHatch(painter, swatch, theme);

@@ -395,6 +395,7 @@ void TimelineCanvas::setMeasuring(bool measuring)
 
 bool TimelineCanvas::showsEverything() const
 {
+    if (isVisible() && visibleRegion().isEmpty()) return true; // scrolled out of sight: nothing will be painted
     // Without room for the memory strip nobody asks for its curve, so there is nothing to wait for.
     const bool noRoomForStrip = m_stripHeight <= 0 && m_strip->hasMemory();
     return !m_dirty && m_source.complete() && (noRoomForStrip || m_strip->complete()) && m_counters->complete() &&

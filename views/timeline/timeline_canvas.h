@@ -50,6 +50,9 @@ public:
     TimelineCanvas(TimelineSource& source, QWidget* parent = nullptr);
     ~TimelineCanvas() override;
 
+    /// The ruler, the field for the rows and two of them.
+    QSize minimumSizeHint() const override { return {260, 90}; }
+
     /// A new trace: its tracks, its whole range. Resets what the user arranged.
     void setTrace(const TraceInfo& info, const std::vector<TrackView>& tracks, TimeRange whole);
     /// Why there is nothing to draw; empty to draw.

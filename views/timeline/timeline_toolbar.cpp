@@ -3,15 +3,15 @@
 #include "views/timeline/timeline_toolbar.h"
 
 #include "views/base/step_picker.h"
+#include "views/plot/plot_card.h"
 #include "views/plot/theme.h"
+#include "views/plot/wrap_row.h"
 #include "views/words/format.h"
 
 #include <QAction>
 #include <QComboBox>
 #include <QEvent>
-#include <QHBoxLayout>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QTimer>
@@ -33,12 +33,11 @@ TimelineToolbar::TimelineToolbar(QWidget* parent)
     , m_hide(button({}, QStringLiteral("timeline.search.hide"), true))
     , m_previous(button(QStringLiteral("\u2039"), QStringLiteral("timeline.search.previous"), false))
     , m_next(button(QStringLiteral("\u203a"), QStringLiteral("timeline.search.next"), false))
-    , m_matches(new QLabel(this))
+    , m_matches(new ElidedText(ElidedText::Tone::Quiet, Qt::AlignLeft, this))
     , m_typing(new QTimer(this))
 {
-    auto* row = new QHBoxLayout(this);
+    auto* row = new WrapRow(this);
     row->setContentsMargins(kCardPadding - 4, 6, kCardPadding - 4, 4);
-    row->setSpacing(6);
     m_ranks->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     m_ranks->setMaxVisibleItems(24);
     m_search->setObjectName(QStringLiteral("timeline.search"));
@@ -51,8 +50,7 @@ TimelineToolbar::TimelineToolbar(QWidget* parent)
           static_cast<QWidget*>(m_regular), static_cast<QWidget*>(m_hide), static_cast<QWidget*>(m_previous),
           static_cast<QWidget*>(m_next)})
         row->addWidget(widget);
-    m_matches->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // long errors do not widen the window
-    row->addWidget(m_matches, 1);
+    row->addWidget(m_matches);
     m_typing->setSingleShot(true);
     m_typing->setInterval(kTypingPauseMs);
 
@@ -121,6 +119,7 @@ void TimelineToolbar::retranslate()
     m_ranks->setAccessibleName(tr("Rank"));
     m_steps->setAccessibleName(tr("Step"));
     m_search->setPlaceholderText(tr("Find operators"));
+    m_search->setToolTip(tr("Find operators by name"));
     m_search->setAccessibleName(tr("Find operators by name"));
     m_regular->setToolTip(tr("Regular expression"));
     m_regular->setAccessibleName(tr("Regular expression"));
@@ -177,11 +176,7 @@ void TimelineToolbar::showMatches(const TimelineSource& source, std::size_t curr
                            : tr("%1 matches").arg(total);
     }
     m_matches->setText(text);
-    m_matches->setToolTip(text);
-    const QColor colour = source.filterError().isEmpty() ? currentTheme().secondaryText : currentTheme().error;
-    QPalette palette = m_matches->palette();
-    palette.setColor(QPalette::WindowText, colour);
-    m_matches->setPalette(palette);
+    m_matches->setTone(source.filterError().isEmpty() ? ElidedText::Tone::Quiet : ElidedText::Tone::Alarm);
     m_previous->setEnabled(count > 0);
     m_next->setEnabled(count > 0);
 }

@@ -9,7 +9,6 @@
 
 class QAction;
 class QComboBox;
-class QLabel;
 class QLineEdit;
 class QMenu;
 class QTimer;
@@ -17,6 +16,7 @@ class QToolButton;
 
 namespace fourwalls::views {
 
+class ElidedText;
 class StepPicker;
 
 class TimelineToolbar : public QWidget {
@@ -65,7 +65,7 @@ private:
     QToolButton* m_previous;
     QToolButton* m_next;
     QToolButton* m_rows = nullptr;
-    QLabel* m_matches;
+    ElidedText* m_matches;
     QTimer* m_typing;
 };
 

@@ -2,6 +2,7 @@
 // The tuning view's widgets, actions and texts.
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
+#include "views/plot/wrap_row.h"
 #include "views/tuning/goodput_plot.h"
 #include "views/tuning/job_time_bars.h"
 #include "views/tuning/plan_lines.h"
@@ -86,9 +87,7 @@ void TuningView::buildPlans(QWidget* parent)
 {
     m_planCard = new PlotCard(parent);
     auto* controls = new QWidget(m_planCard);
-    auto* row = new QHBoxLayout(controls);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(6);
+    auto* row = new WrapRow(controls);
     m_devicesName = smallLabel(controls);
     m_devices = new QSpinBox(controls);
     m_devices->setRange(1, 100'000);
@@ -102,12 +101,13 @@ void TuningView::buildPlans(QWidget* parent)
     m_start->setFont(fontOf(TextRole::Small));
     m_state = smallLabel(controls);
     m_legend = new PlotLegend(m_planCard);
-    row->addWidget(m_devicesName);
-    row->addWidget(m_devices);
+    auto* devices = new QHBoxLayout;
+    devices->addWidget(m_devicesName);
+    devices->addWidget(m_devices);
+    row->addLayout(devices);
     row->addWidget(m_objective);
     row->addWidget(m_start);
     row->addWidget(m_state);
-    row->addStretch(1);
     m_planCard->addContent(controls);
     m_planCard->addContent(m_legend);
     m_scatter = new PlanScatter(m_planCard);
@@ -174,9 +174,7 @@ void TuningView::buildGoodput(QWidget* parent)
 {
     m_goodputCard = new PlotCard(parent);
     auto* inputs = new QWidget(m_goodputCard);
-    auto* row = new QHBoxLayout(inputs);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(6);
+    auto* row = new WrapRow(inputs);
     const cost::GoodputInput usual;
     constexpr double kUsualCheckpoint = 60;
     const auto add = [&](QLabel*& name, QDoubleSpinBox*& box, double most, double value, const QString& suffix) {
@@ -190,14 +188,15 @@ void TuningView::buildGoodput(QWidget* parent)
         box->setButtonSymbols(QAbstractSpinBox::NoButtons);
         box->setFixedWidth(82);
         name->setBuddy(box);
-        row->addWidget(name);
-        row->addWidget(box);
+        auto* both = new QHBoxLayout;
+        both->addWidget(name);
+        both->addWidget(box);
+        row->addLayout(both);
         connect(box, &QDoubleSpinBox::valueChanged, this, &TuningView::showGoodput);
     };
     add(m_mtbfName, m_mtbf, 10'000'000, usual.deviceMtbfHours, QStringLiteral("h"));
     add(m_checkpointName, m_checkpoint, 100'000, kUsualCheckpoint, QStringLiteral("s"));
     add(m_restartName, m_restart, 100'000, usual.restartSeconds, QStringLiteral("s"));
-    row->addStretch(1);
     m_goodputCard->addContent(inputs);
     m_goodput = new GoodputPlot(m_goodputCard);
     m_goodputCard->addContent(m_goodput, 1);

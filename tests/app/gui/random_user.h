@@ -11,6 +11,7 @@
 #include "app/gui/record_dialog.h"
 #include "app/gui/trace_document.h"
 #include "tests/views/fail_on_warning.h"
+#include "tests/views/layout_problems.h"
 #include "views/tables/query_panel.h"
 #include "views/tables/tables_view.h"
 #include "views/view_registry.h"
@@ -27,13 +28,18 @@
 #include <QComboBox>
 #include <QDialog>
 #include <QDir>
+#include <QDragEnterEvent>
+#include <QDropEvent>
 #include <QFile>
 #include <QFileDialog>
 #include <QLineEdit>
+#include <QMenu>
+#include <QMimeData>
 #include <QTemporaryDir>
 #include <QTimer>
 #include <QUndoStack>
 
+#include <functional>
 #include <memory>
 #include <random>
 
@@ -42,7 +48,11 @@ namespace fourwalls::gui::test {
 class RandomUser {
 public:
     /// seed 0 is not special. The traces are those that demos carry, copied into a folder of their own.
-    explicit RandomUser(quint32 seed) : m_random(seed), m_seed(seed), m_settings(Settings::Kind::Forgetful)
+    /// more: further traces, which stay as they are.
+    explicit RandomUser(quint32 seed, const QStringList& more = {})
+        : m_random(seed)
+        , m_seed(seed)
+        , m_settings(Settings::Kind::Forgetful)
     {
         for (const char* name : {"gpt", "pipe_1f1b", "zero2", "resnet", "traffic"})
             copyTrace(QString::fromLatin1(name));
@@ -50,7 +60,7 @@ public:
         write(QStringLiteral("empty.fourwalls"), {});
         write(QStringLiteral("text.fourwalls"), "this is not a trace\n");
         write(QStringLiteral("cut.fourwalls"), m_contents.isEmpty() ? QByteArray() : m_contents.first().left(40'000));
-        m_names << QStringLiteral("missing.fourwalls");
+        m_names << QStringLiteral("missing.fourwalls") << more;
         const auto opener = [](const QString& path) { return store::openTrace(path.toStdString()); };
         m_window = std::make_unique<MainWindow>(opener, m_settings);
         m_window->resize(1280, 760);
@@ -82,7 +92,9 @@ public:
     {
         ++m_count;
         const int choice = below(100);
-        if (choice < 20)
+        if (auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget()); menu && choice < 40)
+            chooseFromMenu(*menu);
+        else if (choice < 20)
             pressKey();
         else if (choice < 22)
             find();
@@ -100,8 +112,10 @@ public:
             showView();
         else if (choice < 87)
             triggerAction();
-        else if (choice < 90)
+        else if (choice < 88)
             open(anyName());
+        else if (choice < 90)
+            drop();
         else if (choice < 92)
             close();
         else if (choice < 94)
@@ -110,8 +124,10 @@ public:
             resize();
         else if (choice < 97)
             changeLook();
-        else if (choice < 99)
+        else if (choice < 98)
             chooseFromBox();
+        else if (choice < 99)
+            typeIntoField();
         else
             ask();
         // Mostly the next action comes while the answers to this one are under way; now and then, after some of them
@@ -119,9 +135,12 @@ public:
         QCoreApplication::processEvents();
         if (below(20) == 0) {
             const int turns = below(40);
-            if (turns < 20)
+            if (turns < 20) {
                 m_problem += rest();
-            else
+                for (int turn = 0; turn < 10; ++turn) QCoreApplication::processEvents(); // layouts ask for layouts
+                m_problem += tests::misplacedWidgets(*m_window).join(QLatin1Char('\n'));
+                if (m_look) m_look(*m_window);
+            } else
                 for (int turn = 20; turn < turns; ++turn) QCoreApplication::processEvents();
         }
         constexpr int kActions = 4;
@@ -136,6 +155,8 @@ public:
     }
 
     MainWindow& window() { return *m_window; }
+    /// Called where nothing is under way.
+    void setLook(std::function<void(MainWindow&)> look) { m_look = std::move(look); }
     QString lastActions() const { return m_log.join(QLatin1Char('\n')); }
 
 private:
@@ -146,7 +167,7 @@ private:
         return list[static_cast<typename List::size_type>(below(static_cast<int>(list.size())))];
     }
     QString anyName() { return anyOf(m_names); }
-    QString pathOf(const QString& name) const { return m_folder.filePath(name); }
+    QString pathOf(const QString& name) const { return QDir::isAbsolutePath(name) ? name : m_folder.filePath(name); }
 
     void note(const QString& text)
     {
@@ -443,6 +464,54 @@ private:
         m_window->openFile(pathOf(name));
     }
 
+    void drop()
+    {
+        constexpr int kMostOpen = 4, kMostDropped = 3;
+        if (m_window->documents().size() >= kMostOpen) return close();
+        QList<QUrl> urls;
+        for (int i = 1 + below(kMostDropped); i > 0; --i) urls << QUrl::fromLocalFile(pathOf(anyName()));
+        note(QStringLiteral("drop %1").arg(QUrl::toStringList(urls).join(QLatin1Char(' '))));
+        QMimeData data;
+        data.setUrls(urls);
+        const QPoint at = pointIn(m_window.get());
+        QDragEnterEvent enter(at, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(m_window.get(), &enter);
+        if (!enter.isAccepted()) return;
+        QDropEvent dropped(at, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(m_window.get(), &dropped);
+    }
+
+    /// An entry of a menu that is open, as somebody who has read it.
+    void chooseFromMenu(QMenu& menu)
+    {
+        QList<QAction*> actions = menu.actions();
+        actions.removeIf([](const QAction* each) {
+            return !each->isEnabled() || each->isSeparator() || each->menu() || isTaboo(each->objectName());
+        });
+        if (actions.isEmpty()) return;
+        QAction* action = anyOf(actions);
+        note(QStringLiteral("menu entry ") + action->text());
+        menu.close();
+        action->trigger();
+    }
+
+    void typeIntoField()
+    {
+        QList<QLineEdit*> fields = m_window->findChildren<QLineEdit*>();
+        fields.removeIf([](const QLineEdit* field) { return !field->isVisible() || !field->isEnabled(); });
+        if (fields.isEmpty() || place() != m_window.get()) return;
+        static const QStringList kTyped{QStringLiteral("gemm"),  QStringLiteral("layer 1"), QStringLiteral("(("),
+                                        QStringLiteral("99999"), QStringLiteral("-1"),      QStringLiteral("a*b?"),
+                                        QStringLiteral("0.0"),   QStringLiteral("; DROP")};
+        const QPointer<QLineEdit> field = anyOf(fields);
+        const QString typed = anyOf(kTyped);
+        note(QStringLiteral("type %1 into %2").arg(typed, nameOf(field)));
+        field->setFocus();
+        for (const QChar letter : typed)
+            if (field) QTest::keyClick(field, letter.toLatin1());
+        if (field) QTest::keyClick(field, below(3) == 0 ? Qt::Key_Escape : Qt::Key_Return);
+    }
+
     void close()
     {
         note(QStringLiteral("close"));
@@ -453,6 +522,7 @@ private:
     void changeFile()
     {
         const QString name = anyName();
+        if (QDir::isAbsolutePath(name)) return; // somebody else's
         const int how = below(5);
         note(QStringLiteral("file %1: %2").arg(name).arg(how));
         QFile file(pathOf(name));
@@ -480,7 +550,8 @@ private:
 
     void resize()
     {
-        const QSize size(900 + below(1000), 560 + below(540));
+        const bool isLarge = below(20) == 0; // up to 4K, which takes its time
+        const QSize size(800 + below(isLarge ? 3041 : 1100), 500 + below(isLarge ? 1661 : 580));
         note(QStringLiteral("size %1x%2").arg(size.width()).arg(size.height()));
         m_window->resize(size);
     }
@@ -530,6 +601,7 @@ private:
     quint32 m_seed;
     int m_count = 0, m_asked = 0, m_outside = 0;
     QString m_problem;
+    std::function<void(MainWindow&)> m_look;
     QTemporaryDir m_folder;
     QStringList m_names, m_log;
     QMap<QString, QByteArray> m_contents; ///< of the good traces, by name
