@@ -127,8 +127,8 @@ Status RunAttempt::train(RankSlot& slot, RankReport& report, std::shared_ptr<voi
     const bool first = recorder.rank().value == 0;
     std::shared_ptr<Trainer> trainer;
     {
-        if (first) say("building " + m_spec.model.name);
         const Scope setup(recorder, SliceKind::Phase, "setup", Phase::Setup);
+        if (first) say("building " + m_spec.model.name);
         FOURWALLS_TRY_ASSIGN(trainer, Trainer::create(rank, m_spec));
         kept = trainer;
         if (!m_options.loadWeightsDirectory.empty()) {
@@ -142,11 +142,11 @@ Status RunAttempt::train(RankSlot& slot, RankReport& report, std::shared_ptr<voi
             FOURWALLS_TRY(trainer->loadState(*m_saved));
         }
     }
+    recorder.rest();
     if (m_saved && first) {
         recorder.event(EventKind::Checkpoint, "goes on from step " + std::to_string(m_saved->step));
         say("goes on from " + m_saved->directory);
     }
-    recorder.rest();
     for (const auto& chunk : trainer->chunks()) report.parameters += chunk->parameters().elements();
     trainer->skipData(m_skipped);
     FaultPoints points(m_options, rank, *trainer, m_faults);
@@ -224,8 +224,8 @@ Status RunAttempt::trainServed(RankSlot& slot, RankReport& report, std::shared_p
     const bool first = rank.recorder.rank().value == 0;
     std::shared_ptr<ServedWorker> worker;
     {
-        if (first) say("building " + m_spec.model.name);
         const Scope setup(rank.recorder, SliceKind::Phase, "setup", Phase::Setup);
+        if (first) say("building " + m_spec.model.name);
         FOURWALLS_TRY_ASSIGN(worker, ServedWorker::create(rank, m_spec));
         kept = worker;
     }

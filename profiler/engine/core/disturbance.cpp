@@ -76,6 +76,9 @@ Status checkSequences(const Disturbance& disturbance, const RunSpec& spec)
     if (plan.parameterServer != ParameterServer::None || plan.cp > 1 || plan.ep > 1)
         return cannot("ranks that share a sequence, experts or servers need sequences of one length",
                       "a plan without cp, ep and parameter servers");
+    if (spec.training.sequence % plan.tp != 0)
+        return cannot("tensor-parallel ranks share the rows of a sequence evenly",
+                      "a sequence that tp=" + std::to_string(plan.tp) + " divides");
     if (plan.dp * plan.microbatches < 2) return cannot("there is one micro-batch alone", "dp=2 or microbatches=2");
     return {};
 }
@@ -133,12 +136,13 @@ Status checkDisturbance(const Disturbance& disturbance, const RunSpec& spec)
 std::vector<std::int64_t> unevenSequences(const RunSpec& spec, double amount)
 {
     const std::int64_t count = std::int64_t{spec.plan.dp} * spec.plan.microbatches, unit = spec.plan.tp;
-    const double whole = static_cast<double>(spec.training.sequence) / static_cast<double>(unit);
+    const std::int64_t most = spec.training.sequence / unit;
+    const auto whole = static_cast<double>(most);
     std::vector<std::int64_t> lengths;
     for (std::int64_t i = 0; i < count; ++i) {
         const double part = (static_cast<double>(i) + 0.5) / static_cast<double>(count);
         const double units = whole * (1 + (amount - 1) * part) / amount;
-        lengths.push_back(unit * std::max(std::int64_t{1}, static_cast<std::int64_t>(std::llround(units))));
+        lengths.push_back(unit * std::clamp(static_cast<std::int64_t>(std::llround(units)), std::int64_t{1}, most));
     }
     return lengths;
 }

@@ -306,13 +306,17 @@ void Scope::begin(const OpKey& key)
 void Recorder::beginStep(std::int64_t step)
 {
     m_step = step;
-    if (const auto since = std::exchange(m_restsSince, std::nullopt); since && on() && *since < now())
-        slice(SliceKind::Phase, intern({.name = kBetweenStepsName, .kind = SliceKind::Phase}), *since, now());
     if (m_disturbance.empty()) return;
     m_slowness = m_disturbance.slowness(step);
     m_pause = m_disturbance.pause(step);
     m_kernelsLastStep = m_kernelsOfStep;
     m_kernelsOfStep = 0;
+}
+
+void Recorder::endRest(Instant at)
+{
+    if (const auto since = std::exchange(m_restsSince, std::nullopt); since && on() && *since < at)
+        slice(SliceKind::Phase, intern({.name = kBetweenStepsName, .kind = SliceKind::Phase}), *since, at);
 }
 
 void Recorder::standStill(Duration duration)

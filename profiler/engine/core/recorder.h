@@ -102,10 +102,12 @@ public:
         m_timesKernels = m_virtual || !m_disturbance.empty();
     }
     const RankDisturbance& disturbance() const { return m_disturbance; }
-    /// From here on it is that step; what has passed since the last one's end, or since rest(), is a phase of its own.
+    /// From here on it is that step.
     void beginStep(std::int64_t step);
     /// Nothing is left to do but to begin the next step.
     void rest() { m_restsSince = now(); }
+    /// The step's work begins: what has passed since the last one's end, or since rest(), is a phase of its own.
+    void endRest(Instant at);
     /// Nothing goes on at this rank for so long.
     void standStill(Duration duration);
     /// The step that the run goes on with.

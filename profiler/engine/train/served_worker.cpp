@@ -245,6 +245,7 @@ StepProgress ServedWorker::step(std::int64_t index)
     progress.warmup = r.isWarmup(index, m_spec.training.steps);
     progress.learningRate = learningRateAt(m_spec.training, index);
     const Instant start = r.now();
+    r.endRest(start);
     {
         const Scope step(r, SliceKind::Step, "step");
         pullWeights();

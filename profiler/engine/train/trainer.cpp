@@ -255,6 +255,7 @@ StepProgress Trainer::step(std::int64_t index)
     progress.warmup = r.isWarmup(index, m_spec.training.steps);
     progress.learningRate = learningRateAt(m_spec.training, index) * m_rateFactor;
     const Instant start = r.now();
+    r.endRest(start);
     {
         const Scope step(r, SliceKind::Step, "step");
         progress.loss = accumulateGradients(index);

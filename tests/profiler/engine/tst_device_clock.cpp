@@ -164,6 +164,14 @@ void DeviceClockTest::unevenSequences()
         QVERIFY(steps.ok() && !steps->empty());
         for (const StepView& step : *steps) QCOMPARE(step.record.tokens, std::int64_t{2 * (13 + 19 + 24 + 29)});
     }
+    // Whole multiples of the ranks that share the rows, and never longer than the run's.
+    QCOMPARE(engine::unevenSequences(smallSpec("tp=4 microbatches=4", 6), 8.0),
+             (std::vector<std::int64_t>{8, 16, 20, 28}));
+    QCOMPARE(engine::unevenSequences(smallSpec("tp=2 microbatches=2", 6), 1.0), (std::vector<std::int64_t>{32, 32}));
+    RunSpec odd = smallSpec("tp=4 microbatches=4", 6);
+    odd.training.sequence = 30;
+    const Status uneven = checkRunnable(odd, options);
+    QVERIFY(!uneven.ok() && uneven.error().where == "sequence_imbalance");
     const auto refusal = [&](const char* plan, std::optional<int> place) {
         options.disturbances.front().place = place;
         const Status status = checkRunnable(smallSpec(plan, 6), options);
