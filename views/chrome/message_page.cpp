@@ -39,12 +39,12 @@ MessagePage::MessagePage(QWidget* parent)
     m_buttons->addStretch(1);
     inside->addSpacing(6);
     inside->addLayout(m_buttons);
-    m_card->setFixedWidth(620);
+    m_card->setMaximumWidth(620);
 
     // Between two stretches, not aligned: what is aligned gets no height for the lines that its text needs.
     auto* row = new QHBoxLayout;
     row->addStretch(1);
-    row->addWidget(m_card);
+    row->addWidget(m_card, 1000); // as wide as it may be before the stretches get anything
     row->addStretch(1);
     auto* outer = new QVBoxLayout(this);
     outer->addStretch(2);
