@@ -168,13 +168,13 @@ try {
             std::cerr << app.help();
             return kExitWrongUsage;
         }
-        // "The following argument was not expected: --jsno"
+        // "The following arguments were not expected: dgx-h100 --clustr"
         const std::string what = error.what();
-        const std::size_t unknown = what.find(": --");
+        const std::size_t unknown = what.find(" --", what.find(':'));
         std::string meant;
         for (const CLI::App* command : commands)
             if (command->parsed() && unknown != std::string::npos)
-                meant = optionMeant(*command, std::string_view(what).substr(unknown + 2));
+                meant = optionMeant(*command, what.substr(unknown + 1, what.find(' ', unknown + 1) - unknown - 1));
         return tellWrongUsage(chosen(), what, meant);
     }
     for (std::size_t i = 0; i < verbs.size(); ++i) {

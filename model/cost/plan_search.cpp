@@ -395,8 +395,9 @@ Result<PlanSearchResult> Search::run()
         lookCloser();
     };
     searchAll();
-    // Only where nothing fits: the optimizer's states on the host.
-    if (m_result.counts.feasible == 0 && m_spec.cluster.device.hostBytesPerSecond > 0 && !stops()) {
+    // Only where nothing fits and nobody said what stays on the host: the optimizer's states.
+    if (m_result.counts.feasible == 0 && !m_options.fixed.offload && m_spec.cluster.device.hostBytesPerSecond > 0 &&
+        !stops()) {
         m_offload = true;
         m_result.counts.tooLarge = m_result.counts.refused = 0; // the same plans again
         searchAll();

@@ -129,7 +129,8 @@ void visitPlans(const RunSpec& spec, const FrameworkPreset& framework, const Pla
 {
     ParallelPlan plan = family.degrees;
     plan.offloadOptimizer = offloadOptimizer || family.degrees.offloadOptimizer;
-    if (plan.offloadOptimizer && framework.offloadsParameters) plan.offloadParameters = true;
+    // What the user named stays as it is named.
+    if (offloadOptimizer && framework.offloadsParameters) plan.offloadParameters = true;
     const std::int64_t mostZero = plan.pp > 1 ? framework.mostZeroInPipeline : framework.mostZero;
     const bool isTransformer = spec.model.transformer() != nullptr;
     const bool canSplitSequence = isTransformer && plan.tp > 1 && spec.training.sequence % plan.tp == 0;

@@ -60,6 +60,8 @@ void CliUsageTest::wrongUsage_data()
     row("unknown verb", {"frobnicate"}, "frobnicate");
     row("misspelt verb", {"qurey", "x"}, "(try: query, or fourwalls-cli --help)");
     row("misspelt option", {"info", "x", "--jsno"}, "(try: --json, or fourwalls-cli info --help)");
+    row("misspelt option with a value", {"plan", "--model", "gpt-tiny", "--clustr", "dgx-h100", "--gpus", "8"},
+        "(try: --cluster, or fourwalls-cli plan --help)");
     row("unknown option", {"info", "x", "--frobnicate"}, "--frobnicate");
     row("missing file", {"metrics"}, "FILE");
     row("no output", {"record"}, "-o");
