@@ -296,8 +296,9 @@ void RunAttempt::takeSteps(RankSlot& slot, const std::function<StepProgress(std:
         const Duration cpu = threadCpu();
         StepProgress progress = step(i);
         const Duration tookWall = recorder.wallNow() - wall, tookCpu = threadCpu() - cpu;
-        recorder.counter(wallCounter, recorder.now(), tookWall.milliseconds());
-        recorder.counter(cpuCounter, recorder.now(), tookCpu.milliseconds());
+        const Instant last{progress.end.ns - 1}; // inside the step: its end is the next one's
+        recorder.counter(wallCounter, last, tookWall.milliseconds());
+        recorder.counter(cpuCounter, last, tookCpu.milliseconds());
         if (i >= measured) {
             report.stepWall += tookWall;
             report.stepCpu += tookCpu;

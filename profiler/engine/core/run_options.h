@@ -29,6 +29,7 @@ struct StepProgress {
     double learningRate = 0;
     double gradientNorm = 0; ///< before clipping
     Duration duration;
+    Instant end;                          ///< where its record in the trace ends
     bool warmup = false;                  ///< left out of the metrics
     std::optional<double> evaluationLoss; ///< mean over the held-out batches, where an evaluation followed the step
     double staleness = 0; ///< parameter servers: updates by others between fetching weights and applying the gradients

@@ -263,7 +263,8 @@ StepProgress ServedWorker::step(std::int64_t index)
     r.settle();
     const Instant end = r.now();
     progress.duration = end - start;
-    r.counter(m_staleness, end, progress.staleness);
+    progress.end = end;
+    r.counter(m_staleness, Instant{end.ns - 1}, progress.staleness);
     m_steps.record(progress, start, end);
     return progress;
 }

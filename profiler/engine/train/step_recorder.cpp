@@ -22,6 +22,7 @@ void StepRecorder::record(const StepProgress& progress, Instant start, Instant e
 {
     Recorder& r = m_recorder;
     const std::int64_t tokens = r.disturbance().tokens().value_or(m_tokens);
+    const Instant last{end.ns - 1}; // inside the step: its end is where the next one may begin
     // A run that has diverged goes on, but says so: what is not a number is unknown, not zero.
     const bool sound = std::isfinite(progress.loss) && std::isfinite(progress.gradientNorm);
     if (r.rank().value == 0) { // what all ranks know alike
@@ -29,11 +30,11 @@ void StepRecorder::record(const StepProgress& progress, Instant start, Instant e
             r.event(EventKind::LossSpike,
                     "loss or gradient norm is not a finite number in step " + std::to_string(progress.step));
         if (sound) {
-            r.counter(m_loss, end, progress.loss);
-            r.counter(m_norm, end, progress.gradientNorm);
+            r.counter(m_loss, last, progress.loss);
+            r.counter(m_norm, last, progress.gradientNorm);
         }
-        r.counter(m_rate, end, progress.learningRate);
-        r.counter(m_throughput, end,
+        r.counter(m_rate, last, progress.learningRate);
+        r.counter(m_throughput, last,
                   static_cast<double>(tokens > 0 ? tokens : m_samples) / progress.duration.seconds());
     }
     StepRecord record;

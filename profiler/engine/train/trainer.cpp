@@ -285,6 +285,7 @@ StepProgress Trainer::step(std::int64_t index)
     r.settle();
     const Instant end = r.now();
     progress.duration = end - start;
+    progress.end = end;
     m_steps.record(progress, start, end);
     return progress;
 }

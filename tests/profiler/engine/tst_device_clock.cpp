@@ -207,9 +207,18 @@ void DeviceClockTest::rawTimesStay()
     for (std::size_t i = 0; i < counters.size(); ++i) {
         if (counters[i].name != "step_wall_ms" && counters[i].name != "step_cpu_ms") continue;
         ++found;
-        const auto samples = run.query->counter(CounterId(static_cast<std::int32_t>(i)), kAlways, 1000);
+        const auto samples =
+            run.query->counter(CounterId(static_cast<std::int32_t>(i)), run.query->info().range, 100'000);
         QVERIFY(samples.ok() && !samples->empty());
         for (const CounterSample& sample : *samples) QVERIFY(sample.last > 0);
+        // One for each step, and inside of it.
+        const auto steps = run.query->steps(counters[i].rank.value_or(RankId{0}));
+        QVERIFY(steps.ok());
+        QCOMPARE(samples->size(), steps->size());
+        for (std::size_t k = 0; k < steps->size(); ++k) {
+            const TimeRange range = (*steps)[k].record.range;
+            QVERIFY((*samples)[k].at >= range.begin && (*samples)[k].at < range.end);
+        }
     }
     QCOMPARE(found, 4); // two of each rank
     for (const RankReport& rank : run.report.ranks) QVERIFY(rank.stepWall.ns > 0 && rank.stepCpu.ns > 0);
