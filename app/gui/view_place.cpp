@@ -117,7 +117,7 @@ Status showPage(views::View& view, const QString& page)
     auto* paged = qobject_cast<views::AnalysisView*>(&view);
     if (!paged)
         return Error{ErrorCode::NotFound, "the view is one page, it has no '" + page.toStdString() + "'", "--page",
-                     "leave --page out; memory, communication and performance have several"};
+                     "leave --page out; memory (fit, growth, segments), communication and performance have several"};
     if (!paged->pages().contains(page))
         return Error{ErrorCode::NotFound, "the view has no page '" + page.toStdString() + "'", "--page",
                      paged->pages().join(QStringLiteral(", ")).toStdString()};

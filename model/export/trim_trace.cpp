@@ -3,6 +3,7 @@
 #include "model/export/trim_trace.h"
 
 #include "model/export/redaction.h"
+#include "model/trace/allocator_text.h"
 
 #include <algorithm>
 #include <limits>
@@ -10,6 +11,8 @@
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 namespace fourwalls {
 
@@ -39,6 +42,8 @@ public:
         , m_redaction(trace.info().header.ranks)
         , m_producer(sink.openProducer())
     {}
+
+    std::vector<AllocatorBlock> takeBlocks() { return std::move(m_blocks); }
 
     Status copy(const std::function<void(double)>& progress, std::stop_token stop)
     {
@@ -121,6 +126,20 @@ private:
         return m_trace.scanSlices(visit, stop);
     }
 
+    /// The allocator's block of a buffer that is copied.
+    void keepBlock(RankId rank, AllocationId buffer)
+    {
+        const std::vector<AllocatorBlock>& all = m_trace.info().closing.blocks; // by rank and buffer
+        const auto found =
+            std::lower_bound(all.begin(), all.end(), std::pair(rank, buffer),
+                             [](const AllocatorBlock& block, const std::pair<RankId, AllocationId>& key) {
+                                 return std::pair(block.rank, block.buffer) < key;
+                             });
+        if (found == all.end() || found->rank != rank || found->buffer != buffer) return;
+        m_blocks.push_back(*found);
+        if (auto& letGo = m_blocks.back().letGo) letGo = std::max(*letGo, m_range.begin);
+    }
+
     Status copyAllocations(std::stop_token stop)
     {
         const auto visit = [&](const AllocationView& allocation) {
@@ -135,6 +154,7 @@ private:
             if (allocation.op) record.op = op(*allocation.op);
             record.microbatch = allocation.microbatch;
             m_producer->allocated(allocation.rank, record);
+            keepBlock(allocation.rank, allocation.id);
             if (allocation.end && *allocation.end <= m_range.end)
                 m_producer->freed(allocation.rank, allocation.id, *allocation.end);
             return m_failure.ok();
@@ -240,7 +260,8 @@ private:
     std::unique_ptr<TraceProducer> m_producer;
     std::map<TrackId, TrackId> m_tracks;
     std::unordered_map<OpId, OpId> m_ops;
-    std::unordered_set<OpId> m_stepOps; ///< those of the source whose slices are steps
+    std::vector<AllocatorBlock> m_blocks; ///< of the buffers that are copied
+    std::unordered_set<OpId> m_stepOps;   ///< those of the source whose slices are steps
     std::vector<GroupId> m_groups;
     std::int64_t m_cutSteps = 0;
     Status m_failure;
@@ -297,8 +318,9 @@ TraceHeader trimmedHeader(const TraceInfo& info, const TrimOptions& options)
 
 namespace {
 
-/// What the allocator had within the range, of the ranks that are kept.
-TraceClosing closingOf(TraceClosing closing, const TrimOptions& options, TimeRange range)
+/// What the allocator had within the range, of the ranks that are kept; `blocks` of the buffers that are.
+TraceClosing closingOf(TraceClosing closing, const TrimOptions& options, TimeRange range,
+                       std::vector<AllocatorBlock> blocks)
 {
     const auto isLeftOut = [&](RankId rank) {
         return !options.ranks.empty() &&
@@ -311,9 +333,8 @@ TraceClosing closingOf(TraceClosing closing, const TrimOptions& options, TimeRan
         each.start = std::max(each.start, range.begin);
         if (each.end && *each.end > range.end) each.end.reset();
     }
-    std::erase_if(closing.blocks, [&](const AllocatorBlock& each) { return isLeftOut(each.rank); });
-    for (AllocatorBlock& each : closing.blocks)
-        if (each.letGo) each.letGo = std::max(*each.letGo, range.begin);
+    closing.blocks = std::move(blocks);
+    sortAllocatorState(closing);
     return closing;
 }
 
@@ -323,8 +344,9 @@ Status trimTrace(TraceQuery& trace, const TrimOptions& options, TraceSink& sink,
                  const std::function<void(double)>& progress, std::stop_token stop)
 {
     FOURWALLS_TRY_ASSIGN(const TimeRange range, trimRange(trace, options));
-    FOURWALLS_TRY(Trimmer(trace, options, range, sink).copy(progress, stop));
-    return sink.finish(closingOf(trace.info().closing, options, range));
+    Trimmer trimmer(trace, options, range, sink);
+    FOURWALLS_TRY(trimmer.copy(progress, stop));
+    return sink.finish(closingOf(trace.info().closing, options, range, trimmer.takeBlocks()));
 }
 
 } // namespace fourwalls

@@ -34,13 +34,8 @@ public:
     const TraceHeader& header() const override { return m_header; }
     TraceClosing closing() const override
     {
-        const TraceClosing ofKernels = m_kernels->closing();
-        TraceClosing closing = ofKernels;
-        closing.segments.clear();
-        closing.blocks.clear();
-        addAllocatorState(closing, ofKernels, m_kernelsAt);
-        addAllocatorState(closing, m_buffers->closing(), m_buffersAt);
-        return closing;
+        AllocatorLeftOut left;
+        return closing(left);
     }
 
     Status write(TraceSink& sink, const ImportOptions& options) override
@@ -59,6 +54,9 @@ public:
         PlacedSink buffers(held, m_buffersAt);
         FOURWALLS_TRY(m_buffers->write(buffers, share(kKernelShare, 1 - kKernelShare)));
         held.release();
+        AllocatorLeftOut left;
+        (void)closing(left);
+        auditLeftOut(left, sink);
         if (m_sameClock)
             sink.audit({"memory_clock_offset_ns", AuditSeverity::Info, m_buffersAt.shift.ns,
                         "from the start of the other profile to the snapshot's, by the system clock"});
@@ -72,6 +70,17 @@ public:
     }
 
 private:
+    TraceClosing closing(AllocatorLeftOut& left) const
+    {
+        const TraceClosing ofKernels = m_kernels->closing();
+        TraceClosing closing = ofKernels;
+        closing.segments.clear();
+        closing.blocks.clear();
+        addAllocatorState(closing, ofKernels, m_kernelsAt, left);
+        addAllocatorState(closing, m_buffers->closing(), m_buffersAt, left);
+        return closing;
+    }
+
     void pairRanks(const TraceHeader& memory)
     {
         std::set<RankId> known;

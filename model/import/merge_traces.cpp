@@ -88,33 +88,8 @@ public:
     /// Peaks of the first input that has them; recording costs are means over the inputs that know theirs.
     TraceClosing closing() const override
     {
-        TraceClosing closing;
-        const auto mean = [&](std::optional<double> TraceClosing::*field) {
-            double sum = 0;
-            int count = 0;
-            for (const Part& part : m_parts)
-                if (const auto& value = part.info().closing.*field) sum += *value, ++count;
-            return count > 0 ? std::optional(sum / count) : std::nullopt;
-        };
-        for (const Part& part : m_parts) {
-            const TraceClosing& own = part.info().closing;
-            if (!closing.peakFlopsPerDevice && own.peakFlopsPerDevice) {
-                closing.peakFlopsPerDevice = own.peakFlopsPerDevice;
-                closing.peakSource = own.peakSource;
-            }
-            if (closing.stepsBy.empty()) closing.stepsBy = own.stepsBy;
-            if (!closing.memoryBytesPerSecond) closing.memoryBytesPerSecond = own.memoryBytesPerSecond;
-            if (m_kind == MergeKind::Attempts && m_parts.size() > 1) continue; // nobody knows that of the failed ones
-            for (TrafficRecord record : own.traffic) {
-                record.from = part.placement.rank(record.from);
-                record.to = part.placement.rank(record.to);
-                closing.traffic.push_back(std::move(record));
-            }
-            addAllocatorState(closing, own, part.placement);
-        }
-        closing.recorderOverheadFraction = mean(&TraceClosing::recorderOverheadFraction);
-        closing.recorderOverheadMeasured = mean(&TraceClosing::recorderOverheadMeasured);
-        return closing;
+        AllocatorLeftOut left;
+        return closing(left);
     }
 
     Status write(TraceSink& sink, const std::function<void(double)>& progress, std::stop_token stop) override
@@ -133,6 +108,39 @@ public:
 
 private:
     using Tracks = std::vector<TrackId>;
+
+    bool isOneOfAttempts() const { return m_kind == MergeKind::Attempts && m_parts.size() > 1; }
+
+    TraceClosing closing(AllocatorLeftOut& left) const
+    {
+        TraceClosing closing;
+        const auto mean = [&](std::optional<double> TraceClosing::*field) {
+            double sum = 0;
+            int count = 0;
+            for (const Part& part : m_parts)
+                if (const auto& value = part.info().closing.*field) sum += *value, ++count;
+            return count > 0 ? std::optional(sum / count) : std::nullopt;
+        };
+        for (const Part& part : m_parts) {
+            const TraceClosing& own = part.info().closing;
+            if (!closing.peakFlopsPerDevice && own.peakFlopsPerDevice) {
+                closing.peakFlopsPerDevice = own.peakFlopsPerDevice;
+                closing.peakSource = own.peakSource;
+            }
+            if (closing.stepsBy.empty()) closing.stepsBy = own.stepsBy;
+            if (!closing.memoryBytesPerSecond) closing.memoryBytesPerSecond = own.memoryBytesPerSecond;
+            if (isOneOfAttempts()) continue; // nobody knows that of the failed ones
+            for (TrafficRecord record : own.traffic) {
+                record.from = part.placement.rank(record.from);
+                record.to = part.placement.rank(record.to);
+                closing.traffic.push_back(std::move(record));
+            }
+            addAllocatorState(closing, own, part.placement, left);
+        }
+        closing.recorderOverheadFraction = mean(&TraceClosing::recorderOverheadFraction);
+        closing.recorderOverheadMeasured = mean(&TraceClosing::recorderOverheadMeasured);
+        return closing;
+    }
 
     Status checkOneRun() const
     {
@@ -501,6 +509,14 @@ private:
         sink.audit({"merged", Info, static_cast<std::int64_t>(m_parts.size()),
                     m_kind == MergeKind::Attempts ? "attempts at one job" : "traces of one run"});
         sink.audit({"collectives_matched", Info, m_matched, "operations found on several ranks"});
+        AllocatorLeftOut left;
+        (void)closing(left);
+        if (isOneOfAttempts())
+            for (const Part& part : m_parts) {
+                left.segments += static_cast<std::int64_t>(part.info().closing.segments.size());
+                left.blocks += static_cast<std::int64_t>(part.info().closing.blocks.size());
+            }
+        auditLeftOut(left, sink);
         for (const Part& part : m_parts) {
             if (part.renumbered)
                 sink.audit(

@@ -66,7 +66,9 @@ public:
                           "messages of the new order between stages that sent each other none in the recording"});
         m_producer.reset();
         TraceClosing closing = m_recording.info.closing;
-        closing.traffic.clear(); // it counts the whole recording
+        closing.traffic.clear();  // it counts the whole recording
+        closing.segments.clear(); // their times are the recording's
+        closing.blocks.clear();
         return m_sink.finish(closing);
     }
 

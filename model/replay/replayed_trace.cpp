@@ -53,7 +53,9 @@ public:
         FOURWALLS_TRY(writeCounters());
         m_producer.reset();
         TraceClosing closing = m_recording.info.closing;
-        closing.traffic.clear(); // it counts the whole recording
+        closing.traffic.clear();  // it counts the whole recording
+        closing.segments.clear(); // their times are the recording's
+        closing.blocks.clear();
         return m_sink.finish(closing);
     }
 

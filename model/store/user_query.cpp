@@ -8,6 +8,7 @@
 #include "model/base/ascii.h"
 #include "model/base/nearest_name.h"
 #include "model/store/file_query.h"
+#include "model/store/schema.h"
 #include "model/trace/vocabulary.h"
 
 #include <fmt/format.h>
@@ -23,7 +24,6 @@ namespace fourwalls::store {
 
 namespace {
 
-constexpr int kLongestText = 1 << 20;                         ///< of a value that is made or read [bytes]
 constexpr std::int64_t kMostMemory = std::int64_t{256} << 20; ///< that sorting and grouping may take [bytes]
 constexpr std::size_t kLongestQuery = 100'000;                ///< [bytes]
 constexpr int kStepsBetweenLooks = 500;                       ///< of SQLite's machine: some microseconds
@@ -174,7 +174,7 @@ Error errorOf(sqlite::Database& database, int rc, const Watch& watch, const User
         return wrong(said, place, hintFor(database, said, query.text));
     }
     if (code == SQLITE_TOOBIG)
-        return {ErrorCode::Unsupported, "a value is longer than 1 MB", "SQL", "leave packed columns (data) out"};
+        return {ErrorCode::Unsupported, "a value is longer than 8 MB", "SQL", "leave packed columns (data) out"};
     return sqlite::errorFor(rc, said, database.path());
 }
 
@@ -261,7 +261,7 @@ Result<UserRows> runUserQuery(sqlite::Database& database, const UserQuery& query
     FOURWALLS_TRY(database.exec("PRAGMA query_only=ON"));
     // SQLite asks the authorizer for an UPDATE of its schema when it first meets these: they are met here.
     FOURWALLS_TRY(database.exec("SELECT 1 FROM json_each('[]'), json_tree('[]')"));
-    sqlite3_limit(database.handle(), SQLITE_LIMIT_LENGTH, kLongestText);
+    sqlite3_limit(database.handle(), SQLITE_LIMIT_LENGTH, kLongestValue);
 
     const auto begin = std::chrono::steady_clock::now();
     Watch watch{std::move(stop), begin + query.mostTime, sqlite3_memory_used()};

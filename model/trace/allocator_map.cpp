@@ -172,7 +172,8 @@ Refusal refusalOf(const OutOfMemory& moment, const AllocatorFigures& figures)
     if (!moment.askedBytes || figures.segments == 0) return Refusal::Unknown;
     const std::int64_t asked = cutBytes(*moment.askedBytes);
     if (figures.largestFree >= asked) return Refusal::Unknown; // a hole of another stream or pool
-    return figures.freeBytes + moment.freeBytes.value_or(0) >= asked ? Refusal::Fragmented : Refusal::Full;
+    if (figures.freeBytes + moment.freeBytes.value_or(0) >= asked) return Refusal::Fragmented;
+    return moment.freeBytes ? Refusal::Full : Refusal::Unknown; // the device may have had enough
 }
 
 Result<std::vector<AllocatorMoment>> allocatorMoments(TraceQuery& trace)

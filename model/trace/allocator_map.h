@@ -76,7 +76,7 @@ double fragmentation(const AllocatorFigures& figures);
 
 /// Why a request was refused.
 enum class Refusal : std::uint8_t {
-    Unknown,
+    Unknown,    ///< also: it is not known what the device had, and the segments alone had too little
     Fragmented, ///< enough was free in the segments and on the device together, and no piece of it was large enough
     Full        ///< all that was free together was less than the request
 };

@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::int64_t kSmall = 1, kPrivate = 2, kExpandable = 4;
 constexpr std::int64_t kMostRank = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t kMostAddress = std::numeric_limits<std::int64_t>::max() / 2; ///< so that an end can be added
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 42;                          ///< so that all can be added up
 
 /// One array of a fixed number of integers or nulls.
 template <std::size_t N>
@@ -87,6 +85,22 @@ bool isTime(const std::optional<std::int64_t>& number)
 {
     return isWithin(number, -kLargestTimeNs, kLargestTimeNs);
 }
+/// Leaves the first `most` in the order; the number of the others.
+template <class Row, class Before>
+std::int64_t leaveFirst(std::vector<Row>& rows, std::size_t most, const Before& before)
+{
+    if (rows.size() <= most) return 0;
+    const auto limit = rows.begin() + static_cast<std::ptrdiff_t>(most);
+    std::nth_element(rows.begin(), limit, rows.end(), before);
+    const auto left = static_cast<std::int64_t>(rows.end() - limit);
+    rows.erase(limit, rows.end());
+    return left;
+}
+std::int64_t lifeOf(const AllocatorSegment& segment)
+{
+    return segment.end ? (*segment.end - segment.start).ns : std::numeric_limits<std::int64_t>::max();
+}
+
 std::optional<std::int64_t> numberOf(const std::optional<Instant>& at)
 {
     return at ? std::optional(at->ns) : std::nullopt;
@@ -119,7 +133,7 @@ std::optional<std::vector<AllocatorSegment>> segmentsOf(std::string_view text)
     std::vector<AllocatorSegment> segments;
     const bool sound = readRows<7>(text, kMostSegments, [&](const NumberRow<7>& row) {
         const bool inLimits = isWithin(row[0], 0, kMostRank) && isWithin(row[1], 0, kMostAddress) &&
-                              isWithin(row[2], 1, kMostBytes) && isTime(row[3]) && (!row[4] || isTime(row[4])) &&
+                              isWithin(row[2], 1, kMostSegmentBytes) && isTime(row[3]) && (!row[4] || isTime(row[4])) &&
                               row[5] && isWithin(row[6], 0, kSmall | kPrivate | kExpandable);
         if (!inLimits) return false;
         AllocatorSegment made;
@@ -142,7 +156,7 @@ std::optional<std::vector<AllocatorBlock>> blocksOf(std::string_view text)
 {
     std::vector<AllocatorBlock> blocks;
     const bool sound = readRows<4>(text, kMostBlocks, [&](const NumberRow<4>& row) {
-        if (!isWithin(row[0], 0, kMostRank) || !row[1] || !isWithin(row[2], 0, kMostBytes) ||
+        if (!isWithin(row[0], 0, kMostRank) || !row[1] || !isWithin(row[2], 0, kMostSegmentBytes) ||
             (row[3] && !isTime(row[3])))
             return false;
         AllocatorBlock made;
@@ -167,6 +181,21 @@ void sortAllocatorState(TraceClosing& closing)
               [](const AllocatorBlock& left, const AllocatorBlock& right) {
                   return std::tuple(left.rank, left.buffer) < std::tuple(right.rank, right.buffer);
               });
+}
+
+AllocatorLeftOut limitAllocatorState(TraceClosing& closing)
+{
+    AllocatorLeftOut left;
+    left.segments =
+        leaveFirst(closing.segments, kMostSegments, [](const AllocatorSegment& one, const AllocatorSegment& other) {
+            return std::tuple(-lifeOf(one), one.rank, one.address, one.start) <
+                   std::tuple(-lifeOf(other), other.rank, other.address, other.start);
+        });
+    left.blocks = leaveFirst(closing.blocks, kMostBlocks, [](const AllocatorBlock& one, const AllocatorBlock& other) {
+        return std::tuple(-one.bytes, one.rank, one.buffer) < std::tuple(-other.bytes, other.rank, other.buffer);
+    });
+    sortAllocatorState(closing);
+    return left;
 }
 
 } // namespace fourwalls

@@ -55,7 +55,7 @@ void MemoryGrowthCard::retranslate()
 QString MemoryGrowthCard::sentence() const
 {
     if (!m_growth) return m_why;
-    if (m_growth->makers.empty()) return tr("The trace has fewer than two moments to compare.");
+    if (m_growth->moments.size() < 2) return tr("The trace has fewer than two moments to compare.");
     if (m_growth->between) return sentenceBetween();
     const auto grown = static_cast<double>(m_growth->total.back() - m_growth->total.front());
     const bool grows =

@@ -158,9 +158,10 @@ void MemoryMapCard::setSelected(std::optional<AllocationId> id)
 void MemoryMapCard::askMap()
 {
     if (!m_session || !m_session->isOpen() || !m_moment || !hasAllocatorSegments(m_session->info())) return showMap();
-    if (m_shown && m_shown->rank == m_moment->rank && m_shown->at == m_moment->at) return;
+    const bool isSame = m_shown && m_shown->rank == m_moment->rank && m_shown->at == m_moment->at;
     m_shown = m_moment;
-    m_isAsked = true; // a newer question takes the place of an older one
+    if (isSame) return m_isAsked ? void() : showMap(); // what was refused there may be another request
+    m_isAsked = true;                                  // a newer question takes the place of an older one
     m_session->ask<AllocatorMap>(
         this, "map",
         [rank = m_moment->rank, at = m_moment->at](TraceQuery& trace, const std::stop_token&) {

@@ -2,8 +2,6 @@
 // Shifting and renumbering, record by record.
 #include "model/import/common/placed_sink.h"
 
-#include "model/trace/allocator_text.h"
-
 #include <algorithm>
 
 namespace fourwalls::importers {
@@ -116,7 +114,8 @@ std::unique_ptr<TraceProducer> PlacedSink::openProducer()
     return std::make_unique<PlacedProducer>(m_target.openProducer(), m_placement);
 }
 
-void addAllocatorState(TraceClosing& run, const TraceClosing& own, const SourcePlacement& placement)
+void addAllocatorState(TraceClosing& run, const TraceClosing& own, const SourcePlacement& placement,
+                       AllocatorLeftOut& left)
 {
     for (AllocatorSegment segment : own.segments) {
         segment.rank = placement.rank(segment.rank);
@@ -131,7 +130,20 @@ void addAllocatorState(TraceClosing& run, const TraceClosing& own, const SourceP
         if (block.letGo) block.letGo = *block.letGo + placement.shift;
         run.blocks.push_back(block);
     }
-    sortAllocatorState(run);
+    const AllocatorLeftOut now = limitAllocatorState(run);
+    left.segments += now.segments;
+    left.blocks += now.blocks;
+}
+
+void auditLeftOut(const AllocatorLeftOut& left, TraceSink& sink)
+{
+    if (left.segments > 0)
+        sink.audit({"segments_left_out", AuditSeverity::Skipped, left.segments,
+                    "of the allocator, those that existed for the shortest time; all where attempts at one job are put "
+                    "together"});
+    if (left.blocks > 0)
+        sink.audit({"allocator_blocks_left_out", AuditSeverity::Skipped, left.blocks,
+                    "how much was cut out for these buffers and since when they waited is not kept"});
 }
 
 } // namespace fourwalls::importers

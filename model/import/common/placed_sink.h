@@ -3,6 +3,7 @@
 // several sources can write into one trace without knowing of each other.
 #pragma once
 
+#include "model/trace/allocator_text.h"
 #include "model/trace/trace_sink.h"
 
 #include <map>
@@ -25,8 +26,11 @@ struct SourcePlacement {
     bool knowsBuffers(RankId ofRun) const;
 };
 
-/// Adds what a source knows of the allocator, as it is on the run's clock, of the ranks whose buffers it knows best.
-void addAllocatorState(TraceClosing& run, const TraceClosing& own, const SourcePlacement& placement);
+/// Adds what a source knows of the allocator, as it is on the run's clock, of the ranks whose buffers it knows best. All
+/// together stay within what a trace keeps; `left` counts what is left out.
+void addAllocatorState(TraceClosing& run, const TraceClosing& own, const SourcePlacement& placement,
+                       AllocatorLeftOut& left);
+void auditLeftOut(const AllocatorLeftOut& left, TraceSink& sink);
 
 class PlacedSink final : public TraceSink {
 public:

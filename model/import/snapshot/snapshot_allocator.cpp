@@ -2,11 +2,13 @@
 // See snapshot_allocator.h.
 #include "model/import/snapshot/snapshot_allocator.h"
 
+#include "model/import/common/placed_sink.h"
 #include "model/trace/allocator_map.h"
 #include "model/trace/allocator_text.h"
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 namespace fourwalls::importers {
@@ -17,13 +19,47 @@ constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
 
 } // namespace
 
+void AllocatorKept::add(const AllocatorBlock& block, std::int64_t lifeNs)
+{
+    if (block.bytes < 0 || block.bytes > kMostSegmentBytes) {
+        ++m_leftOut; // no trace can hold it
+        return;
+    }
+    m_blocks.push_back({block, lifeNs});
+    if (m_blocks.size() >= 2 * kMostBlocks) keepLongest();
+}
+
+void AllocatorKept::keepLongest()
+{
+    if (m_blocks.size() <= kMostBlocks) return;
+    const auto limit = m_blocks.begin() + static_cast<std::ptrdiff_t>(kMostBlocks);
+    std::nth_element(m_blocks.begin(), limit, m_blocks.end(), [](const Kept& left, const Kept& right) {
+        return std::tuple(-left.lifeNs, left.block.rank, left.block.buffer) <
+               std::tuple(-right.lifeNs, right.block.rank, right.block.buffer);
+    });
+    m_leftOut += m_blocks.end() - limit;
+    m_blocks.erase(limit, m_blocks.end());
+}
+
+void AllocatorKept::end(TraceClosing& closing, TraceSink& sink)
+{
+    keepLongest();
+    for (const Kept& each : m_blocks) m_closing.blocks.push_back(each.block);
+    AllocatorLeftOut left = limitAllocatorState(m_closing);
+    left.blocks += m_leftOut;
+    auditLeftOut(left, sink);
+    closing.segments = std::move(m_closing.segments);
+    closing.blocks = std::move(m_closing.blocks);
+}
+
 SnapshotAllocator::SnapshotAllocator(const MemorySnapshot& snapshot, std::size_t device, RankId rank,
-                                     std::function<Instant(std::size_t)> at)
+                                     std::function<Instant(std::size_t)> at, AllocatorKept& kept)
     : m_snapshot(snapshot)
     , m_device(device)
     , m_rank(rank)
     , m_at(std::move(at))
     , m_lives(segmentLives(snapshot, device))
+    , m_kept(kept)
 {
     for (std::size_t i = 0; i < m_lives.list.size(); ++i) {
         const SegmentLife& life = m_lives.list[i];
@@ -45,6 +81,7 @@ void SnapshotAllocator::begin(std::vector<Standing> buffers)
         block.requested = each.requested;
         block.bytes = m_holes.take(each.address, each.requested, each.exact);
         block.start = m_at(0);
+        block.isStanding = true;
         m_blocks[each.address] = block;
     }
 }
@@ -94,23 +131,11 @@ void SnapshotAllocator::segment(const SnapshotEntry& entry, std::size_t index)
 void SnapshotAllocator::keep(const Block& block, std::optional<Instant> end)
 {
     if (block.bytes == cutBytes(block.requested) && !block.letGo) return;
-    m_kept.push_back({{m_rank, block.id, block.bytes, block.letGo}, end ? (*end - block.start).ns : kForever});
-    if (m_kept.size() >= 2 * kMostBlocks) keepLongest();
+    m_kept.add({m_rank, block.id, block.bytes, block.letGo}, end ? (*end - block.start).ns : kForever);
 }
 
-void SnapshotAllocator::keepLongest()
+void SnapshotAllocator::keepSegments()
 {
-    if (m_kept.size() <= kMostBlocks) return;
-    const auto limit = m_kept.begin() + static_cast<std::ptrdiff_t>(kMostBlocks);
-    std::nth_element(m_kept.begin(), limit, m_kept.end(),
-                     [](const Kept& left, const Kept& right) { return left.lifeNs > right.lifeNs; });
-    m_leftOut += m_kept.end() - limit;
-    m_kept.erase(limit, m_kept.end());
-}
-
-void SnapshotAllocator::addSegments(TraceClosing& closing, TraceSink& sink) const
-{
-    std::vector<AllocatorSegment> segments;
     for (const SegmentLife& life : m_lives.list) {
         AllocatorSegment made;
         made.rank = m_rank;
@@ -122,26 +147,13 @@ void SnapshotAllocator::addSegments(TraceClosing& closing, TraceSink& sink) cons
         made.small = life.small;
         made.privatePool = life.privatePool;
         made.expandable = life.expandable;
-        if (!made.end || *made.end > made.start) segments.push_back(made); // else no instant sees it
+        if (!made.end || *made.end > made.start) m_kept.add(made); // else no instant sees it
     }
-    const std::size_t room = kMostSegments - std::min(kMostSegments, closing.segments.size());
-    if (segments.size() > room) {
-        const auto lifeOf = [](const AllocatorSegment& each) {
-            return each.end ? (*each.end - each.start).ns : kForever;
-        };
-        const auto limit = segments.begin() + static_cast<std::ptrdiff_t>(room);
-        std::nth_element(
-            segments.begin(), limit, segments.end(),
-            [&](const AllocatorSegment& left, const AllocatorSegment& right) { return lifeOf(left) > lifeOf(right); });
-        sink.audit({"segments_left_out", AuditSeverity::Skipped, segments.end() - limit,
-                    "of the allocator, those that existed for the shortest time"});
-        segments.erase(limit, segments.end());
-    }
-    closing.segments.insert(closing.segments.end(), segments.begin(), segments.end());
 }
 
-void SnapshotAllocator::end(TraceClosing& closing, TraceSink& sink)
+void SnapshotAllocator::end(TraceSink& sink)
 {
+    const std::size_t entries = m_device < m_snapshot.history.size() ? m_snapshot.history[m_device].size() : 0;
     std::int64_t otherwise = 0;
     for (const SnapshotSegment& segment : m_snapshot.segments) {
         if (static_cast<std::size_t>(segment.device) != m_device) continue;
@@ -151,23 +163,13 @@ void SnapshotAllocator::end(TraceClosing& closing, TraceSink& sink)
             Block& block = found->second;
             otherwise += block.bytes != final.size ? 1 : 0;
             block.bytes = final.size;
-            if (final.awaited && !block.letGo) block.letGo = block.start;
+            // Let go without an entry: before the history, or at its end at the latest.
+            if (final.awaited && !block.letGo) block.letGo = block.isStanding ? block.start : m_at(entries);
             if (!final.awaited) block.letGo.reset();
         }
     }
     for (const auto& [address, block] : m_blocks) keep(block, std::nullopt);
-    keepLongest();
-    addSegments(closing, sink);
-    const std::size_t room = kMostBlocks - std::min(kMostBlocks, closing.blocks.size());
-    if (m_kept.size() > room) {
-        m_leftOut += static_cast<std::int64_t>(m_kept.size() - room);
-        m_kept.resize(room);
-    }
-    for (const Kept& each : m_kept) closing.blocks.push_back(each.block);
-    sortAllocatorState(closing);
-    if (m_leftOut > 0)
-        sink.audit({"allocator_blocks_left_out", AuditSeverity::Skipped, m_leftOut,
-                    "how much was cut out for these buffers and since when they waited is not kept"});
+    keepSegments();
     if (otherwise > 0)
         sink.audit({"blocks_cut_otherwise", AuditSeverity::Info, otherwise,
                     "blocks of the final state of another size than the allocator's rule makes them"});

@@ -15,12 +15,32 @@
 
 namespace fourwalls::importers {
 
+/// What is kept of all devices: no more than a trace holds, the longest-lived.
+class AllocatorKept {
+public:
+    void add(const AllocatorSegment& segment) { m_closing.segments.push_back(segment); }
+    void add(const AllocatorBlock& block, std::int64_t lifeNs);
+    /// Behind the last device.
+    void end(TraceClosing& closing, TraceSink& sink);
+
+private:
+    struct Kept {
+        AllocatorBlock block;
+        std::int64_t lifeNs = 0;
+    };
+    void keepLongest();
+
+    TraceClosing m_closing;
+    std::vector<Kept> m_blocks;
+    std::int64_t m_leftOut = 0;
+};
+
 /// Follows the history of one device, entry by entry.
 class SnapshotAllocator {
 public:
-    /// at: the time of an entry. The snapshot must outlive this.
+    /// at: the time of an entry. The snapshot and `kept` must outlive this.
     SnapshotAllocator(const MemorySnapshot& snapshot, std::size_t device, RankId rank,
-                      std::function<Instant(std::size_t)> at);
+                      std::function<Instant(std::size_t)> at, AllocatorKept& kept);
 
     bool knowsSegments() const { return !m_lives.list.empty(); }
     std::int64_t largestHole() const { return m_holes.largest(); }
@@ -39,8 +59,8 @@ public:
     void released(std::int64_t address, Instant when, std::size_t index);
     void segment(const SnapshotEntry& entry, std::size_t index);
 
-    /// Behind the last entry: adds what is known to the closing, and audits what does not fit or is left out.
-    void end(TraceClosing& closing, TraceSink& sink);
+    /// Behind the last entry: keeps what is still there, and audits what does not fit.
+    void end(TraceSink& sink);
 
 private:
     struct Block {
@@ -49,14 +69,10 @@ private:
         Instant start;
         std::optional<Instant> letGo;
         std::size_t letGoBy = 0; ///< the entry
-    };
-    struct Kept {
-        AllocatorBlock block;
-        std::int64_t lifeNs = 0;
+        bool isStanding = false; ///< from before the history
     };
     void keep(const Block& block, std::optional<Instant> end);
-    void keepLongest();
-    void addSegments(TraceClosing& closing, TraceSink& sink) const;
+    void keepSegments();
 
     const MemorySnapshot& m_snapshot;
     std::size_t m_device;
@@ -66,8 +82,7 @@ private:
     std::unordered_multimap<std::size_t, std::size_t> m_broughtBy; ///< places in m_lives by entry
     SegmentHoles m_holes;
     std::unordered_map<std::int64_t, Block> m_blocks; ///< alive, by address
-    std::vector<Kept> m_kept;
-    std::int64_t m_leftOut = 0;
+    AllocatorKept& m_kept;
 };
 
 } // namespace fourwalls::importers

@@ -82,7 +82,7 @@ private:
 class DeviceWriter {
 public:
     DeviceWriter(const MemorySnapshot& snapshot, std::size_t device, RankId rank, std::int64_t originNs,
-                 TraceSink& sink, StackOperators& ops)
+                 TraceSink& sink, StackOperators& ops, AllocatorKept& kept)
         : m_snapshot(snapshot)
         , m_device(device)
         , m_rank(rank)
@@ -93,12 +93,13 @@ public:
         , m_producer(sink.openProducer())
         , m_reserved(sink.defineCounter({rank, "reserved_bytes", CounterUnit::Bytes}))
         , m_largestFree(sink.defineCounter({rank, std::string(kLargestFreeCounter), CounterUnit::Bytes}))
-        , m_allocator(snapshot, device, rank, [this](std::size_t index) { return at(index); })
+        , m_allocator(
+              snapshot, device, rank, [this](std::size_t index) { return at(index); }, kept)
     {
         if (device < snapshot.history.size()) m_history = &snapshot.history[device];
     }
 
-    void write(TraceClosing& closing)
+    Status write(const std::stop_token& stop)
     {
         const SnapshotWalk walk = walkBack(m_snapshot, m_device);
         m_reservedNow = walk.reservedAtStart;
@@ -110,19 +111,23 @@ public:
         aliveAtStart();
         sampleLargestFree(at(0));
         for (std::size_t i = 0; i < entries(); ++i) {
+            if (i % kEntriesBetweenLooks == 0 && stop.stop_requested())
+                return Error{ErrorCode::Cancelled, "cancelled", "", ""};
             const SnapshotEntry each = (*m_history)[i];
             entry(each, at(each, i), i);
             sampleLargestFree(at(each, i));
         }
         m_producer.reset();
-        m_allocator.end(closing, m_sink);
+        m_allocator.end(m_sink);
         if (m_unmatched > 0)
             m_sink.audit({"final_blocks_unmatched", AuditSeverity::Repaired, m_unmatched,
                           "alive at the end without an allocation that fits: alive throughout"});
         state();
+        return {};
     }
 
 private:
+    static constexpr std::size_t kEntriesBetweenLooks = 4096;
     struct Live {
         AllocationId id;
         std::int64_t bytes;
@@ -328,14 +333,16 @@ public:
 
     Status write(TraceSink& sink, const ImportOptions& options) override
     {
+        AllocatorKept kept;
         for (SnapshotFile& file : m_files) {
             if (options.stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", file.path, ""};
             MemorySnapshot& snapshot = file.snapshot;
             const auto devices = devicesOf(snapshot);
             StackOperators ops(snapshot.stacks, sink);
             for (const std::size_t device : devices) {
-                DeviceWriter(snapshot, device, rankOf(file, device, devices), m_header.originUnixNs, sink, ops)
-                    .write(m_closing);
+                DeviceWriter writer(snapshot, device, rankOf(file, device, devices), m_header.originUnixNs, sink, ops,
+                                    kept);
+                FOURWALLS_TRY(writer.write(options.stop));
                 annotations(snapshot, device, devices, rankOf(file, device, devices), sink);
             }
             ops.close();
@@ -351,6 +358,7 @@ public:
             FOURWALLS_TRY(snapshot.entries->chunks.status());
             snapshot = {}; // the finish needs the memory
         }
+        kept.end(m_closing, sink);
         return {};
     }
 

@@ -3,6 +3,7 @@
 #include "model/import/snapshot/snapshot_segments.h"
 
 #include "model/trace/allocator_map.h"
+#include "model/trace/allocator_text.h"
 
 #include <algorithm>
 #include <iterator>
@@ -12,23 +13,30 @@ namespace fourwalls::importers {
 
 namespace {
 
-constexpr std::int64_t kLastAddress = std::int64_t{1} << 62; ///< so that an end can be added
-
 using Ranges = std::map<std::int64_t, SegmentLife>; ///< by address
+
+std::int64_t endOf(const SegmentLife& segment)
+{
+    return segment.address + segment.bytes;
+}
+
+/// Whether a trace can hold it.
+bool isSound(std::int64_t address, std::int64_t bytes)
+{
+    return address >= 0 && address <= kMostAddress && bytes > 0 && bytes <= kMostSegmentBytes;
+}
 
 bool isOneRange(const SegmentLife& left, const SegmentLife& right)
 {
     return left.expandable && right.expandable && left.stream == right.stream && left.small == right.small &&
-           left.privatePool == right.privatePool && left.address + left.bytes == right.address;
+           left.privatePool == right.privatePool && endOf(left) == right.address;
 }
 
 Ranges finalRanges(const MemorySnapshot& snapshot, std::size_t device)
 {
     Ranges ranges;
     for (const SnapshotSegment& segment : snapshot.segments) {
-        if (static_cast<std::size_t>(segment.device) != device || segment.address < 0 ||
-            segment.address > kLastAddress || segment.total <= 0)
-            continue;
+        if (static_cast<std::size_t>(segment.device) != device || !isSound(segment.address, segment.total)) continue;
         SegmentLife life;
         life.address = segment.address;
         life.bytes = segment.total;
@@ -115,7 +123,7 @@ SegmentLives segmentLives(const MemorySnapshot& snapshot, std::size_t device)
     const std::size_t entries = device < snapshot.history.size() ? snapshot.history[device].size() : 0;
     for (std::size_t i = entries; i-- > 0;) {
         const SnapshotEntry entry = snapshot.history[device][i];
-        if (entry.address < 0 || entry.address > kLastAddress || entry.size <= 0) continue;
+        if (!isSound(entry.address, entry.size)) continue;
         switch (entry.action) {
         case SnapshotAction::SegmentAlloc:
         case SnapshotAction::SegmentMap: {
@@ -142,115 +150,111 @@ SegmentLives segmentLives(const MemorySnapshot& snapshot, std::size_t device)
     return lives;
 }
 
-SegmentHoles::Row* SegmentHoles::rowOf(std::int64_t address)
+const SegmentLife* SegmentHoles::rowOf(std::int64_t address) const
 {
     auto found = m_rows.upper_bound(address);
     if (found == m_rows.begin()) return nullptr;
     --found;
-    return address < found->second.end() ? &found->second : nullptr;
+    return address < endOf(found->second) ? &found->second : nullptr;
 }
 
-void SegmentHoles::countHole(std::int64_t begin, std::int64_t end, bool add)
+SegmentHoles::Hole SegmentHoles::holeAt(const SegmentLife& row, std::int64_t address) const
 {
-    if (end <= begin) return;
+    Hole hole{row.address, endOf(row)};
+    const auto behind = m_blocks.lower_bound(address);
+    if (behind != m_blocks.end()) hole.end = std::min(hole.end, behind->first);
+    if (behind != m_blocks.begin())
+        hole.begin = std::max(hole.begin, std::prev(behind)->first + std::prev(behind)->second);
+    return hole;
+}
+
+void SegmentHoles::count(Hole hole, bool add)
+{
+    if (hole.end <= hole.begin) return;
     if (add)
-        m_holes.insert(end - begin);
-    else if (const auto found = m_holes.find(end - begin); found != m_holes.end())
+        m_holes.insert(hole.end - hole.begin);
+    else if (const auto found = m_holes.find(hole.end - hole.begin); found != m_holes.end())
         m_holes.erase(found);
-}
-
-void SegmentHoles::countHoles(const Row& row, bool add)
-{
-    std::int64_t begin = row.segment.address;
-    for (const auto& [address, bytes] : row.blocks) {
-        countHole(begin, address, add);
-        begin = address + bytes;
-    }
-    countHole(begin, row.end(), add);
 }
 
 void SegmentHoles::map(const SegmentLife& segment)
 {
-    Row row;
-    row.segment = segment;
     const auto behind = m_rows.lower_bound(segment.address);
-    if (behind != m_rows.end() && behind->first < segment.address + segment.bytes) return; // there already
+    if (behind != m_rows.end() && behind->first < endOf(segment)) return; // there already
     if (rowOf(segment.address)) return;
-    const auto absorb = [&](Rows::iterator other) {
-        countHoles(other->second, false);
-        row.blocks.merge(other->second.blocks);
-        const std::int64_t end = std::max(row.end(), other->second.end());
-        row.segment.address = std::min(row.segment.address, other->first);
-        row.segment.bytes = end - row.segment.address;
-        m_rows.erase(other);
-    };
-    if (behind != m_rows.begin() && isOneRange(std::prev(behind)->second.segment, segment)) absorb(std::prev(behind));
-    if (behind != m_rows.end() && isOneRange(segment, behind->second.segment)) absorb(behind);
-    countHoles(row, true);
-    const std::int64_t address = row.segment.address;
-    m_rows.emplace(address, std::move(row));
+    const bool joinsBehind = behind != m_rows.end() && isOneRange(segment, behind->second);
+    SegmentLife* row = nullptr;
+    if (behind != m_rows.begin() && isOneRange(std::prev(behind)->second, segment)) {
+        row = &std::prev(behind)->second;
+        count(holeAt(*row, endOf(*row)), false);
+        row->bytes += segment.bytes;
+    } else {
+        row = &m_rows.emplace(segment.address, segment).first->second;
+    }
+    if (joinsBehind) {
+        count(holeAt(behind->second, behind->first), false);
+        row->bytes += behind->second.bytes;
+        m_rows.erase(behind);
+    }
+    count(holeAt(*row, segment.address), true);
 }
 
 void SegmentHoles::unmap(std::int64_t address, std::int64_t bytes)
 {
-    const Row* found = rowOf(address);
-    if (!found) return;
-    const auto place = m_rows.find(found->segment.address);
-    Row whole = std::move(place->second);
-    m_rows.erase(place);
-    countHoles(whole, false);
-    const auto keep = [&](std::int64_t begin, std::int64_t end) {
+    const SegmentLife* found = rowOf(address);
+    if (!found || bytes <= 0) return;
+    const SegmentLife whole = *found;
+    const std::int64_t wholeEnd = endOf(whole), cutEnd = bytes < wholeEnd - address ? address + bytes : wholeEnd;
+    // The blocks there go, one that reaches in ends there.
+    count(holeAt(whole, address), false);
+    auto block = m_blocks.lower_bound(address);
+    if (block != m_blocks.begin() && std::prev(block)->first >= whole.address)
+        std::prev(block)->second = std::min(std::prev(block)->second, address - std::prev(block)->first);
+    while (block != m_blocks.end() && block->first < cutEnd) {
+        const std::int64_t blockEnd = block->first + block->second;
+        block = m_blocks.erase(block);
+        count({blockEnd, block == m_blocks.end() ? wholeEnd : std::min(wholeEnd, block->first)}, false);
+    }
+    m_rows.erase(whole.address);
+    const auto keep = [&](std::int64_t begin, std::int64_t end, std::int64_t beside) {
         if (end <= begin) return;
-        Row row;
-        row.segment = whole.segment;
-        row.segment.address = begin;
-        row.segment.bytes = end - begin;
-        for (auto block = whole.blocks.lower_bound(begin); block != whole.blocks.end() && block->first < end; ++block)
-            row.blocks.emplace(block->first, std::min(block->second, end - block->first));
-        countHoles(row, true);
-        m_rows.emplace(begin, std::move(row));
+        SegmentLife row = whole;
+        row.address = begin;
+        row.bytes = end - begin;
+        count(holeAt(m_rows.emplace(begin, row).first->second, beside), true);
     };
-    keep(whole.segment.address, address);
-    keep(address + bytes, whole.end());
+    keep(whole.address, address, address);
+    keep(cutEnd, wholeEnd, cutEnd);
 }
 
 std::int64_t SegmentHoles::take(std::int64_t address, std::int64_t requested, std::optional<std::int64_t> exact)
 {
     std::int64_t bytes = exact ? *exact : cutBytes(requested);
-    Row* row = rowOf(address);
-    if (!row) return bytes;
-    const auto behind = row->blocks.lower_bound(address);
-    const std::int64_t holeEnd = behind == row->blocks.end() ? row->end() : behind->first;
-    std::int64_t holeBegin = row->segment.address;
-    if (behind != row->blocks.begin()) holeBegin = std::prev(behind)->first + std::prev(behind)->second;
-    if (address < holeBegin || address >= holeEnd) return bytes;
+    const SegmentLife* row = rowOf(address);
+    if (!row || bytes <= 0) return bytes;
+    const Hole hole = holeAt(*row, address);
+    if (address < hole.begin || address >= hole.end) return bytes;
     AllocatorSegment rule;
-    rule.small = row->segment.small;
-    rule.expandable = row->segment.expandable;
-    const std::int64_t rest = holeEnd - address - bytes;
-    if (rest < 0 || (!exact && rest <= largestRest(rule))) bytes = holeEnd - address;
-    countHole(holeBegin, holeEnd, false);
-    countHole(holeBegin, address, true);
-    countHole(address + bytes, holeEnd, true);
-    row->blocks.emplace(address, bytes);
+    rule.small = row->small;
+    rule.expandable = row->expandable;
+    const std::int64_t rest = hole.end - address - bytes;
+    if (rest < 0 || (!exact && rest <= largestRest(rule))) bytes = hole.end - address;
+    count(hole, false);
+    count({hole.begin, address}, true);
+    count({address + bytes, hole.end}, true);
+    m_blocks.emplace(address, bytes);
     return bytes;
 }
 
 void SegmentHoles::release(std::int64_t address)
 {
-    Row* row = rowOf(address);
-    if (!row) return;
-    const auto block = row->blocks.find(address);
-    if (block == row->blocks.end()) return;
-    const auto behind = std::next(block);
-    const std::int64_t end = behind == row->blocks.end() ? row->end() : behind->first;
-    std::int64_t begin = row->segment.address;
-    if (block != row->blocks.begin()) begin = std::prev(block)->first + std::prev(block)->second;
-    const std::int64_t blockEnd = block->first + block->second;
-    countHole(begin, block->first, false);
-    countHole(blockEnd, end, false);
-    countHole(begin, end, true);
-    row->blocks.erase(block);
+    const SegmentLife* row = rowOf(address);
+    const auto block = m_blocks.find(address);
+    if (!row || block == m_blocks.end()) return;
+    count(holeAt(*row, address), false);
+    count(holeAt(*row, address + block->second), false);
+    m_blocks.erase(block);
+    count(holeAt(*row, address), true);
 }
 
 } // namespace fourwalls::importers

@@ -43,18 +43,16 @@ public:
     std::int64_t largest() const { return m_holes.empty() ? 0 : *m_holes.rbegin(); }
 
 private:
-    struct Row {
-        SegmentLife segment;                         ///< of an expandable one: of all parts that touch
-        std::map<std::int64_t, std::int64_t> blocks; ///< bytes by address
-        std::int64_t end() const { return segment.address + segment.bytes; }
+    struct Hole {
+        std::int64_t begin, end;
     };
-    using Rows = std::map<std::int64_t, Row>; ///< by address
+    const SegmentLife* rowOf(std::int64_t address) const;
+    /// Of a row: what lies between the block before the address and the first one at or behind it.
+    Hole holeAt(const SegmentLife& row, std::int64_t address) const;
+    void count(Hole hole, bool add);
 
-    Row* rowOf(std::int64_t address);
-    void countHoles(const Row& row, bool add);
-    void countHole(std::int64_t begin, std::int64_t end, bool add);
-
-    Rows m_rows;
+    std::map<std::int64_t, SegmentLife> m_rows;    ///< by address; of an expandable one all parts that touch
+    std::map<std::int64_t, std::int64_t> m_blocks; ///< bytes by address, each within a row
     std::multiset<std::int64_t> m_holes;
 };
 

@@ -72,6 +72,13 @@ void TrimTraceTest::allocatorOfTheRange()
         const auto producer = trace.openProducer();
         producer->event({EventKind::Annotation, RankId{0}, Instant{0}, "begin"});
         producer->event({EventKind::Annotation, RankId{0}, Instant{100}, "end"});
+        for (const std::int64_t id : {1, 2}) {
+            AllocationRecord record;
+            record.id = AllocationId{id};
+            record.bytes = 512;
+            for (const int rank : {0, 1}) producer->allocated(RankId{rank}, record);
+        }
+        producer->freed(RankId{0}, AllocationId{2}, Instant{10});
     }
     TraceClosing closing;
     const auto segment = [&](int rank, std::int64_t start, std::optional<std::int64_t> end) {
@@ -88,6 +95,7 @@ void TrimTraceTest::allocatorOfTheRange()
     segment(0, 80, std::nullopt);
     segment(1, 0, std::nullopt);
     closing.blocks.push_back({RankId{0}, AllocationId{1}, 512, Instant{5}});
+    closing.blocks.push_back({RankId{0}, AllocationId{2}, 512, Instant{5}}); // gone before the range
     closing.blocks.push_back({RankId{1}, AllocationId{1}, 512, std::nullopt});
     QVERIFY(trace.finish(closing).ok());
     InMemoryTraceQuery query(trace.data());
@@ -101,6 +109,7 @@ void TrimTraceTest::allocatorOfTheRange()
     QVERIFY(kept.segments[0].start == Instant{20} && !kept.segments[0].end);
     QVERIFY(kept.segments[1].start == Instant{50} && kept.segments[1].end == Instant{60});
     QCOMPARE(kept.blocks.size(), std::size_t{1});
+    QCOMPARE(kept.blocks[0].buffer.value, std::int64_t{1});
     QCOMPARE(kept.blocks[0].letGo.value().ns, std::int64_t{20});
 }
 

@@ -9,6 +9,7 @@
 #include <QTest>
 
 #include <cmath>
+#include <limits>
 
 namespace tst_allocator_map {
 
@@ -147,6 +148,10 @@ private slots:
         OutOfMemory more = *refused.refused;
         more.askedBytes = 30 * kMiB;
         QVERIFY(refusalOf(more, refused.figures) == Refusal::Full);
+        more.freeBytes.reset(); // the device may have had enough
+        QVERIFY(refusalOf(more, refused.figures) == Refusal::Unknown);
+        more.askedBytes = 17 * kMiB; // what is free in the segments would do
+        QVERIFY(refusalOf(more, refused.figures) == Refusal::Fragmented);
         more.askedBytes = 10 * kMiB;
         QVERIFY(refusalOf(more, refused.figures) == Refusal::Unknown);
         more.askedBytes.reset();
@@ -193,6 +198,38 @@ private slots:
         QVERIFY(blocks && *blocks == closing.blocks);
         QVERIFY(segmentsOf("[]")->empty());
         QCOMPARE(QString::fromStdString(blocksText(closing.blocks)), QString("[[0,2,1572864,25]]"));
+    }
+
+    void asMuchAsATraceKeeps()
+    {
+        TraceClosing closing;
+        constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+        for (std::size_t i = 0; i < kMostSegments + 3; ++i) {
+            AllocatorSegment made;
+            made.rank = RankId{std::numeric_limits<std::int32_t>::max()};
+            made.address = kMostAddress - static_cast<std::int64_t>(i);
+            made.bytes = kMostSegmentBytes;
+            made.start = Instant{-kLargestTimeNs};
+            made.end = Instant{kLargestTimeNs - (i == 1 ? 2 : 0)};
+            if (i < 1 || i == 70) made.end = Instant{-kLargestTimeNs + 1};
+            made.stream = -kLargest;
+            made.small = made.privatePool = made.expandable = true;
+            closing.segments.push_back(made);
+        }
+        for (std::size_t i = 0; i < kMostBlocks + 1; ++i)
+            closing.blocks.push_back({RankId{std::numeric_limits<std::int32_t>::max()},
+                                      AllocationId{-kLargest + static_cast<std::int64_t>(i)},
+                                      kMostSegmentBytes - (i == 20 ? 1 : 0), Instant{-kLargestTimeNs}});
+        const AllocatorLeftOut left = limitAllocatorState(closing);
+        QCOMPARE(left.segments, std::int64_t{3});
+        QCOMPARE(left.blocks, std::int64_t{1});
+        for (const AllocatorSegment& each : closing.segments) QVERIFY(each.end == Instant{kLargestTimeNs});
+        for (const AllocatorBlock& each : closing.blocks) QCOMPARE(each.bytes, kMostSegmentBytes);
+        const std::string segments = segmentsText(closing.segments), blocks = blocksText(closing.blocks);
+        constexpr std::size_t kOneValue = 8 << 20; // of a trace file, with its key
+        QVERIFY(segments.size() + 100 < kOneValue && blocks.size() + 100 < kOneValue);
+        QVERIFY(segmentsOf(segments) == closing.segments);
+        QVERIFY(blocksOf(blocks) == closing.blocks);
     }
 
     void damagedText_data()
