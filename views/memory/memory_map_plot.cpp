@@ -55,6 +55,7 @@ void MemoryMapPlot::setOrder(MapOrder order)
 void MemoryMapPlot::setColours(Colours colours)
 {
     m_colours = colours;
+    m_image = {};
     update();
 }
 
@@ -73,6 +74,7 @@ void MemoryMapPlot::setSelected(std::optional<AllocationId> id)
 void MemoryMapPlot::place()
 {
     m_hover = nullptr;
+    m_image = {};
     m_layout =
         m_map ? layoutMap(*m_map, m_order, QSizeF(width() - 2 * kMapMargin, height() - 2 * kMapMargin)) : MapLayout();
     update();
@@ -102,6 +104,29 @@ void MemoryMapPlot::paintEvent(QPaintEvent*)
         return;
     }
     const double ratio = imageRatio(painter, *this);
+    if (m_image.isNull() || m_image.devicePixelRatio() != ratio) m_image = imageOfBoxes(ratio);
+    painter.drawImage(QPointF(0, 0), m_image);
+    painter.setBrush(Qt::NoBrush);
+    const auto placed = [](const QRectF& box) { return box.translated(kMapMargin, kMapMargin); };
+    for (const MapRun& run : m_layout.runs) {
+        painter.setPen(QPen(t.secondaryText, 1));
+        painter.drawRect(placed(run.box).adjusted(-0.5, -0.5, 0.5, 0.5));
+    }
+    for (const MapBox& box : m_layout.boxes) {
+        const MapPiece& piece = m_map->rows[box.row].pieces[box.piece];
+        if (piece.state == MapPiece::State::Awaited) paintHatch(painter, placed(box.box), t);
+        const bool chosen =
+            m_selected && piece.state != MapPiece::State::Free && m_map->buffers.items[piece.buffer].id == *m_selected;
+        const bool hovered = m_hover && m_hover->row == box.row && m_hover->piece == box.piece;
+        if (!chosen && !hovered) continue;
+        painter.setPen(QPen(t.text, chosen ? 2 : 1.5));
+        painter.drawRect(placed(box.box));
+    }
+}
+
+QImage MemoryMapPlot::imageOfBoxes(double ratio) const
+{
+    const Theme& t = currentTheme();
     QImage image((QSizeF(size()) * ratio).toSize().expandedTo({1, 1}), QImage::Format_ARGB32_Premultiplied);
     image.setDevicePixelRatio(ratio);
     image.fill(Qt::transparent);
@@ -117,22 +142,7 @@ void MemoryMapPlot::paintEvent(QPaintEvent*)
     };
     fill(false);
     fill(true); // a hole of less than a pixel is seen
-    painter.drawImage(QPointF(0, 0), image);
-    painter.setBrush(Qt::NoBrush);
-    for (const MapRun& run : m_layout.runs) {
-        painter.setPen(QPen(t.secondaryText, 1));
-        painter.drawRect(placed(run.box).adjusted(-0.5, -0.5, 0.5, 0.5));
-    }
-    for (const MapBox& box : m_layout.boxes) {
-        const MapPiece& piece = m_map->rows[box.row].pieces[box.piece];
-        if (piece.state == MapPiece::State::Awaited) paintHatch(painter, placed(box.box), t);
-        const bool chosen =
-            m_selected && piece.state != MapPiece::State::Free && m_map->buffers.items[piece.buffer].id == *m_selected;
-        const bool hovered = m_hover && m_hover->row == box.row && m_hover->piece == box.piece;
-        if (!chosen && !hovered) continue;
-        painter.setPen(QPen(t.text, chosen ? 2 : 1.5));
-        painter.drawRect(placed(box.box));
-    }
+    return image;
 }
 
 const MapBox* MemoryMapPlot::boxAt(QPointF at) const
@@ -223,6 +233,12 @@ void MemoryMapPlot::focusOutEvent(QFocusEvent* event)
     QWidget::focusOutEvent(event);
     m_hover = nullptr;
     update();
+}
+
+void MemoryMapPlot::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::StyleChange) m_image = {};
 }
 
 void MemoryMapPlot::leaveEvent(QEvent*)

@@ -6,6 +6,7 @@
 #include "views/memory/memory_map_layout.h"
 #include "views/words/format.h"
 
+#include <QImage>
 #include <QWidget>
 
 #include <memory>
@@ -45,9 +46,12 @@ protected:
     void leaveEvent(QEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void focusOutEvent(QFocusEvent* event) override;
+    void changeEvent(QEvent* event) override;
 
 private:
     void place();
+    /// Of all pieces, without what is chosen or under the pointer.
+    QImage imageOfBoxes(double ratio) const;
     const MapBox* boxAt(QPointF at) const;
     QString textOf(const MapBox& box) const;
     void choose(const MapBox& box);
@@ -57,6 +61,7 @@ private:
     Instant m_begin;
     QString m_nothing;
     MapLayout m_layout;
+    QImage m_image; ///< null: to be drawn again
     MapOrder m_order = MapOrder::Address;
     Colours m_colours = Colours::Category;
     ByteUnit m_unit = ByteUnit::GB;
