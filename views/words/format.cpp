@@ -53,8 +53,10 @@ QString signedPercent(double fraction, int decimals)
 
 QString formatChange(double fraction, int decimals)
 {
-    const QString size = formatPercent(std::abs(fraction), decimals), none = formatPercent(0, decimals);
-    if (size == none || !std::isfinite(fraction)) return size; // no sign where nothing changes or nothing is known
+    // No sign where nothing changes or nothing is known; what is less than half of the last decimal is no change.
+    if (!std::isfinite(fraction)) return formatPercent(fraction, decimals);
+    if (200 * std::abs(fraction) < std::pow(10.0, -decimals)) return formatPercent(0, decimals);
+    const QString size = formatPercent(std::abs(fraction), decimals);
     return QString(fraction > 0 ? QChar(u'+') : kMinus) + size;
 }
 
