@@ -1258,8 +1258,8 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <translation>变差最多：%1，%2</translation>
     </message>
     <message>
-        <source>nothing that is judged got worse</source>
-        <translation>评判的指标均未变差</translation>
+        <source>step time, throughput and peak memory did not get worse</source>
+        <translation>步时间、吞吐与峰值内存均未变差</translation>
     </message>
     <message>
         <source>Compare with…</source>

@@ -404,7 +404,7 @@ void CompareView::showComparison()
         const bool isWorse = worst && worst->worsePercent().value_or(0) >= kLeastChange;
         m_figureCard->finding().setText(
             isWorse ? tr("worse most: %1, %2").arg(figureName(*worst), changeText(worst->percent()))
-                    : tr("nothing that is judged got worse"));
+                    : tr("step time, throughput and peak memory did not get worse"));
     }
     m_strip->setFigures(std::move(figures));
 }

@@ -26,7 +26,11 @@ std::vector<std::pair<double, double>> stepsOf(const std::vector<std::pair<doubl
 {
     std::vector<std::pair<double, double>> points;
     for (const auto& [at, value] : samples) {
-        if (points.size() == 1 && points.front().first == at) points.clear(); // what the curve begins with
+        // What stood before the history begins in its first instants: within a pixel it is what the curve begins with.
+        if (points.size() == 1 && at - points.front().first < end / kHistoryPixels) {
+            points.front().second = value;
+            continue;
+        }
         if (!points.empty()) points.emplace_back(at, points.back().second);
         points.emplace_back(at, value);
     }

@@ -41,7 +41,7 @@ constexpr int kLeastForTwoRows = 150;   ///< height of a card
 constexpr int kLeastForThreeRows = 220; ///< where the finding may take two lines
 
 /// A text that is longer than `width`, broken at the last space that fits, or anywhere without one.
-std::pair<QString, QString> inTwoLines(const QString& text, const QFontMetrics& metrics, double width)
+std::pair<QString, QString> inTwoLines(const QString& text, const QFontMetricsF& metrics, double width)
 {
     qsizetype fits = 0;
     while (fits < text.size() && metrics.horizontalAdvance(text.left(fits + 1)) <= width) ++fits;
@@ -343,7 +343,7 @@ void FigureStrip::paintEvent(QPaintEvent*)
         if (m_noteLines == 1 || QFontMetricsF(small).horizontalAdvance(figure.note) <= inside.width()) {
             line(small, inside.top() + 44, kNoteLine, t.secondaryText, figure.note);
         } else {
-            const auto [first, rest] = inTwoLines(figure.note, QFontMetrics(small), inside.width());
+            const auto [first, rest] = inTwoLines(figure.note, QFontMetricsF(small), std::floor(inside.width()));
             line(small, inside.top() + 44, kNoteLine, t.secondaryText, first);
             line(small, inside.top() + 44 + kNoteLine, kNoteLine, t.secondaryText, rest);
         }

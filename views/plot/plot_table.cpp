@@ -173,14 +173,18 @@ void ShareDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     if (share.isValid()) {
         // The bar starts where the text column ends, so that figures never lie on it.
         const QRect cell = item.rect.adjusted(4, 5, -6, -5);
-        const int text = 46;
+        // Rare long figures ("0.016 %") take more than the column: their bars are a pixel wide anyway.
+        const QString figure = index.data(Qt::DisplayRole).toString();
+        const QFontMetrics metrics(item.font);
+        const int text =
+            std::max(metrics.horizontalAdvance(QStringLiteral("99.9\u2009%")), metrics.horizontalAdvance(figure)) + 8;
         const double length = std::clamp(share.toDouble(), 0.0, 1.0) * std::max(0, cell.width() - text);
         if (option.state.testFlag(QStyle::State_Selected)) painter->fillRect(item.rect, currentTheme().selectionFill);
         painter->fillRect(QRectF(cell.left() + text, cell.top(), std::max(1.0, length), cell.height()), colour);
         painter->setPen(currentTheme().text);
         painter->setFont(item.font);
         painter->drawText(QRect(cell.left(), item.rect.top(), text - 6, item.rect.height()),
-                          Qt::AlignRight | Qt::AlignVCenter, index.data(Qt::DisplayRole).toString());
+                          Qt::AlignRight | Qt::AlignVCenter, figure);
         return;
     }
     if (colour.isValid()) {

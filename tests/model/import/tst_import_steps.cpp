@@ -74,8 +74,8 @@ private slots:
     void aStubAtTheEndIsCut()
     {
         // Two steps and the mark that the profiler opened before it was stopped.
-        auto stub = mark(3, 20, 21);
-        const auto steps = recogniseSteps({withWork(1, 0, 10, 1, 9, 8), withWork(2, 10, 20, 11, 19, 8), stub});
+        auto last = mark(3, 20, 21);
+        const auto steps = recogniseSteps({withWork(1, 0, 10, 1, 9, 8), withWork(2, 10, 20, 11, 19, 8), last});
         QCOMPARE(texts(steps), (Texts{"1 0-10 warmup", "2 10-20 measured", "3 20-21 cut"}));
         QCOMPARE(texts(recogniseSteps({withWork(1, 0, 9288, 267, 9179, 149), mark(2, 9325, 9374)})),
                  (Texts{"1 0-9288 measured", "2 9325-9374 cut"}));

@@ -138,6 +138,7 @@ CUptiResult cuptiActivityFlushAll(std::uint32_t)
 {
     if (g_gone.load()) {
         g_asked.store(true);
+        g_asked.notify_all();
         for (;;) pause();
     }
     const std::lock_guard lock(g_mutex);

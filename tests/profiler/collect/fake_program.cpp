@@ -171,7 +171,7 @@ void fake_keep_buffers(int keep)
 void fake_gone()
 {
     g_gone.store(true);
-    while (!g_asked.load()) usleep(1000);
+    g_asked.wait(false);
 }
 
 /// CUPTI reports an error of its own, `count` times.
