@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that is recorded: it loads the stand-in for CUPTI as a CUDA program would have it, then the module as the
 // CUDA driver, NVTX or NCCL would, and does what its first argument says. The tests of the module run it (module_test.h).
-#include <atomic>
 // Where it stands still, its pace is the input: the module records windows of wall time and looks at rates of launches.
+#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
