@@ -10,21 +10,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <utility>
 
 namespace fourwalls::engine {
 
-namespace {
-
-Duration threadCpu()
-{
-    timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return {t.tv_sec * 1'000'000'000ll + t.tv_nsec};
-}
-
-} // namespace
+namespace {} // namespace
 
 Status RunAttempt::runRank(RankSlot& slot)
 {
@@ -293,9 +283,9 @@ void RunAttempt::takeSteps(RankSlot& slot, const std::function<StepProgress(std:
                                         MemoryCategory::Other));
         }
         const Instant wall = recorder.wallNow();
-        const Duration cpu = threadCpu();
+        const std::int64_t cpu = threadProcessorTime();
         StepProgress progress = step(i);
-        const Duration tookWall = recorder.wallNow() - wall, tookCpu = threadCpu() - cpu;
+        const Duration tookWall = recorder.wallNow() - wall, tookCpu{threadProcessorTime() - cpu};
         const Instant last{progress.end.ns - 1}; // inside the step: its end is the next one's
         recorder.counter(wallCounter, last, tookWall.milliseconds());
         recorder.counter(cpuCounter, last, tookCpu.milliseconds());

@@ -5,8 +5,34 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <ctime>
 
 namespace fourwalls::engine {
+
+std::int64_t threadProcessorTime()
+{
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+namespace {
+
+thread_local std::int64_t t_made = 0;
+
+} // namespace
+
+KernelMaking::KernelMaking() : m_start(threadProcessorTime()) {}
+
+KernelMaking::~KernelMaking()
+{
+    t_made += threadProcessorTime() - m_start;
+}
+
+std::int64_t KernelMaking::spent()
+{
+    return t_made;
+}
 
 void KernelMedians::contribute(const std::map<Key, std::vector<std::int64_t>>& samples)
 {

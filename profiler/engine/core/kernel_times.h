@@ -29,6 +29,25 @@ struct KernelShape {
     friend bool operator==(const KernelShape&, const KernelShape&) = default;
 };
 
+/// While it lives, a device makes what it runs a kernel with (oneDNN generates code for each new shape). That is no part of
+/// the kernel's own time, of which a shape that is rarely met would have nothing else.
+class KernelMaking {
+public:
+    KernelMaking();
+    ~KernelMaking();
+    KernelMaking(const KernelMaking&) = delete;
+    KernelMaking& operator=(const KernelMaking&) = delete;
+
+    /// Processor time that this thread has spent so [ns].
+    static std::int64_t spent();
+
+private:
+    std::int64_t m_start;
+};
+
+/// Processor time of this thread [ns].
+std::int64_t threadProcessorTime();
+
 /// The table that the ranks share.
 class KernelMedians {
 public:

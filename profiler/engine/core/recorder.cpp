@@ -337,13 +337,13 @@ void Scope::beginKernel(const OpKey& key)
     m_recorder.m_insideKernel = true;
     if (m_recorder.m_virtual)
         m_kernelTime = &m_recorder.m_kernelTimes.entry({key.name, key.flops, key.bytes, key.shape});
-    m_cpuStart = readNs(CLOCK_THREAD_CPUTIME_ID);
+    m_cpuStart = threadProcessorTime() - KernelMaking::spent();
 }
 
 void Scope::endKernel()
 {
     m_recorder.m_insideKernel = false;
-    const Duration taken{readNs(CLOCK_THREAD_CPUTIME_ID) - m_cpuStart};
+    const Duration taken{threadProcessorTime() - KernelMaking::spent() - m_cpuStart};
     const double slowness = m_recorder.m_slowness;
     if (m_kernelTime) {
         const Duration time = m_kernelTime->take(taken);

@@ -2,6 +2,7 @@
 // See image_primitives.h.
 #include "profiler/engine/device/image_primitives.h"
 
+#include "profiler/engine/core/kernel_times.h"
 namespace fourwalls::engine::onednn {
 
 namespace {
@@ -63,7 +64,9 @@ template <class Table, class Make>
 auto& findOrMake(Table& table, const Key& key, const char* what, Make make)
 {
     const auto found = table.find(key);
-    return found != table.end() ? found->second : table.emplace(key, guarded(what, make)).first->second;
+    if (found != table.end()) return found->second;
+    const KernelMaking making;
+    return table.emplace(key, guarded(what, make)).first->second;
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include "profiler/engine/device/onednn_matmul.h"
 
 #include "profiler/engine/core/engine_error.h"
+#include "profiler/engine/core/kernel_times.h"
 #include "profiler/engine/device/onednn_descriptors.h"
 #include "profiler/engine/device/onednn_primitive.h"
 
@@ -120,8 +121,10 @@ void OneDnnMatmul::run(const Matrix& a, const Matrix& b, const Matrix& c, const 
     key.words[25] = (options.bias ? 1 : 0) | (options.residual ? 2 : 0) | (options.accumulate ? 4 : 0);
     auto found = m_state->entries.find(key);
     try {
-        if (found == m_state->entries.end())
+        if (found == m_state->entries.end()) {
+            const KernelMaking making;
             found = m_state->entries.emplace(key, m_state->make(a, b, c, options)).first;
+        }
     } catch (const dnnl::error& error) {
         throw EngineError(ErrorCode::Internal, std::string("oneDNN refused a matrix product: ") + error.what(),
                           "matmul");
