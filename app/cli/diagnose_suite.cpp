@@ -320,6 +320,7 @@ Result<SuiteScore> runDiagnoseSuite(const SuiteOptions& options, const std::func
         Draw draw(options.seed * 1'000'003u + static_cast<std::uint64_t>(i));
         Case of;
         of.clock = draw.chance(kWall) ? ClockKind::Wall : ClockKind::Device;
+        if (options.clock) of.clock = *options.clock;
         FOURWALLS_TRY_ASSIGN(of.spec, drawSpec(draw, of.clock));
         FOURWALLS_TRY_ASSIGN(const ScratchFile times, ScratchFile::create());
         FOURWALLS_TRY_ASSIGN(RecordedRun without, record(of, kAllLeftOut, times.path(), stop));

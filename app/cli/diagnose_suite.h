@@ -5,10 +5,12 @@
 
 #include "model/base/result.h"
 #include "model/diagnose/finding.h"
+#include "model/trace/vocabulary.h"
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -17,6 +19,7 @@ namespace fourwalls::cli {
 struct SuiteOptions {
     std::int64_t cases = 60;
     std::uint64_t seed = 1;
+    std::optional<ClockKind> clock; ///< of all recordings; absent: one in five is on the wall clock
 };
 
 /// What became of the faults of one cause.

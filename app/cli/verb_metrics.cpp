@@ -36,17 +36,18 @@ public:
         const int lost = (*trace)->info().lostSteps;
         const auto time = jobTime(**trace);
         if (!time) return console.fail(time.error());
-        const auto allocator = allocatorMoments(**trace); // the figures do without it
+        const auto allocator = allocatorMoments(**trace);
+        if (!allocator) return console.fail(allocator.error());
         if (!console.json()) {
             std::string text = stepStatesText(*steps, by, lost) + "\n" + metricsText(*metrics);
             if (*time && ((*time)->failures > 0 || (*time)->checkpoints > 0)) text += "\n" + jobTimeText(**time);
-            if (allocator && !allocator->empty()) text += "\n" + allocatorText(*allocator);
+            if (!allocator->empty()) text += "\n" + allocatorText(*allocator);
             while (text.ends_with('\n')) text.pop_back();
             return console.answerText(text);
         }
         json object = metricsJson(*metrics);
         if (*time) object["job_time"] = jobTimeJson(**time);
-        if (allocator && !allocator->empty()) object["allocator"] = allocatorJson(*allocator);
+        if (!allocator->empty()) object["allocator"] = allocatorJson(*allocator);
         object["step_states"] = stepStatesJson(*steps, by, lost);
         return console.answerJson(object);
     }

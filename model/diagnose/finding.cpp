@@ -51,7 +51,7 @@ struct EvidenceWords {
     EvidenceUnit unit;
     std::string_view words;
 };
-constexpr std::array<EvidenceWords, 38> kEvidence{{
+constexpr std::array<EvidenceWords, 42> kEvidence{{
     {EvidenceKind::ShareOfStep, EvidenceUnit::Fraction, "share of the step"},
     {EvidenceKind::TimePerStep, EvidenceUnit::Milliseconds, "time per step"},
     {EvidenceKind::Occurrences, EvidenceUnit::Count, "occurrences per step"},
@@ -90,6 +90,10 @@ constexpr std::array<EvidenceWords, 38> kEvidence{{
     {EvidenceKind::First, EvidenceUnit::Text, "first"},
     {EvidenceKind::BusiestShare, EvidenceUnit::Times, "the busiest rank against the mean"},
     {EvidenceKind::Meanwhile, EvidenceUnit::Text, "what the program does meanwhile"},
+    {EvidenceKind::Wanted, EvidenceUnit::Bytes, "wanted"},
+    {EvidenceKind::FreeTogether, EvidenceUnit::Bytes, "free in segments and on the device"},
+    {EvidenceKind::LargestHole, EvidenceUnit::Bytes, "largest hole"},
+    {EvidenceKind::FreeInPieces, EvidenceUnit::Truth, "enough was free, in pieces that are too small"},
 }};
 
 template <class Table>
@@ -106,7 +110,7 @@ constexpr bool inOrder(const Table& table)
     return true;
 }
 static_assert(inOrder(kCauses) && inOrder(kEvidence));
-static_assert(kEvidence.size() == static_cast<std::size_t>(EvidenceKind::Meanwhile) + 1);
+static_assert(kEvidence.size() == static_cast<std::size_t>(EvidenceKind::FreeInPieces) + 1);
 
 } // namespace
 

@@ -85,7 +85,11 @@ enum class EvidenceKind : std::uint8_t {
     Failures,
     First,
     BusiestShare,
-    Meanwhile
+    Meanwhile,
+    Wanted,
+    FreeTogether,
+    LargestHole,
+    FreeInPieces
 };
 enum class EvidenceUnit : std::uint8_t { Fraction, Milliseconds, Count, Times, Bytes, Megahertz, Steps, Text, Truth };
 /// "share of the step".

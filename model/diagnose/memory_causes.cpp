@@ -2,6 +2,7 @@
 // Memory that grows, is full, or is reserved and not used.
 #include "model/base/format.h"
 #include "model/diagnose/causes.h"
+#include "model/trace/allocator_map.h"
 #include "model/trace/memory_growth.h"
 
 #include <cmath>
@@ -48,6 +49,23 @@ Result<std::string> largestMaker(CaseFacts& facts, const EventRecord& failure)
     return most->first + " (" + formatBytes(static_cast<double>(most->second)) + ")";
 }
 
+/// What was wanted, and what the allocator's segments could not give for it.
+Status addRefusal(CaseFacts& facts, Finding& finding, const OutOfMemory& moment)
+{
+    if (!moment.askedBytes) return {};
+    finding.add(EvidenceKind::Wanted, static_cast<double>(*moment.askedBytes));
+    if (!moment.rank || !hasAllocatorSegments(facts.trace.info())) return {};
+    const Result<AllocatorMap> map = allocatorMap(facts.trace, *moment.rank, moment.at);
+    if (!map.ok()) return map.error().code == ErrorCode::Unsupported ? Status() : map.error();
+    const Refusal because = refusalOf(moment, map->all);
+    if (because == Refusal::Unknown) return {};
+    const std::int64_t free = map->all.freeBytes + moment.freeBytes.value_or(0);
+    finding.add(EvidenceKind::FreeTogether, static_cast<double>(free))
+        .add(EvidenceKind::LargestHole, static_cast<double>(map->all.largestFree));
+    if (because == Refusal::Fragmented) finding.add(EvidenceKind::FreeInPieces, 1);
+    return {};
+}
+
 Status findFailures(CaseFacts& facts)
 {
     const TraceInfo& info = facts.trace.info();
@@ -66,6 +84,7 @@ Status findFailures(CaseFacts& facts)
     if (!failures.front().text.empty()) finding.add(EvidenceKind::First, failures.front().text);
     FOURWALLS_TRY_ASSIGN(std::string fullest, largestMaker(facts, failures.front()));
     if (!fullest.empty()) finding.add(EvidenceKind::Mostly, std::move(fullest));
+    FOURWALLS_TRY(addRefusal(facts, finding, outOfMemoryOf(failures.front())));
     finding.urgency = 2;
     finding.show = {FindingView::Memory, failures.front().rank, std::nullopt};
     facts.add(std::move(finding));

@@ -4,6 +4,7 @@
 
 #include "model/base/format.h"
 #include "model/export/svg_figures.h"
+#include "model/trace/allocator_map.h"
 #include "model/trace/saturating_sum.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ using Rows = std::vector<std::vector<std::string>>;
 
 constexpr int kMemoryColumns = 600; ///< positions of the curve
 constexpr int kMostShownSteps = 6;  ///< of the curve; of longer traces the step with the peak
-constexpr std::size_t kMostBuffers = 2000, kMostReasons = 10, kMostRanks = 16;
+constexpr std::size_t kMostBuffers = 2000, kMostReasons = 10, kMostRanks = 16, kMostMoments = 16;
 
 class MemorySection {
 public:
@@ -67,6 +68,7 @@ public:
         }
         m_page.table({"category", "at the peak", "share", "own peak"}, rows);
         FOURWALLS_TRY(largestBuffers(*fullest));
+        FOURWALLS_TRY(allocatorTable());
         ranksTable();
         return {};
     }
@@ -166,6 +168,42 @@ private:
                          (looked < alive.totalCount ? ", from the " + formatCount(looked) + " largest ones:" : ":"));
         m_page.table({"asked for by", "where", "category", "buffers", "together"}, rows);
         return {};
+    }
+
+    /// What a caching allocator held at the moments that matter.
+    Status allocatorTable()
+    {
+        FOURWALLS_TRY_ASSIGN(const std::vector<AllocatorMoment> moments, allocatorMoments(m_trace));
+        Rows rows;
+        const auto bytes = [](std::int64_t count) { return formatBytes(static_cast<double>(count)); };
+        for (const AllocatorMoment& moment : moments) {
+            if (rows.size() == kMostMoments) break;
+            const AllocatorFigures& figures = moment.figures;
+            rows.push_back({"rank " + std::to_string(moment.rank.value), momentText(moment),
+                            bytes(figures.reservedBytes), formatCount(figures.segments), bytes(figures.freeBytes),
+                            bytes(figures.largestFree)});
+        }
+        if (rows.empty()) return {};
+        m_page.paragraph("The caching allocator's segments, and what was free in them:");
+        m_page.table({"", "moment", "reserved", "segments", "free in them", "largest hole"}, rows);
+        m_page.more(moments.size(), rows.size(), "moments");
+        return {};
+    }
+
+    /// "peak", or "out of memory: 2 GB wanted, free in pieces".
+    static std::string momentText(const AllocatorMoment& moment)
+    {
+        if (moment.kind == AllocatorMoment::Kind::Peak) return "peak";
+        if (moment.kind == AllocatorMoment::Kind::End) return "end";
+        std::string text = "out of memory";
+        if (!moment.refused || !moment.refused->askedBytes) return text;
+        text += ": " + formatBytes(static_cast<double>(*moment.refused->askedBytes)) + " wanted";
+        switch (refusalOf(*moment.refused, moment.figures)) {
+        case Refusal::Fragmented: return text + ", free in pieces";
+        case Refusal::Full: return text + ", less was free";
+        case Refusal::Unknown: break;
+        }
+        return text;
     }
 
     void ranksTable()

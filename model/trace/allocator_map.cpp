@@ -2,6 +2,8 @@
 // See allocator_map.h.
 #include "model/trace/allocator_map.h"
 
+#include "model/trace/allocator_text.h"
+
 #include <algorithm>
 #include <set>
 #include <string>
@@ -132,7 +134,8 @@ private:
 
 std::int64_t cutBytes(std::int64_t requested)
 {
-    return std::max(kCutUnit, (requested + kCutUnit - 1) / kCutUnit * kCutUnit);
+    const std::int64_t sane = std::min(requested, kMostAddress); // a damaged file may say anything
+    return std::max(kCutUnit, (sane + kCutUnit - 1) / kCutUnit * kCutUnit);
 }
 
 std::int64_t largestRest(const AllocatorSegment& segment)

@@ -60,6 +60,9 @@ Result<RunReport> RunAttempt::go()
     m_skipped.erase(std::unique(m_skipped.begin(), m_skipped.end()), m_skipped.end());
     takeOver();
     m_stop.emplace(m_options, m_report.firstStep, m_spec.training.steps);
+    if (m_options.clock == ClockKind::Wall && !m_options.processes && !onGpu(m_spec) &&
+        m_spec.plan.parameterServer == ParameterServer::None && ranksOf(m_spec.plan) > 1)
+        m_cores.emplace(ranksOf(m_spec.plan));
     const bool sharesTable = m_options.clock == ClockKind::Device && !m_options.kernelTimesFile.empty();
     if (sharesTable) {
         FOURWALLS_TRY_ASSIGN(KernelMedians::Table table, readKernelTable(m_options.kernelTimesFile));

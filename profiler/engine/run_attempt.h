@@ -5,6 +5,7 @@
 
 #include "model/base/result.h"
 #include "model/spec/run_spec.h"
+#include "profiler/engine/core/core_exchange.h"
 #include "profiler/engine/core/job_notes.h"
 #include "profiler/engine/core/run_options.h"
 #include "profiler/engine/device/machine_peak.h"
@@ -114,7 +115,8 @@ private:
     std::optional<SavedState> m_saved;   // to go on from
     std::vector<std::int64_t> m_skipped; // batches
     std::optional<StopVote> m_stop;
-    std::int64_t m_savedStep = 0; // rank 0's last checkpoint
+    std::optional<CoreExchange> m_cores; // of threads that compute on cores and wait for each other in every step
+    std::int64_t m_savedStep = 0;        // rank 0's last checkpoint
 
     std::mutex m_mutex;
     double m_fastest = 0;

@@ -14,8 +14,6 @@
 
 namespace fourwalls::engine {
 
-namespace {} // namespace
-
 Status RunAttempt::runRank(RankSlot& slot)
 {
     RankContext& rank = *slot.context;
@@ -275,6 +273,7 @@ void RunAttempt::takeSteps(RankSlot& slot, const std::function<StepProgress(std:
             eventsBefore = events();
             if (first && m_options.sink) m_sinkBefore = sinkTime();
         }
+        if (m_cores) m_cores->beforeStep(recorder.rank().value, i);
         recorder.beginStep(i);
         if (slot.flight) slot.flight->beginStep(i);
         if (const std::int64_t bytes = recorder.disturbance().growthBytes(); bytes > 0) {

@@ -2522,7 +2522,7 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
     </message>
     <message>
         <source>the others wait for %1 of %2 (%3)</source>
-        <translation>其他 rank 等待了 %2 的 %1（%3）</translation>
+        <translation>其他 rank 等待了%2的 %1（%3）</translation>
     </message>
     <message>
         <source>computes %1 per step, the other stages %2</source>
@@ -2751,6 +2751,18 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
     <message>
         <source>Memory that is freed waits for the device; in the first step it is often the start of a library.</source>
         <translation>释放显存会等待设备；在第一步中，这往往是某个库的初始化。</translation>
+    </message>
+    <message>
+        <source>%1 were free, the largest hole has %2</source>
+        <translation>共有 %1 空闲，最大的空洞为 %2</translation>
+    </message>
+    <message>
+        <source>Enough was free, in pieces: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets segments grow instead.</source>
+        <translation>空闲总量足够，但已碎片化：PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True 可让段按需增长。</translation>
+    </message>
+    <message>
+        <source>A smaller micro-batch, recomputation or sharding over more ranks needs less.</source>
+        <translation>更小的微批次、重计算或在更多 rank 上分片所需更少。</translation>
     </message>
 </context>
 <context>

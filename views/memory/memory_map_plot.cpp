@@ -108,13 +108,8 @@ void MemoryMapPlot::paintEvent(QPaintEvent*)
     painter.drawImage(QPointF(0, 0), m_image);
     painter.setBrush(Qt::NoBrush);
     const auto placed = [](const QRectF& box) { return box.translated(kMapMargin, kMapMargin); };
-    for (const MapRun& run : m_layout.runs) {
-        painter.setPen(QPen(t.secondaryText, 1));
-        painter.drawRect(placed(run.box).adjusted(-0.5, -0.5, 0.5, 0.5));
-    }
     for (const MapBox& box : m_layout.boxes) {
         const MapPiece& piece = m_map->rows[box.row].pieces[box.piece];
-        if (piece.state == MapPiece::State::Awaited) paintHatch(painter, placed(box.box), t);
         const bool chosen =
             m_selected && piece.state != MapPiece::State::Free && m_map->buffers.items[piece.buffer].id == *m_selected;
         const bool hovered = m_hover && m_hover->row == box.row && m_hover->piece == box.piece;
@@ -142,6 +137,13 @@ QImage MemoryMapPlot::imageOfBoxes(double ratio) const
     };
     fill(false);
     fill(true); // a hole of less than a pixel is seen
+    QPainter painter(&image);
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(t.secondaryText, 1));
+    for (const MapRun& run : m_layout.runs) painter.drawRect(placed(run.box).adjusted(-0.5, -0.5, 0.5, 0.5));
+    for (const MapBox& box : m_layout.boxes)
+        if (m_map->rows[box.row].pieces[box.piece].state == MapPiece::State::Awaited)
+            paintHatch(painter, placed(box.box), t);
     return image;
 }
 

@@ -262,6 +262,10 @@ QStringList memoryFigures(const Finding& finding)
         if (has(EvidenceKind::First)) parts << shortened(finding.text(EvidenceKind::First));
         if (has(EvidenceKind::Mostly))
             parts << FindingWords::tr("most was made by %1").arg(shortened(finding.text(EvidenceKind::Mostly)));
+        if (has(EvidenceKind::FreeTogether))
+            parts << FindingWords::tr("%1 were free, the largest hole has %2")
+                         .arg(shownBytes(finding, EvidenceKind::FreeTogether),
+                              shownBytes(finding, EvidenceKind::LargestHole));
         break;
     default: break;
     }
@@ -422,8 +426,13 @@ QString findingAdvice(const Finding& finding)
     case Cause::UnevenArrivals:
     case Cause::ExposedCommunication:
     case Cause::PipelineBubble:
-    case Cause::BadSteps:
-    case Cause::OutOfMemory: break;
+    case Cause::BadSteps: break;
+    case Cause::OutOfMemory:
+        return finding.find(EvidenceKind::FreeInPieces)
+                   ? FindingWords::tr(
+                         "Enough was free, in pieces: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets "
+                         "segments grow instead.")
+                   : FindingWords::tr("A smaller micro-batch, recomputation or sharding over more ranks needs less.");
     }
     return {};
 }

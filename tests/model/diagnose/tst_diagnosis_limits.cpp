@@ -5,6 +5,7 @@
 #include "model/diagnose/diagnosis.h"
 #include "model/diagnose/finding_text.h"
 #include "model/trace/step_window.h"
+#include "tests/model/trace/allocator_example.h"
 #include "tests/model/trace/step_builder.h"
 #include "tests/support/test_program.h"
 
@@ -251,6 +252,21 @@ private slots:
             if (own) QVERIFY(isAbout(bound->value(EvidenceKind::LongestPause), 70));
             QCOMPARE(bound->text(EvidenceKind::Meanwhile), std::string(own ? "call" : ""));
         }
+    }
+
+    /// 17.5 MiB less 1 KiB are free in holes of at most 10.5 MiB, and one more on the device; 16 were wanted.
+    void memoryThatIsFreeInPieces()
+    {
+        constexpr double kMiB = 1 << 20;
+        InMemoryTraceQuery trace(allocator::example());
+        const auto said = diagnose::diagnose(trace);
+        QVERIFY(said.ok());
+        const Finding* out = has(*said, Cause::OutOfMemory);
+        QVERIFY(out);
+        QCOMPARE(out->value(EvidenceKind::Wanted), 16 * kMiB);
+        QCOMPARE(out->value(EvidenceKind::FreeTogether), 18.5 * kMiB - 1024);
+        QCOMPARE(out->value(EvidenceKind::LargestHole), 10.5 * kMiB);
+        QVERIFY(out->find(EvidenceKind::FreeInPieces));
     }
 };
 

@@ -10,6 +10,7 @@
 #include "model/export/svg_figures.h"
 #include "model/trace/figures.h"
 #include "tests/model/export/sample_trace.h"
+#include "tests/model/trace/allocator_example.h"
 #include "tests/support/test_program.h"
 
 #include <sstream>
@@ -47,6 +48,16 @@ QStringList textsOf(const QString& page, const QString& element)
 class TestHtmlReport : public QObject {
     Q_OBJECT
 private slots:
+    void whatTheAllocatorHeld()
+    {
+        InMemoryTraceQuery trace(test::allocator::example());
+        const QStringList cells = textsOf(pageOf(trace), "td");
+        QVERIFY(cells.contains("peak"));
+        const std::string refused = "out of memory: " + formatBytes(16 << 20) + " wanted, free in pieces";
+        QVERIFY(cells.contains(QString::fromStdString(refused)));
+        QVERIFY(cells.contains(QString::fromStdString(formatBytes(10.5 * (1 << 20))))); // the largest hole
+    }
+
     void allSectionsWithTheFiguresOfMetrics()
     {
         const auto trace = SampleTrace().finish();
