@@ -2,10 +2,12 @@
 // Transfers that are slow, that others are waited for in, or that nothing hides.
 #include "model/base/median.h"
 #include "model/diagnose/causes.h"
+#include "model/diagnose/hop_services.h"
 #include "model/trace/collective_timing.h"
 #include "model/trace/hop_schedule.h"
 
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -44,6 +46,9 @@ struct Kind {
 };
 using Samples = std::map<Kind, std::map<Link, std::vector<double>>>; // [ns]
 
+/// What a slow link takes for a message that takes its siblings `usual`: a lower rate, or a longer latency.
+using SpoiltTime = std::function<HopTime(double usual)>;
+
 class Links {
 public:
     explicit Links(const CaseFacts& facts) : m_facts(facts), m_info(facts.trace.info())
@@ -71,41 +76,39 @@ public:
         return (kind.together ? spec->cluster.nodeLink : between).seconds(static_cast<double>(kind.bytes)) * 1e9;
     }
 
-    /// Hops of the operations with most transfer: the time from when both ends are ready.
-    void addHops(Samples& samples)
+    /// Hops of the operations with most transfer: the time that is their own.
+    void addHops(Samples& samples, HopWaits waits)
     {
-        std::vector<const JoinedOperation*> longest;
-        for (const JoinedOperation& each : m_facts.operations)
-            if (!each.isMessage() && each.members.size() > 1) longest.push_back(&each);
-        std::stable_sort(longest.begin(), longest.end(),
-                         [](const auto* a, const auto* b) { return a->transfer() > b->transfer(); });
-        if (longest.size() > kMostSchedules) longest.resize(kMostSchedules);
-        for (const JoinedOperation* operation : longest) {
-            const auto schedule = hopSchedule(m_facts.trace, *operation, m_facts.stop);
-            if (!schedule.ok() || !schedule->recorded) continue;
-            std::map<RankId, Instant> arrivals;
-            for (const CollectiveView& member : operation->members) arrivals[member.rank] = member.record.start;
-            std::map<std::pair<int, int>, Instant> ready; // round, member
-            // What a member received, and what it sent before, as it sends one after the other.
-            for (const ScheduledHop& hop : schedule->hops)
-                for (const int member : {hop.from, hop.to}) {
-                    const auto [at, isFirst] = ready.try_emplace({hop.round + 1, member}, hop.recorded->end);
-                    if (!isFirst) at->second = std::max(at->second, hop.recorded->end);
-                }
-            const auto readyAt = [&](int round, int member) {
-                for (int before = round; before > 0; --before)
-                    if (const auto found = ready.find({before, member}); found != ready.end()) return found->second;
-                return arrivals[schedule->members[static_cast<std::size_t>(member)]];
+        readSchedules();
+        for (const auto& [operation, schedule] : m_schedules)
+            for (const HopService& hop : hopServices(*operation, schedule, waits))
+                samples[kindOf(hop.from, hop.to, hop.bytes)][{{hop.from, hop.to}, ""}].push_back(hop.took);
+    }
+
+    /// Whether ports carry one message after the other, and latencies are apart from that: the virtual clock's.
+    bool takesTurns() const { return m_info.header.clock == ClockKind::Device; }
+
+    /// How long the collectives of a group take if that link is as quick as its siblings, as a share of what they take. slow:
+    /// what its hops take. usual: what the others' hops take [ns]. Absent: their hops are not known.
+    std::optional<double> shareWithout(const Link& link, GroupId group, const SpoiltTime& slow,
+                                       const std::map<Kind, double>& usual)
+    {
+        double with = 0, without = 0;
+        for (const auto& [operation, schedule] : m_schedules) {
+            if (operation->group != group) continue;
+            const auto length = [&, &members = schedule.members](bool spoilt) {
+                return collectiveLength(schedule, [&](const ScheduledHop& hop) {
+                    const RankId from = members[static_cast<std::size_t>(hop.from)],
+                                 to = members[static_cast<std::size_t>(hop.to)];
+                    const auto known = usual.find(kindOf(from, to, hop.bytes));
+                    const double time = known == usual.end() ? 0 : known->second;
+                    return spoilt && link.ranks == std::set<RankId>{from, to} ? slow(time) : HopTime{time, 0};
+                });
             };
-            for (const ScheduledHop& hop : schedule->hops) {
-                const Instant begin = std::max(readyAt(hop.round, hop.from), readyAt(hop.round, hop.to));
-                const RankId from = schedule->members[static_cast<std::size_t>(hop.from)],
-                             to = schedule->members[static_cast<std::size_t>(hop.to)];
-                const auto took = static_cast<double>((hop.recorded->end - begin).ns);
-                if (took > 0)
-                    samples[{"hop", std::llround(hop.bytes), together(from, to)}][{{from, to}, ""}].push_back(took);
-            }
+            with += length(true);
+            without += length(false);
         }
+        return with > 0 ? std::optional(without / with) : std::nullopt;
     }
 
     /// Messages between two, and collectives by group.
@@ -138,10 +141,28 @@ public:
     }
 
 private:
+    Kind kindOf(RankId from, RankId to, double bytes) { return {"hop", std::llround(bytes), together(from, to)}; }
+
+    void readSchedules()
+    {
+        if (!m_schedules.empty()) return;
+        std::vector<const JoinedOperation*> longest;
+        for (const JoinedOperation& each : m_facts.operations)
+            if (!each.isMessage() && each.members.size() > 1) longest.push_back(&each);
+        std::stable_sort(longest.begin(), longest.end(),
+                         [](const auto* a, const auto* b) { return a->transfer() > b->transfer(); });
+        if (longest.size() > kMostSchedules) longest.resize(kMostSchedules);
+        for (const JoinedOperation* operation : longest) {
+            auto schedule = hopSchedule(m_facts.trace, *operation, m_facts.stop);
+            if (schedule.ok() && schedule->recorded) m_schedules.emplace_back(operation, std::move(*schedule));
+        }
+    }
+
     const CaseFacts& m_facts;
     const TraceInfo& m_info;
     std::map<RankId, std::string> m_hosts;
     int m_perNode = 0;
+    std::vector<std::pair<const JoinedOperation*, HopSchedule>> m_schedules; ///< of those with most transfer
 };
 
 /// A link against its siblings.
@@ -167,10 +188,15 @@ double quickOf(std::vector<double> times)
     return *tenth;
 }
 
-/// Links that are slow for what is sent over them; of hops also against the description of the cluster.
-std::map<Link, LinkRatio> slowLinks(const Samples& samples, const Links& links)
-{
+struct JudgedLinks {
     std::map<Link, LinkRatio> slow;
+    std::map<Kind, double> usual; ///< what their siblings take [ns]
+};
+
+/// Links that are slow for what is sent over them; of hops also against the description of the cluster.
+JudgedLinks slowLinks(const Samples& samples, const Links& links)
+{
+    JudgedLinks judged;
     for (const auto& [kind, ofKind] : samples) {
         const bool betweenTwo = kind.what == "hop" || kind.what == "message";
         std::vector<double> usual;
@@ -183,18 +209,19 @@ std::map<Link, LinkRatio> slowLinks(const Samples& samples, const Links& links)
             if (!expected || *expected <= 0) continue;
             reference = *expected;
         }
+        judged.usual[kind] = reference;
         for (const auto& [link, times] : ofKind) {
             const double own = alone ? quickOf(times) : median(times);
             const double noise =
                 std::max(kLeastLinkNoise, relativeDeviationOf(times) / std::sqrt(static_cast<double>(times.size())));
             if (own < kSlowLink * reference || own / reference - 1 < kLinkDeviations * noise) continue;
-            LinkRatio& of = slow[link];
+            LinkRatio& of = judged.slow[link];
             const double time = own * static_cast<double>(times.size());
             if (time <= of.time) continue;
             of = {quickOf(times) / reference, own / reference, own, reference, time};
         }
     }
-    return slow;
+    return judged;
 }
 
 /// Whether a transfer goes over the link: between its two ranks, or in a group that has them both.
@@ -205,7 +232,8 @@ bool goesOver(const Link& link, const CollectiveRecord& record, RankId rank, con
     return std::includes(members.begin(), members.end(), link.ranks.begin(), link.ranks.end());
 }
 
-Finding linkFinding(CaseFacts& facts, const Link& link, const LinkRatio& of)
+Finding linkFinding(CaseFacts& facts, Links& links, const Link& link, const LinkRatio& of, const SpoiltTime& spoilt,
+                    const std::map<Kind, double>& usual)
 {
     Finding finding = facts.ofRanks(Cause::SlowLink, {link.ranks.begin(), link.ranks.end()});
     finding.add(EvidenceKind::Ratio, of.ratio)
@@ -216,6 +244,7 @@ Finding linkFinding(CaseFacts& facts, const Link& link, const LinkRatio& of)
     if (!facts.replay) return finding;
     const replay::Recording& recording = facts.replay->recording();
     const replay::ReplayGraph& graph = facts.replay->graph(replay::DelayRule::Own);
+    std::map<GroupId, double> shares; // what a collective takes without it
     finding.gain = facts.gainOf([&](replay::NodeTimes& times) {
         for (std::size_t node = 0; node < graph.nodes(); ++node) {
             if (graph.role[node] != replay::NodeRole::Moving || graph.piece[node] == replay::kNone) continue;
@@ -223,11 +252,35 @@ Finding linkFinding(CaseFacts& facts, const Link& link, const LinkRatio& of)
             if (!piece.isCollective()) continue;
             const CollectiveRecord& record = recording.collectives[piece.collective].record;
             const ProcessGroupInfo& group = recording.info.groups[static_cast<std::size_t>(record.group.value)];
-            if (goesOver(link, record, piece.rank, group))
-                times.duration[node] = std::llround(static_cast<double>(times.duration[node]) / of.ratio);
+            if (!goesOver(link, record, piece.rank, group)) continue;
+            double share = 1 / of.ratio;
+            if (!record.peer) {
+                const auto [known, isNew] = shares.try_emplace(record.group, share);
+                if (isNew) known->second = links.shareWithout(link, record.group, spoilt, usual).value_or(share);
+                share = known->second;
+            }
+            times.duration[node] = std::llround(static_cast<double>(times.duration[node]) * share);
         }
     });
     return finding;
+}
+
+/// Adds the findings of slow links that cost enough. spoilt: what such a link takes. False: there are none.
+bool addLinks(CaseFacts& facts, Links& links, const JudgedLinks& judged,
+              const std::function<SpoiltTime(const LinkRatio&)>& spoilt)
+{
+    // One slow link makes members late on others: those that are quick at times are not slow themselves.
+    const auto isAlwaysSlow = [](const auto& each) { return each.second.quick >= kSlowLink; };
+    const bool anyAlways = std::any_of(judged.slow.begin(), judged.slow.end(), isAlwaysSlow);
+    bool added = false;
+    for (const auto& each : judged.slow) {
+        if (anyAlways && !isAlwaysSlow(each)) continue;
+        Finding finding = linkFinding(facts, links, each.first, each.second, spoilt(each.second), judged.usual);
+        if (!finding.gain || finding.gain->share < kLeastFault) continue;
+        facts.add(std::move(finding));
+        added = true;
+    }
+    return added;
 }
 
 } // namespace
@@ -237,31 +290,36 @@ void findSlowLinks(CaseFacts& facts)
     if (!ranksShareClock(facts.trace.info()) || facts.operations.empty()) return;
     Links links(facts);
     Samples pairs, groups;
-    links.addHops(pairs);
+    links.addHops(pairs, links.takesTurns() ? HopWaits::Turns : HopWaits::Both);
     links.addOperations(groups);
     // A link between two ranks explains the groups that hold it.
     for (auto& [kind, ofKind] : groups)
         if (kind.what == "message") pairs[kind] = std::move(ofKind);
     std::erase_if(groups, [](const auto& each) { return each.first.what == "message"; });
-    std::map<Link, LinkRatio> slow = slowLinks(pairs, links);
-    if (slow.empty()) {
-        slow = slowLinks(groups, links);
-        // Groups that are slow together share a link.
-        if (slow.size() > 1) {
-            std::set<RankId> common = slow.begin()->first.ranks;
-            for (const auto& each : slow)
-                std::erase_if(common, [&](RankId rank) { return !each.first.ranks.contains(rank); });
-            if (common.size() >= 2) slow = {{{common, slow.begin()->first.name}, slow.begin()->second}};
-        }
+    const JudgedLinks busy = slowLinks(pairs, links);
+    const auto longer = [](const LinkRatio& of) {
+        return [ratio = of.ratio](double usual) { return HopTime{usual * ratio, 0}; };
+    };
+    if (addLinks(facts, links, busy, longer)) return;
+    if (links.takesTurns()) {
+        // A link that delivers later is not busy for longer.
+        Samples late;
+        links.addHops(late, HopWaits::Sender);
+        const JudgedLinks judged{slowLinks(late, links).slow, busy.usual};
+        const auto later = [](const LinkRatio& of) {
+            return [late = of.own - of.siblings](double usual) { return HopTime{usual, late}; };
+        };
+        if (addLinks(facts, links, judged, later)) return;
     }
-    // One slow link makes members late on others: those that are quick at times are not slow themselves.
-    const auto isAlwaysSlow = [](const auto& each) { return each.second.quick >= kSlowLink; };
-    if (std::any_of(slow.begin(), slow.end(), isAlwaysSlow))
-        std::erase_if(slow, [&](const auto& each) { return !isAlwaysSlow(each); });
-    for (const auto& [link, of] : slow) {
-        Finding finding = linkFinding(facts, link, of);
-        if (finding.gain && finding.gain->share >= kLeastFault) facts.add(std::move(finding));
+    JudgedLinks judged = slowLinks(groups, links);
+    // Groups that are slow together share a link.
+    if (std::map<Link, LinkRatio>& slow = judged.slow; slow.size() > 1) {
+        std::set<RankId> common = slow.begin()->first.ranks;
+        for (const auto& each : slow)
+            std::erase_if(common, [&](RankId rank) { return !each.first.ranks.contains(rank); });
+        if (common.size() >= 2) slow = {{{common, slow.begin()->first.name}, slow.begin()->second}};
     }
+    addLinks(facts, links, judged, longer);
 }
 
 namespace {
