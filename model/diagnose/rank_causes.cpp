@@ -123,7 +123,7 @@ void findThrottling(CaseFacts& facts)
     if (facts.work.empty() || facts.work.steps.size() < 4) return;
     std::vector<RankId> ranks;
     std::vector<Change> changes(facts.work.ranks.size());
-    double ratio = 0;
+    double ratio = 0, computing = 0;
     std::size_t from = facts.work.steps.size();
     for (std::size_t i = 0; i < facts.work.ranks.size(); ++i) {
         RankWork& work = facts.work.ranks[i];
@@ -135,13 +135,16 @@ void findThrottling(CaseFacts& facts)
         work.slowsFrom = change->from;
         settleRatio(work); // what it is slower by all the time is another matter
         ratio += change->after / change->before;
+        computing += work.computing;
         from = std::min(from, change->from);
     }
     if (ranks.empty()) return;
     ratio /= static_cast<double>(ranks.size());
+    computing /= static_cast<double>(ranks.size());
     Finding finding = facts.ofRanks(Cause::Throttling, std::move(ranks));
     finding.steps.assign(facts.work.steps.begin() + static_cast<std::ptrdiff_t>(from), facts.work.steps.end());
     finding.add(EvidenceKind::Ratio, ratio)
+        .add(EvidenceKind::OwnTime, computing * 1e-6)
         .add(EvidenceKind::FromStep, static_cast<double>(facts.work.steps[from].value))
         .add(EvidenceKind::StepsAffected, static_cast<double>(finding.steps.size()))
         .add(EvidenceKind::StepsLookedAt, static_cast<double>(facts.work.steps.size()));

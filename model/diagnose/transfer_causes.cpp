@@ -338,9 +338,20 @@ bool explainsWaiting(const Finding& finding, RankId rank)
     }
 }
 
-void addLateness(CaseFacts& facts, Finding& finding, const RankLateness& late)
+/// What a finding delays its rank by, even where another fault hides it [ms per step].
+double costOf(const Finding& finding)
 {
-    finding.add(EvidenceKind::DelaysOthers, late.delayed.milliseconds())
+    double cost =
+        std::max(finding.gain ? finding.gain->perStep.milliseconds() : 0, finding.value(EvidenceKind::TimePerStep));
+    if (const double ratio = finding.value(EvidenceKind::Ratio); ratio > 1)
+        cost = std::max(cost, finding.value(EvidenceKind::OwnTime) * (1 - 1 / ratio));
+    return cost;
+}
+
+/// delays: the others, as a share of the step.
+void addLateness(CaseFacts& facts, Finding& finding, const RankLateness& late, double delays)
+{
+    finding.add(EvidenceKind::DelaysOthers, delays * facts.length() * 1e-6)
         .add(EvidenceKind::ComesLast, static_cast<double>(late.last))
         .add(EvidenceKind::OperationsTogether, static_cast<double>(late.operations));
     finding.waiting = facts.result.ranks;
@@ -384,24 +395,25 @@ void findWaiting(CaseFacts& facts)
                                          [](const auto& a, const auto& b) { return a.skew() < b.skew(); });
     const double waiting = static_cast<double>(skew.totalWait.ns) / static_cast<double>(ranks) / facts.length();
     if (const RankLateness* late = skew.late(facts.result.stepTime)) {
-        bool explained = false;
-        for (Finding& each : facts.result.findings) {
-            if (!explainsWaiting(each, late->rank) || each.ranks.size() > 1) continue;
-            // What costs far less than the others wait is not why they do.
-            if (!each.gain || 2 * each.gain->perStep.ns < late->delayed.ns) continue;
-            addLateness(facts, each, *late);
-            if (!each.show.range) each.show = {FindingView::Timeline, std::nullopt, widest->range()};
-            explained = true;
-        }
         const double each =
             std::min(1.0, static_cast<double>(late->caused.ns) / static_cast<double>(ranks - 1) / facts.length());
+        // Operations that go on together are delayed together, so that their sum can be longer than the step.
+        const double delays = std::min(each, static_cast<double>(late->delayed.ns) / facts.length());
+        bool explained = false;
+        for (Finding& known : facts.result.findings) {
+            if (!explainsWaiting(known, late->rank) || known.ranks.size() > 1) continue;
+            // What costs far less than the others wait is not why they do.
+            if (2 * costOf(known) < delays * facts.length() * 1e-6) continue;
+            addLateness(facts, known, *late, delays);
+            if (!known.show.range) known.show = {FindingView::Timeline, std::nullopt, widest->range()};
+            explained = true;
+        }
         const bool uneven = facts.found(Cause::SequenceImbalance) || facts.found(Cause::ExpertImbalance);
         if (explained || uneven || each < kLeastFinding) return;
         Finding finding = facts.ofShare(Cause::SlowRank, each);
         finding.ranks = {late->rank};
-        const double gain = std::min(each, static_cast<double>(late->delayed.ns) / facts.length());
-        finding.gain = Gain{Duration{std::llround(gain * facts.length())}, gain, GainSource::UpperBound};
-        addLateness(facts, finding, *late);
+        finding.gain = Gain{Duration{std::llround(delays * facts.length())}, delays, GainSource::UpperBound};
+        addLateness(facts, finding, *late, delays);
         finding.confidence = Confidence::Likely; // that it is late is certain; why, nothing here tells
         finding.show = {FindingView::Timeline, std::nullopt, widest->range()};
         facts.add(std::move(finding));
