@@ -23,6 +23,7 @@ using nlohmann::json;
 cost::SearchObjective objectiveOf(const std::string& word)
 {
     if (word == "memory") return cost::SearchObjective::Memory;
+    if (word == "energy") return cost::SearchObjective::Energy;
     return word == "cost" ? cost::SearchObjective::Cost : cost::SearchObjective::Time;
 }
 
@@ -43,8 +44,10 @@ public:
         return m_arguments.with(
             {Argument("--gpus", &m_devices, "devices to use").required(),
              Argument("--objective", &m_objective,
-                      "shortest step, smallest peak, or fewest device-seconds (may use fewer devices)")
-                 .oneOf({"time", "memory", "cost"}),
+                      "shortest step, smallest peak, or fewest device-seconds or least energy (may use fewer devices)")
+                 .oneOf({"time", "memory", "cost", "energy"}),
+             {"--robust", &m_options.robust,
+              "puts the plan first that loses least where the machine's rates are not as believed"},
              {"--limit", &m_options.limit, "plans to print"},
              Argument("--emit", &m_emit,
                       "says the best plan in a framework's words: launch arguments or a configuration")
@@ -134,12 +137,13 @@ private:
                const std::optional<PlanVerification>& verified, const std::optional<Told>& told) const
     {
         if (!console.json())
-            return console.answerText(textOf(found, inputs) + reasonsText(found.reasons) +
+            return console.answerText(textOf(found, inputs) + reasonsText(found.reasons) + robustText(found.robust) +
                                       (inputs.like ? '\n' + likeText(m_arguments.like, *inputs.like) : "") +
                                       (verified ? "\n\n" + verificationText(*verified) : "") +
                                       (told ? emitText(*told) : ""));
         json object = jsonOf(found, inputs);
         object["reasons"] = reasonsJson(found.reasons);
+        object["robust"] = robustJson(found.robust);
         if (inputs.like) object["like"] = likeJson(m_arguments.like, *inputs.like);
         if (verified) object["verified"] = verificationJson(*verified);
         if (told) object["emit"] = emitJson(*told);
@@ -201,6 +205,23 @@ private:
         std::string text = "\n\nwhy not";
         for (const auto& [values, sentence] : lines) text += "\n  " + values + ": " + sentence;
         return text;
+    }
+
+    static json robustJson(const std::optional<cost::RobustChoice>& robust)
+    {
+        if (!robust) return nullptr;
+        return {{"plan", formatPlan(robust->plan.plan)},
+                {"step_time_ms", robust->plan.seconds * 1e3},
+                {"is_best", robust->isBest},
+                {"change_pct", 100 * robust->change},
+                {"expected_regret_pct", 100 * robust->regret},
+                {"expected_regret_of_best_pct", 100 * robust->regretOfBest},
+                {"sentence", robust->sentence}};
+    }
+
+    static std::string robustText(const std::optional<cost::RobustChoice>& robust)
+    {
+        return robust ? "\n\nrobust: " + robust->sentence : "";
     }
 
     static std::string schedulesOf(const FrameworkPreset& framework)
@@ -321,6 +342,7 @@ private:
                                        {"step_time_ms", plan.seconds * 1e3},
                                        {"peak_bytes", plan.peakBytes},
                                        {"device_seconds", plan.seconds * plan.plan.worldSize()},
+                                       {"energy_joules", plan.joules > 0 ? json(plan.joules) : json(nullptr)},
                                        {"feasible", plan.feasible}});
         return object;
     }
@@ -344,11 +366,13 @@ private:
     {
         const std::string& note = inputs.note;
         std::string text = askedText(inputs);
-        if (!found.best.empty()) text += fmt::format("\n{:>12}  {:>9}  {}\n", "step", "peak", "plan");
+        if (!found.best.empty()) text += fmt::format("\n{:>12}  {:>9}  {:>9}  {}\n", "step", "peak", "energy*", "plan");
         for (const cost::SearchedPlan& plan : found.best)
-            text += fmt::format("{:>12}  {:>9}  {}{}\n", formatTime(Duration::fromSeconds(plan.seconds)),
-                                formatBytes(plan.peakBytes), formatPlan(plan.plan),
-                                plan.feasible ? "" : "  (does not fit)");
+            text += fmt::format("{:>12}  {:>9}  {:>9}  {}{}\n", formatTime(Duration::fromSeconds(plan.seconds)),
+                                formatBytes(plan.peakBytes), plan.joules > 0 ? formatRate(plan.joules, "J") : "-",
+                                formatPlan(plan.plan), plan.feasible ? "" : "  (does not fit)");
+        if (!found.best.empty())
+            text += "* of all devices in a step, modelled from their power limit: docs/cost-model.md\n";
         text += fmt::format("{} considered, {} evaluated, {} feasible in {}", formatCount(found.counts.considered),
                             formatCount(found.counts.evaluated), formatCount(found.counts.feasible),
                             formatTime(Duration::fromSeconds(found.elapsedSeconds)));

@@ -141,6 +141,7 @@ private:
             object["low"] = bandJson(prediction, metrics, low, high, prediction.peakBytes - memory.slack);
             object["high"] = bandJson(prediction, metrics, high, low, prediction.peakBytes + memory.slack);
             object["dominant_term"] = prediction.dominantTerm;
+            object["energy_joules"] = prediction.joules > 0 ? json(prediction.joules) : json(nullptr);
             object["terms"] = partsJson(prediction);
             object["feasible"] = prediction.feasible;
             object["why"] = prediction.why;
@@ -157,6 +158,9 @@ private:
                             formatTime(Duration::fromSeconds(prediction.lowSeconds)),
                             formatTime(Duration::fromSeconds(prediction.highSeconds)));
         text += fmt::format("{:<26}{}\n{:<26}{}", "largest term", prediction.dominantTerm, "memory", prediction.why);
+        if (prediction.joules > 0)
+            text += fmt::format("\n{:<26}{} (modelled from the devices' power limit)", "energy of the devices",
+                                formatRate(prediction.joules, "J"));
         if (!note.empty()) text += fmt::format("\n{:<26}{}", "machine", note);
         for (const std::string& assumption : inputs.assumed) text += fmt::format("\n{:<26}{}", "assumed", assumption);
         if (inputs.like) text += '\n' + likeText(m_arguments.like, *inputs.like);

@@ -21,15 +21,28 @@ struct StageWork {
     double seconds() const { return forward + backward + transfer; }
 };
 
-StageWork workOf(const StepCost& cost, int stage)
+/// Through one position, by its kind.
+std::vector<StageWork> worksOfKinds(const StepCost& cost)
+{
+    std::vector<StageWork> works;
+    works.reserve(cost.kinds.size());
+    for (const ChunkCost& kind : cost.kinds) {
+        const double weight = kind.backwardWeight.seconds();
+        works.push_back(
+            {kind.forward.seconds(), kind.recompute.seconds() + (kind.backwardInput.seconds() + weight), weight, 0});
+    }
+    return works;
+}
+
+StageWork workOf(const StepCost& cost, const std::vector<StageWork>& kinds, int stage)
 {
     StageWork work;
     for (int chunk = 0; chunk < cost.shape.chunks; ++chunk) {
         const int position = cost.shape.positionOf(stage, chunk);
-        const ChunkCost& kind = cost.chunk(position);
-        work.forward += kind.forward.seconds();
-        work.weight += kind.backwardWeight.seconds();
-        work.backward += kind.recompute.seconds() + kind.backwardSeconds();
+        const StageWork& kind = kinds[cost.kindOfPosition[static_cast<std::size_t>(position)]];
+        work.forward += kind.forward;
+        work.weight += kind.weight;
+        work.backward += kind.backward;
         if (!cost.blockingTransfers) continue;
         const auto at = static_cast<std::size_t>(position);
         if (at < cost.boundaries.size()) work.transfer += cost.boundaries[at].seconds;
@@ -65,31 +78,17 @@ double fillAndDrain(const StepCost& cost, const StageWork& slowest, double allFo
     return others;
 }
 
-double lowFactor(CostPart part, const Calibration& c)
-{
-    switch (part) {
-    case CostPart::Gemm:
-    case CostPart::Attention: return c.computeLow;
-    case CostPart::MemoryBound:
-    case CostPart::Optimizer:
-    case CostPart::Host: return c.memoryLow;
-    default: return c.communicationLow;
-    }
-}
-
-double highFactor(CostPart part, const Calibration& c)
-{
-    switch (part) {
-    case CostPart::Gemm:
-    case CostPart::Attention: return c.computeHigh;
-    case CostPart::MemoryBound:
-    case CostPart::Optimizer:
-    case CostPart::Host: return c.memoryHigh;
-    default: return c.communicationHigh;
-    }
-}
-
 } // namespace
+
+RateBand rateBandOf(RateKind kind, const Calibration& c)
+{
+    switch (kind) {
+    case RateKind::Compute: return {c.computeLow, c.computeHigh};
+    case RateKind::Memory: return {c.memoryLow, c.memoryHigh};
+    case RateKind::Communication: return {c.communicationLow, c.communicationHigh};
+    }
+    return {};
+}
 
 Prediction closedForm(const StepCost& cost, const Calibration& calibration)
 {
@@ -99,8 +98,9 @@ Prediction closedForm(const StepCost& cost, const Calibration& calibration)
     double allForward = 0, allBackward = 0, transfers = 0;
     int slowestStage = 0;
     StageWork slowest;
+    const std::vector<StageWork> kinds = worksOfKinds(cost);
     for (int i = 0; i < stages; ++i) {
-        const StageWork work = workOf(cost, i);
+        const StageWork work = workOf(cost, kinds, i);
         allForward += work.forward;
         allBackward += work.backward;
         if (i == 0 || work.seconds() > slowest.seconds()) {
@@ -145,11 +145,15 @@ Prediction closedForm(const StepCost& cost, const Calibration& calibration)
     result.bubbleSeconds = fillAndDrain(cost, slowest, allForward, allBackward, transfers);
     result.seconds = parts.total() + result.bubbleSeconds;
 
+    const std::array<RateBand, kRateKinds> bands{rateBandOf(RateKind::Compute, calibration),
+                                                 rateBandOf(RateKind::Memory, calibration),
+                                                 rateBandOf(RateKind::Communication, calibration)};
     double low = 0, high = 0, largest = 0;
     for (std::size_t i = 0; i < kCostParts; ++i) {
         const auto part = static_cast<CostPart>(i);
-        low += parts[part] * lowFactor(part, calibration);
-        high += parts[part] * highFactor(part, calibration);
+        const RateBand band = bands[static_cast<std::size_t>(rateKindOf(part))];
+        low += parts[part] * band.low;
+        high += parts[part] * band.high;
         if (parts[part] > largest) {
             largest = parts[part];
             result.dominant = part;
@@ -167,9 +171,13 @@ Prediction closedForm(const StepCost& cost, const Calibration& calibration)
     return result;
 }
 
-double stageSeconds(const StepCost& cost, int stage)
+std::vector<double> stageSeconds(const StepCost& cost)
 {
-    return workOf(cost, stage).seconds();
+    const std::vector<StageWork> kinds = worksOfKinds(cost);
+    std::vector<double> seconds;
+    seconds.reserve(cost.stages.size());
+    for (int i = 0; i < cost.shape.stages; ++i) seconds.push_back(workOf(cost, kinds, i).seconds());
+    return seconds;
 }
 
 Result<Prediction> closedForm(CostModel& model, const ParallelPlan& plan, std::int64_t batch)

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace fourwalls::cost {
 
@@ -32,13 +33,19 @@ struct Prediction {
     bool feasible = true; ///< peakBytes fits the device
 };
 
+/// Between which factors of what is believed times of one kind lie.
+struct RateBand {
+    double low = 1, high = 1;
+};
+RateBand rateBandOf(RateKind kind, const Calibration& calibration);
+
 /// Errors cannot happen: `cost` comes from CostModel. Sources of the bubbles: docs/metrics.md, "bubble_fraction".
 Prediction closedForm(const StepCost& cost, const Calibration& calibration);
 /// The same of a plan and a batch (samples of the whole job). Errors: those of CostModel::stepCost.
 Result<Prediction> closedForm(CostModel& model, const ParallelPlan& plan, std::int64_t batch);
 
-/// Work of a stage for one micro-batch, through all its chunks and both ways [s].
-double stageSeconds(const StepCost& cost, int stage);
+/// Work of each stage for one micro-batch, through all its chunks and both ways [s].
+std::vector<double> stageSeconds(const StepCost& cost);
 
 /// Why a prediction does not fit, or empty: names the stage and the largest term.
 std::string whyInfeasible(const StepCost& cost, const Prediction& prediction);

@@ -12,16 +12,8 @@ namespace fourwalls::cost {
 
 namespace {
 
-const char* measuredAs(Collective collective)
-{
-    switch (collective) {
-    case Collective::AllReduce: return "all_reduce";
-    case Collective::AllGather: return "all_gather";
-    case Collective::ReduceScatter: return "reduce_scatter";
-    case Collective::AllToAll: return "all_to_all";
-    }
-    return "";
-}
+/// The words of curves, by Collective.
+constexpr std::array<const char*, 4> kMeasuredAs{"all_reduce", "all_gather", "reduce_scatter", "all_to_all"};
 
 /// Steps of the ring and share of the buffer that each rank sends in all.
 double ringSteps(Collective collective, double ranks)
@@ -61,25 +53,28 @@ CollectiveTimes::CollectiveTimes(const ClusterSpec& cluster, const Calibration& 
     // Without peer access a PCIe transfer goes through host memory: down and up again.
     if (cluster.fabric == NodeFabric::Pcie) m_nodeRate /= 2;
     for (const CollectiveCurve& curve : calibration.curves)
-        if (curve.family == cluster.device.family && curve.fabric == cluster.fabric) m_curves.push_back(&curve);
+        for (std::size_t i = 0; i < kMeasuredAs.size(); ++i)
+            if (curve.operation == kMeasuredAs[i] && curve.family == cluster.device.family &&
+                curve.fabric == cluster.fabric)
+                m_curves[i].push_back(&curve);
 }
 
 const CollectiveCurve* CollectiveTimes::curveFor(Collective collective, const GroupPlacement& group) const
 {
     const CollectiveCurve* nearest = nullptr;
     const bool inside = group.insideNode();
-    const auto search = [&](const char* operation) {
-        for (const CollectiveCurve* curve : m_curves) {
-            if (curve->operation != operation || (curve->perNode == 0) != inside) continue;
+    const auto search = [&](Collective operation) {
+        for (const CollectiveCurve* curve : m_curves[static_cast<std::size_t>(operation)]) {
+            if ((curve->perNode == 0) != inside) continue;
             // Between nodes the parts on and off a node are not those of another placement.
             if (!inside && (curve->perNode != group.perNode || curve->ranks != group.ranks)) continue;
             if (!nearest || std::abs(curve->ranks - group.ranks) < std::abs(nearest->ranks - group.ranks))
                 nearest = curve;
         }
     };
-    search(measuredAs(collective));
-    if (!nearest && collective == Collective::ReduceScatter) search("all_gather");
-    if (!nearest && collective != Collective::AllToAll) search("all_reduce");
+    search(collective);
+    if (!nearest && collective == Collective::ReduceScatter) search(Collective::AllGather);
+    if (!nearest && collective != Collective::AllToAll) search(Collective::AllReduce);
     return nearest;
 }
 

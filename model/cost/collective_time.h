@@ -7,6 +7,7 @@
 #include "model/spec/cluster_spec.h"
 #include "model/spec/parallel_plan.h"
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -68,7 +69,7 @@ private:
     ClusterSpec m_cluster;
     double m_networkShare = 0; ///< of one device [bytes/s], as reached
     double m_nodeRate = 0;     ///< of one device inside the node [bytes/s], as reached without a curve
-    std::vector<const CollectiveCurve*> m_curves;
+    std::array<std::vector<const CollectiveCurve*>, 4> m_curves; ///< by what was measured
 };
 
 } // namespace fourwalls::cost

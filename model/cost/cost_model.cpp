@@ -15,7 +15,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 namespace fourwalls::cost {
@@ -73,13 +75,34 @@ struct ChunkContents {
 } // namespace
 
 struct CostModel::State {
+    struct SettingHash {
+        std::size_t operator()(const LayerSetting& s) const
+        {
+            std::uint64_t hash = 0;
+            const auto add = [&hash](std::uint64_t part) {
+                constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15; // 2^64 by the golden ratio
+                hash = (hash ^ part) * kOdd;
+                hash ^= hash >> 29;
+            };
+            for (const double each : {s.microBatch, s.sequence, s.added}) add(std::hash<double>()(each));
+            for (const int each :
+                 {s.tp, s.cp, s.ep, s.etp, s.balanced, static_cast<int>(s.recompute), static_cast<int>(s.collective)})
+                add(static_cast<std::uint64_t>(each));
+            for (const bool each : {s.sequenceParallel, s.fusedAttention, s.overlap, s.fuse, s.splitBackward,
+                                    s.naturalRouting, s.mixture})
+                hash = 2 * hash + each;
+            add(0);
+            return hash;
+        }
+    };
+    using PricedLayers = std::unordered_map<LayerSetting, LayerCost, SettingHash>;
+
     RunSpec spec;
     FrameworkPreset framework;
     Calibration calibration;
     DeviceRates rates;
     std::optional<CollectiveTimes> collectives;
-    std::vector<std::pair<LayerSetting, LayerCost>> layers; ///< priced so far
-    std::vector<std::pair<LayerSetting, LayerCost>> embeddings, heads;
+    PricedLayers layers, embeddings, heads;                        ///< priced so far
     std::vector<std::pair<double, std::vector<LayerCost>>> blocks; ///< of residual networks, by images
 
     CostContext context() const
@@ -88,14 +111,12 @@ struct CostModel::State {
     }
 
     template <class Make>
-    const LayerCost& cached(std::vector<std::pair<LayerSetting, LayerCost>>& cache, const LayerSetting& setting,
-                            Make&& make)
+    const LayerCost& cached(PricedLayers& cache, const LayerSetting& setting, Make&& make)
     {
-        for (const auto& [key, value] : cache)
-            if (key == setting) return value;
-        constexpr std::size_t kMost = 512;
+        if (const auto found = cache.find(setting); found != cache.end()) return found->second;
+        constexpr std::size_t kMost = 4096; // 5 MB
         if (cache.size() >= kMost) cache.clear();
-        return cache.emplace_back(setting, make()).second;
+        return cache.emplace(setting, make()).first->second;
     }
 
     LayerSetting setting(const ParallelPlan& plan, double microBatch) const;
@@ -106,6 +127,8 @@ struct CostModel::State {
     TrafficContext traffic() const { return {spec, framework, calibration, rates, *collectives}; }
     void price(const ParallelPlan& plan, double microBatch, const ChunkContents& what, ChunkCost& chunk,
                StageContents& parameters);
+    /// ofKind: what the kinds of positions hold.
+    void addStages(const ParallelPlan& plan, const std::vector<StageContents>& ofKind, StepCost& cost) const;
 };
 
 CostModel::CostModel(std::unique_ptr<State> state) : m_state(std::move(state)) {}
@@ -256,9 +279,13 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
     chunk.holdsEmbedding = what.embedding;
     chunk.holdsHead = what.head;
     const int twice = plan.reshard ? 2 : 1; // dropped between forward and backward pass, or not
+    const bool isHere = !shardsPasses(framework, plan) && !plan.offloadActivations && !plan.offloadParameters;
     const auto take = [&](const LayerCost& priced, double count, int gathers) {
         if (!(count > 0)) return;
-        add(chunk, offloadedLayer(traffic(), plan, shardedLayer(traffic(), plan, priced, gathers)), count);
+        if (isHere)
+            add(chunk, priced, count);
+        else
+            add(chunk, offloadedLayer(traffic(), plan, shardedLayer(traffic(), plan, priced, gathers)), count);
         parameters.parameters += count * priced.parameters;
         parameters.partialParameters += count * priced.partialParameters;
         parameters.expertParameters += count * priced.expertParameters;
@@ -320,6 +347,49 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
     chunk.backwardInput.parts[CostPart::Host] += framework.microbatchSeconds / 2;
 }
 
+void CostModel::State::addStages(const ParallelPlan& plan, const std::vector<StageContents>& ofKind,
+                                 StepCost& cost) const
+{
+    const PipelineShape& shape = cost.shape;
+    const double weightBytes = std::max(framework.weightBytes, spec.training.precision == Precision::F32 ? 4.0 : 0.0);
+    StageContents empty;
+    empty.dense = denseReplicas(plan, spec.cluster.devicesPerNode);
+    empty.experts = expertReplicas(plan, spec.cluster.devicesPerNode);
+    empty.gatheredBytes = std::min(weightBytes, rates.elementBytes);
+    // Stages that hold the same kinds of positions have the same traffic: it is priced once.
+    std::vector<std::pair<int, StageContents>> unlike;
+    const auto kindAt = [&](int stage, int chunk) {
+        return cost.kindOfPosition[static_cast<std::size_t>(shape.positionOf(stage, chunk))];
+    };
+    const auto isLike = [&](int stage, int other) {
+        for (int chunk = 0; chunk < shape.chunks; ++chunk)
+            if (kindAt(stage, chunk) != kindAt(other, chunk)) return false;
+        return true;
+    };
+    cost.stages.resize(static_cast<std::size_t>(shape.stages));
+    for (int i = 0; i < shape.stages; ++i) {
+        StageCost& stage = cost.stages[static_cast<std::size_t>(i)];
+        auto known =
+            std::find_if(unlike.begin(), unlike.end(), [&](const auto& each) { return isLike(i, each.first); });
+        if (known == unlike.end()) {
+            StageContents contents = empty;
+            for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+                const StageContents& part = ofKind[kindAt(i, chunk)];
+                contents.parameters += part.parameters;
+                contents.expertParameters += part.expertParameters;
+                contents.partialParameters += part.partialParameters;
+                contents.largestLayer = std::max(contents.largestLayer, part.largestLayer);
+            }
+            addStageTraffic(traffic(), plan, i, contents, cost);
+            known = unlike.insert(unlike.end(), {i, contents});
+        } else {
+            stage = cost.stages[static_cast<std::size_t>(known->first)];
+        }
+        stage.inFlight = mostInFlight(shape, i);
+        stage.memory = stageMemory(cost, i, known->second, framework, plan, weightBytes);
+    }
+}
+
 Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t batch)
 {
     if (batch > 0) spec.training.batch = batch;
@@ -332,8 +402,10 @@ Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t 
     StepCost cost;
     cost.shape = pipelineShape(plan);
     const std::vector<ChunkContents> what = contents(cost.shape);
-    std::vector<StageContents> ofKind, ofStage(static_cast<std::size_t>(cost.shape.stages));
+    std::vector<StageContents> ofKind;
     std::vector<std::size_t> first; // a position of every kind
+    cost.kinds.reserve(4);
+    ofKind.reserve(4);
     cost.kindOfPosition.resize(what.size());
     for (std::size_t i = 0; i < what.size(); ++i) {
         const auto same = std::find_if(first.begin(), first.end(), [&](std::size_t f) { return what[f] == what[i]; });
@@ -346,26 +418,10 @@ Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t 
             slow(cost.kinds.back(), slowest, busy);
         }
         cost.kindOfPosition[i] = static_cast<std::uint32_t>(kind);
-        StageContents& stage = ofStage[static_cast<std::size_t>(cost.shape.stageOf(static_cast<int>(i)))];
-        stage.parameters += ofKind[kind].parameters;
-        stage.expertParameters += ofKind[kind].expertParameters;
-        stage.partialParameters += ofKind[kind].partialParameters;
-        stage.largestLayer = std::max(stage.largestLayer, ofKind[kind].largestLayer);
     }
-    const TrafficContext traffic = this->traffic();
-    addBoundaries(traffic, plan, microBatch, cost);
-    const double weightBytes = std::max(framework.weightBytes, spec.training.precision == Precision::F32 ? 4.0 : 0.0);
-    cost.stages.resize(ofStage.size());
-    for (std::size_t i = 0; i < ofStage.size(); ++i) {
-        StageContents& stage = ofStage[i];
-        stage.dense = denseReplicas(plan, spec.cluster.devicesPerNode);
-        stage.experts = expertReplicas(plan, spec.cluster.devicesPerNode);
-        stage.gatheredBytes = std::min(weightBytes, rates.elementBytes);
-        addStageTraffic(traffic, plan, static_cast<int>(i), stage, cost);
-        cost.stages[i].inFlight = mostInFlight(cost.shape, static_cast<int>(i));
-        cost.stages[i].memory = stageMemory(cost, static_cast<int>(i), stage, framework, plan, weightBytes);
-    }
-    addAgreement(traffic, plan, cost);
+    addBoundaries(traffic(), plan, microBatch, cost);
+    addStages(plan, ofKind, cost);
+    addAgreement(traffic(), plan, cost);
     cost.flushMessages = framework.flushMessages && plan.pp > 1;
     cost.fixedSeconds = framework.stepSeconds;
     cost.bandWidth = bandWidth(plan);
@@ -374,6 +430,7 @@ Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t 
     cost.peakFlops = rates.peakFlops;
     cost.deviceMemoryBytes = static_cast<double>(spec.cluster.device.memoryBytes);
     cost.usableMemoryBytes = cost.deviceMemoryBytes;
+    cost.deviceWatts = spec.cluster.device.powerWatts;
     cost.devices = plan.worldSize();
     return cost;
 }

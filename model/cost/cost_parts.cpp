@@ -13,4 +13,16 @@ std::string_view name(CostPart part)
     return index < kCostParts ? kNames[index] : "unknown";
 }
 
+RateKind rateKindOf(CostPart part)
+{
+    switch (part) {
+    case CostPart::Gemm:
+    case CostPart::Attention: return RateKind::Compute;
+    case CostPart::MemoryBound:
+    case CostPart::Optimizer:
+    case CostPart::Host: return RateKind::Memory;
+    default: return RateKind::Communication;
+    }
+}
+
 } // namespace fourwalls::cost

@@ -31,6 +31,11 @@ inline constexpr std::size_t kCostParts = static_cast<std::size_t>(CostPart::Cou
 /// The word of a part: "gemm", "attention", …
 std::string_view name(CostPart part);
 
+/// What the time of a part depends on: how quick the machine is at one of these.
+enum class RateKind : std::uint8_t { Compute, Memory, Communication };
+inline constexpr std::size_t kRateKinds = 3;
+RateKind rateKindOf(CostPart part);
+
 /// Seconds by part.
 struct PartSeconds {
     std::array<double, kCostParts> seconds{};

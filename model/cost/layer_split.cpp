@@ -4,6 +4,7 @@
 
 #include "model/cost/schedule_simulation.h"
 #include "model/cost/step_cost.h"
+#include "model/cost/step_energy.h"
 #include "model/spec/pipeline_schedule.h"
 
 #include <algorithm>
@@ -49,15 +50,14 @@ std::optional<PricedSplit> priceSplit(CostModel& model, const ParallelPlan& plan
         if (!simulated) return std::nullopt;
         split.plan = *simulated;
     } else {
-        const Prediction prediction = closedForm(*cost, model.calibration());
-        split.plan = {plan, prediction.seconds, prediction.peakBytes, prediction.feasible};
+        split.plan = pricedPlan(*cost, plan, closedForm(*cost, model.calibration()));
     }
     split.value = split.plan.feasible ? valueOf(split.plan, objective) : split.plan.peakBytes;
+    split.seconds = stageSeconds(*cost);
     for (std::size_t i = 0; i < cost->stages.size(); ++i) {
         const int stage = static_cast<int>(i);
         split.layers.push_back(static_cast<int>(cost->chunk(stage).layers));
         split.kinds.push_back(cost->kindOfPosition[i]);
-        split.seconds.push_back(stageSeconds(*cost, stage));
         split.bytes.push_back(cost->stages[i].memory.total());
         split.exposed.push_back(cost->stages[i].gradientCommExposed);
         split.optimizer.push_back(cost->stages[i].optimizerSeconds);
@@ -142,12 +142,12 @@ std::optional<PricedSplit> bestMove(CostModel& model, const PricedSplit& from, c
 SplitBound boundOfSplits(const StepCost& even, const Prediction& prediction)
 {
     double all = 0, slowest = 0, exposed = 0, mostExposed = 0, optimizer = 0, mostOptimizer = 0;
-    SplitBound bound{0, prediction.peakBytes};
+    const std::vector<double> work = stageSeconds(even);
+    SplitBound bound{0, prediction.peakBytes, 0};
     for (std::size_t i = 0; i < even.stages.size(); ++i) {
         const StageCost& stage = even.stages[i];
-        const double seconds = stageSeconds(even, static_cast<int>(i));
-        all += seconds;
-        slowest = std::max(slowest, seconds);
+        all += work[i];
+        slowest = std::max(slowest, work[i]);
         exposed += stage.gradientCommExposed;
         mostExposed = std::max(mostExposed, stage.gradientCommExposed);
         optimizer += stage.optimizerSeconds;
@@ -160,14 +160,20 @@ SplitBound boundOfSplits(const StepCost& even, const Prediction& prediction)
     // A zero-bubble schedule may fill the whole bubble.
     const double bubble = even.shape.splitsBackward() ? 0 : prediction.bubbleSeconds + slowest - all / stages;
     bound.seconds = even.shape.microbatches * all / stages + bubble + once;
+    bound.joules = energyOf(even, bound.seconds, computingSeconds(even).passes);
     return bound;
+}
+
+SearchedPlan pricedPlan(const StepCost& cost, const ParallelPlan& plan, const Prediction& prediction)
+{
+    return {plan, prediction.seconds, prediction.peakBytes, prediction.feasible, energyOf(cost, prediction.seconds)};
 }
 
 std::optional<SearchedPlan> simulatedPlan(const StepCost& cost, const ParallelPlan& plan)
 {
     const auto step = simulateSchedule(cost);
     if (!step) return std::nullopt;
-    SearchedPlan simulated{plan, step->seconds, 0, true};
+    SearchedPlan simulated{plan, step->seconds, 0, true, energyOf(cost, step->seconds)};
     for (const SimulatedStage& stage : step->stages)
         simulated.peakBytes = std::max(simulated.peakBytes, stage.peakBytes);
     simulated.feasible = cost.usableMemoryBytes <= 0 || simulated.peakBytes <= cost.usableMemoryBytes;

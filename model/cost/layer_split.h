@@ -13,12 +13,13 @@ namespace fourwalls::cost {
 
 /// What a plan needs at least, however its layers are split over its stages.
 struct SplitBound {
-    double seconds = 0, peakBytes = 0;
+    double seconds = 0, peakBytes = 0, joules = 0;
 };
 
 /// even: costs of the plan with its layers shared out by the framework's rule, a layer or more on each stage;
 /// prediction: closedForm of them. As any split has a stage with no fewer layers than here, none needs less memory than
-/// the stage that needs least here; and none is quicker than stages that all work equally long.
+/// the stage that needs least here; and none is quicker than stages that all work equally long. Moving layers changes what
+/// the optimizer takes; the energy of it is left out.
 SplitBound boundOfSplits(const StepCost& even, const Prediction& prediction);
 
 /// Whether the schedule of a plan is short enough to simulate it for each split of its layers; else the closed form has to do.
@@ -27,6 +28,9 @@ bool isSimulatedQuickly(const ParallelPlan& plan);
 /// Whether layers of this plan may be moved between stages: a pipeline whose stages hold one piece of a transformer each, in
 /// a framework that can be told.
 bool splitsFreely(const RunSpec& spec, const FrameworkPreset& framework, const ParallelPlan& plan);
+
+/// A plan as the closed form prices it.
+SearchedPlan pricedPlan(const StepCost& cost, const ParallelPlan& plan, const Prediction& prediction);
 
 /// A plan as the simulation of its schedule prices it; nothing where it cannot be simulated.
 std::optional<SearchedPlan> simulatedPlan(const StepCost& cost, const ParallelPlan& plan);

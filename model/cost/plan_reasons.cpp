@@ -83,14 +83,25 @@ std::string differences(const PredictedStep& best, const PredictedStep& other, S
     return text;
 }
 
+/// What is more or less.
+const char* measureOf(SearchObjective objective)
+{
+    switch (objective) {
+    case SearchObjective::Time: return "time";
+    case SearchObjective::Memory: return "memory";
+    case SearchObjective::Cost: return "device time";
+    case SearchObjective::Energy: return "energy";
+    }
+    return "";
+}
+
 std::string changeInWords(double change, SearchObjective objective)
 {
     constexpr double kNothing = 0.0005;
     if (std::abs(change) < kNothing) return "no difference";
-    const char* more = objective == SearchObjective::Time     ? (change > 0 ? "slower" : "faster")
-                       : objective == SearchObjective::Memory ? (change > 0 ? "more memory" : "less memory")
-                                                              : (change > 0 ? "more device time" : "less device time");
-    return fmt::format("{:.1f} % {}", 100 * std::abs(change), more);
+    if (objective == SearchObjective::Time)
+        return fmt::format("{:.1f} % {}", 100 * std::abs(change), change > 0 ? "slower" : "faster");
+    return fmt::format("{:.1f} % {} {}", 100 * std::abs(change), change > 0 ? "more" : "less", measureOf(objective));
 }
 
 } // namespace
@@ -132,25 +143,25 @@ Result<std::vector<PlanReason>> reasonsFor(std::span<const SearchedPlan> found, 
     const SearchedPlan& best = found.front();
     RunSpec each = spec;
     each.plan = best.plan;
-    FOURWALLS_TRY_ASSIGN(const PredictedStep chosen, predictStep(model, each));
-    const auto priced = [objective](const PredictedStep& step) {
-        return valueOf({step.spec.plan, step.seconds, step.peakBytes, step.feasible}, objective);
+    FOURWALLS_TRY_ASSIGN(const PredictedStep chosen, predictFigures(model, each));
+    const auto searched = [](const PredictedStep& step) {
+        return SearchedPlan{step.spec.plan, step.seconds, step.peakBytes, step.feasible, step.joules};
     };
     std::vector<PlanReason> reasons;
     for (const BestByPart::Neighbour& neighbour : seen.neighboursOf(best.plan)) {
         const PlanPart* part = neighbour.part;
         each.plan = neighbour.plan.plan;
-        auto step = predictStep(model, each);
+        auto step = predictFigures(model, each);
         if (!step) continue;
         // A price in closed form may hide a plan that the simulation likes better.
-        const SearchedPlan seenBest{each.plan, step->seconds, step->peakBytes, step->feasible};
+        const SearchedPlan seenBest = searched(*step);
         const int value = part->valueOf(each.plan);
         const auto better = std::find_if(found.begin(), found.end(), [&](const SearchedPlan& plan) {
             return part->valueOf(plan.plan) == value && isBetter(plan, seenBest, objective);
         });
         if (better != found.end()) {
             each.plan = better->plan;
-            auto other = predictStep(model, each);
+            auto other = predictFigures(model, each);
             if (other) step = std::move(other);
         }
         PlanReason reason;
@@ -161,7 +172,7 @@ Result<std::vector<PlanReason>> reasonsFor(std::span<const SearchedPlan> found, 
         reason.seconds = step->seconds;
         reason.peakBytes = step->peakBytes;
         reason.feasible = step->feasible;
-        reason.change = priced(*step) / priced(chosen) - 1;
+        reason.change = valueOf(searched(*step), objective) / valueOf(searched(chosen), objective) - 1;
         if (!reason.feasible) {
             reason.sentence = fmt::format("does not fit: needs {} of {}", formatBytes(step->peakBytes),
                                           formatBytes(step->usableMemoryBytes));

@@ -46,7 +46,7 @@ private:
 
 /// Prices the neighbours and says what they cost more, in the order of the parts. Those that cannot be priced are left out.
 /// found: what the search found, simulated, best first and at least one: a neighbour is no worse than those of them that
-/// have its value. Errors: of predictStep for the best plan.
+/// have its value. Errors: of predictFigures for the best plan.
 Result<std::vector<PlanReason>> reasonsFor(std::span<const SearchedPlan> found, const BestByPart& seen,
                                            SearchObjective objective, const RunSpec& spec, CostModel& model);
 

@@ -6,11 +6,15 @@
 #include "model/cost/layer_split.h"
 #include "model/cost/plan_reasons.h"
 #include "model/cost/plan_space.h"
+#include "model/cost/robust_choice.h"
 #include "model/cost/step_cost.h"
 #include "model/spec/launch_arguments.h"
 #include "model/spec/pipeline_schedule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -75,6 +79,12 @@ private:
 std::size_t keptFor(int limit)
 {
     return std::max(kLeastKept, static_cast<std::size_t>(limit) * kSpare);
+}
+
+/// Whether what is made least grows with the step's time alone.
+bool growsWithTime(SearchObjective objective)
+{
+    return objective == SearchObjective::Time || objective == SearchObjective::Cost;
 }
 
 /// Whether a simulation says quickly what the closed form only estimates: how much of its bubbles a schedule fills.
@@ -169,7 +179,9 @@ private:
     bool canStart(const ParallelPlan& plan);
     static void offerUnseen(const std::optional<SplitCandidate>& candidate, BestPlans& best);
     void lookCloser(CostModel& model, std::span<SplitCandidate> candidates, std::atomic<std::int64_t>& work);
-    std::vector<SearchedPlan> simulated(CostModel& model) const;
+    /// The candidates with simulated times, best first, and which of them is robust.
+    void simulate();
+    void chooseRobust(std::span<const std::array<double, kRateKinds>> shares);
     bool isAbandoned() const { return m_options.abandon.stop_requested(); }
     bool stops() const
     {
@@ -202,7 +214,7 @@ std::optional<SearchedPlan> Search::price(CostModel& model, const ParallelPlan& 
     const auto cost = model.stepCost(plan, m_spec.training.batch);
     if (!cost) return std::nullopt;
     const Prediction prediction = closedForm(*cost, m_calibration);
-    const SearchedPlan priced{plan, prediction.seconds, prediction.peakBytes, prediction.feasible};
+    const SearchedPlan priced = pricedPlan(*cost, plan, prediction);
     const bool simulates = needsSimulation(plan);
     bool looksCloser = simulates || mayMove(plan);
     if (looksCloser) {
@@ -210,7 +222,8 @@ std::optional<SearchedPlan> Search::price(CostModel& model, const ParallelPlan& 
         looksCloser = cost->usableMemoryBytes <= 0 || bound.peakBytes <= cost->usableMemoryBytes;
         if (looksCloser)
             offerUnseen(
-                splits.offer({valueOf({plan, bound.seconds, bound.peakBytes, true}, m_options.objective), priced}),
+                splits.offer(
+                    {valueOf({plan, bound.seconds, bound.peakBytes, true, bound.joules}, m_options.objective), priced}),
                 best);
     }
     if (!simulates || !looksCloser) best.offer(priced);
@@ -358,18 +371,68 @@ void Search::lookCloser(CostModel& model, std::span<SplitCandidate> candidates, 
     }
 }
 
-/// The candidates with simulated times, best first.
-std::vector<SearchedPlan> Search::simulated(CostModel& model) const
+void Search::simulate()
 {
-    std::vector<SearchedPlan> plans = m_best.plans();
-    for (SearchedPlan& plan : plans) {
-        if (isAbandoned()) return {};
-        const auto cost = model.stepCost(plan.plan, m_spec.training.batch);
-        if (!cost) continue;
-        if (const auto step = simulatedPlan(*cost, plan.plan)) plan = *step;
+    struct Candidate {
+        SearchedPlan plan;
+        std::array<double, kRateKinds> shares{};
+    };
+    std::vector<Candidate> candidates;
+    for (const SearchedPlan& plan : m_best.plans()) candidates.push_back({plan, {}});
+    m_next = 0;
+    inParallel(candidates.size(), [&](CostModel& model) {
+        for (std::size_t i = m_next.fetch_add(1); i < candidates.size() && !isAbandoned(); i = m_next.fetch_add(1)) {
+            Candidate& each = candidates[i];
+            const auto cost = model.stepCost(each.plan.plan, m_spec.training.batch);
+            if (!cost) continue;
+            each.shares = rateShares(closedForm(*cost, m_calibration).parts);
+            if (const auto step = simulatedPlan(*cost, each.plan.plan)) each.plan = *step;
+        }
+    });
+    if (isAbandoned()) return;
+    std::sort(candidates.begin(), candidates.end(),
+              [better = Better(m_options.objective)](const Candidate& a, const Candidate& b) {
+                  return better(a.plan, b.plan);
+              });
+    std::vector<std::array<double, kRateKinds>> shares;
+    for (Candidate& each : candidates) {
+        m_result.best.push_back(std::move(each.plan));
+        shares.push_back(each.shares);
     }
-    std::sort(plans.begin(), plans.end(), Better(m_options.objective));
-    return plans;
+    if (growsWithTime(m_options.objective)) chooseRobust(shares);
+}
+
+/// shares: of the best plans, by their place.
+void Search::chooseRobust(std::span<const std::array<double, kRateKinds>> shares)
+{
+    std::vector<SearchedPlan>& best = m_result.best;
+    std::vector<UncertainPlan> plans;
+    for (std::size_t i = 0; i < best.size() && best[i].feasible; ++i)
+        plans.push_back({valueOf(best[i], m_options.objective), shares[i]});
+    if (plans.empty()) return;
+    const std::vector<double> regrets = expectedRegrets(plans, m_calibration);
+    const auto at = static_cast<std::size_t>(std::min_element(regrets.begin(), regrets.end()) - regrets.begin());
+    RobustChoice robust;
+    robust.plan = best[at];
+    robust.isBest = at == 0;
+    robust.change = plans[at].value / plans.front().value - 1;
+    robust.regret = regrets[at];
+    robust.regretOfBest = regrets.front();
+    const bool isTime = m_options.objective == SearchObjective::Time;
+    robust.sentence =
+        robust.isBest
+            ? fmt::format("the best plan is also the robust one: where rates are not as believed it loses {:.1f} % on "
+                          "average to the best plan of the case",
+                          100 * robust.regret)
+            : fmt::format(
+                  "{} takes {:.1f} % more {} as believed, but where rates are not as believed it loses {:.1f} % "
+                  "on average to the best plan of the case, and the best plan {:.1f} %",
+                  formatPlan(robust.plan.plan), 100 * robust.change, isTime ? "time" : "device time",
+                  100 * robust.regret, 100 * robust.regretOfBest);
+    if (m_options.robust)
+        std::rotate(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(at),
+                    best.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+    m_result.robust = std::move(robust);
 }
 
 Result<PlanSearchResult> Search::run()
@@ -403,7 +466,7 @@ Result<PlanSearchResult> Search::run()
         searchAll();
     }
     m_result.stopped = stops();
-    m_result.best = simulated(m_models.front());
+    simulate();
     if (isAbandoned()) return abandoned();
     if (m_options.explains && !m_result.best.empty() && m_result.best.front().feasible) {
         FOURWALLS_TRY_ASSIGN(m_result.reasons,
@@ -428,6 +491,7 @@ double valueOf(const SearchedPlan& plan, SearchObjective objective)
     case SearchObjective::Time: return plan.seconds;
     case SearchObjective::Memory: return plan.peakBytes;
     case SearchObjective::Cost: return plan.seconds * plan.plan.worldSize();
+    case SearchObjective::Energy: return plan.joules;
     }
     return plan.seconds;
 }
@@ -441,6 +505,11 @@ Result<PlanSearchResult> searchPlans(const RunSpec& spec, const FrameworkPreset&
         return wrongOption("limit", "cannot be " + std::to_string(options.limit), "1 to 10000 plans");
     if (spec.training.batch < 1)
         return wrongOption("batch", "cannot be " + std::to_string(spec.training.batch), "1 sample or more");
+    if (options.robust && !growsWithTime(options.objective))
+        return wrongOption("robust", "is of what grows with the step's time", "--objective time or cost");
+    if (options.objective == SearchObjective::Energy && !(spec.cluster.device.powerWatts > 0))
+        return Error{ErrorCode::Unsupported, spec.cluster.device.name + " does not say what power it takes",
+                     "objective", "a device with power_watts, or another objective"};
     return Search(spec, framework, calibration, options).run();
 }
 

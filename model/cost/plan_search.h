@@ -21,7 +21,8 @@ namespace fourwalls::cost {
 enum class SearchObjective {
     Time,   ///< shortest step on all devices
     Memory, ///< smallest peak on all devices
-    Cost    ///< fewest device-seconds per step; may leave devices idle
+    Cost,   ///< fewest device-seconds per step; may leave devices idle
+    Energy  ///< least energy per step, as energyOf models it; may leave devices idle
 };
 
 /// Plans of a first look: some seconds of searching. One number for all that search without being asked, so that they
@@ -42,9 +43,16 @@ struct SearchedPlan {
     double seconds = 0;   ///< of a step
     double peakBytes = 0; ///< of the fullest rank
     bool feasible = false;
+    double joules = 0; ///< of all devices in a step, modelled; 0 unknown
 };
 
-/// What a search makes least: seconds, bytes or device-seconds.
+/// Whether a plan may leave devices idle: then fewer of them can be better.
+constexpr bool mayUseFewer(SearchObjective objective)
+{
+    return objective == SearchObjective::Cost || objective == SearchObjective::Energy;
+}
+
+/// What a search makes least: seconds, bytes, device-seconds or joules.
 double valueOf(const SearchedPlan& plan, SearchObjective objective);
 
 /// What a search does not choose: the parts of a plan that its text names.
@@ -80,6 +88,7 @@ struct SearchOptions {
     int threads = 0;            ///< 0: as many as the machine has
     bool keepAll = false;       ///< also return every priced plan, for a plot
     bool explains = false;      ///< also say why the best plan is the best
+    bool robust = false;        ///< the robust plan comes first; only for objectives that grow with the step's time
     std::int64_t mostPlans = 0; ///< stop after so many priced plans; 0: search all
     std::stop_token stop;       ///< ends the search; what was found until then is the result
     std::stop_token abandon;    ///< ends everything at once with Cancelled: nobody wants the result any more
@@ -101,10 +110,21 @@ struct PlanReason {
     std::string sentence; ///< "8.1 % slower (+60 ms gradient_comm), at best with dp=16 tp=4 …"
 };
 
+/// The plan that loses least where the machine's rates are not those that were believed (expectedRegrets), among the best.
+struct RobustChoice {
+    SearchedPlan plan;
+    bool isBest = true;      ///< it is the best one as believed, too
+    double change = 0;       ///< of what the search made least, as believed, relative to the best plan
+    double regret = 0;       ///< expected
+    double regretOfBest = 0; ///< of the plan that is best as believed
+    std::string sentence;
+};
+
 struct PlanSearchResult {
-    std::vector<SearchedPlan> best;  ///< feasible ones first, best first
-    std::vector<SearchedPlan> all;   ///< if asked for, in no order
-    std::vector<PlanReason> reasons; ///< if asked for: why the first of `best`, where it fits
+    std::vector<SearchedPlan> best;     ///< feasible ones first, best first
+    std::vector<SearchedPlan> all;      ///< if asked for, in no order
+    std::vector<PlanReason> reasons;    ///< if asked for: why the first of `best`, where it fits
+    std::optional<RobustChoice> robust; ///< of times and device-seconds, where a plan fits
     SearchCounts counts;
     std::optional<Error> refusal; ///< of one of the plans that were refused
     double elapsedSeconds = 0;
@@ -114,8 +134,9 @@ struct PlanSearchResult {
 /// Searches. spec: model, training settings with the batch, cluster; its plan's overlap, fuse, attention, collective
 /// and routing are kept, and what options.fixed names. Only schedules and ZeRO stages that the framework has. The best
 /// plans' times are simulated, so that they agree with `predict`.
-/// Errors: InvalidArgument naming the field for no devices, a batch or a cluster that cannot be used; Cancelled when it
-/// was abandoned.
+/// Errors: InvalidArgument naming the field for no devices, a batch or a cluster that cannot be used, or a robust choice
+/// by an objective that has none; Unsupported for the energy of devices that do not tell their power; Cancelled when it was
+/// abandoned.
 Result<PlanSearchResult> searchPlans(const RunSpec& spec, const FrameworkPreset& framework,
                                      const Calibration& calibration, const SearchOptions& options);
 

@@ -80,7 +80,7 @@ std::vector<int> divisorsOf(std::int64_t number)
 std::vector<PlanFamily> planFamilies(const RunSpec& spec, const SearchOptions& options, std::int64_t& considered)
 {
     std::vector<int> worlds{options.devices};
-    if (options.objective == SearchObjective::Cost) worlds = divisorsOf(options.devices);
+    if (mayUseFewer(options.objective)) worlds = divisorsOf(options.devices);
     const TransformerSpec* model = spec.model.transformer();
     std::vector<PlanFamily> families;
     for (const int world : worlds) {

@@ -19,7 +19,7 @@ struct PlanFamily {
     ParallelPlan degrees;
 };
 
-/// Families of a number of devices; for objective Cost also of the numbers that divide it. Degrees that cannot divide
+/// Families of a number of devices; also of the numbers that divide it where the objective may use fewer. Degrees that cannot divide
 /// the network are left out; `considered` counts them too.
 std::vector<PlanFamily> planFamilies(const RunSpec& spec, const SearchOptions& options, std::int64_t& considered);
 

@@ -9,6 +9,7 @@
 #include "model/cost/predicted_trace.h"
 #include "model/cost/priced_step.h"
 #include "model/cost/stage_memory.h"
+#include "model/cost/step_energy.h"
 
 #include <algorithm>
 #include <iterator>
@@ -100,11 +101,13 @@ void StepCost::scaleTimes(double factor)
     fixedSeconds *= factor;
 }
 
-Result<PredictedStep> predictStep(CostModel& model, const RunSpec& spec, double timeScale)
+namespace {
+
+Result<PredictedStep> predict(CostModel& model, const RunSpec& spec, double timeScale, bool draws)
 {
     FOURWALLS_TRY_ASSIGN(StepCost cost, model.stepCost(spec.plan, spec.training.batch));
     if (timeScale != 1) cost.scaleTimes(timeScale);
-    FOURWALLS_TRY_ASSIGN(SimulatedStep step, simulateSchedule(cost, true));
+    FOURWALLS_TRY_ASSIGN(SimulatedStep step, simulateSchedule(cost, draws));
     constexpr double kLongestStep = 1e9; // 32 years; a trace cannot hold much more
     if (!(step.seconds <= kLongestStep))
         return Error{ErrorCode::InvalidArgument, "a step of this model and batch would take longer than 30 years",
@@ -130,8 +133,9 @@ Result<PredictedStep> predictStep(CostModel& model, const RunSpec& spec, double 
     predicted.modelFlopsPerStep = cost.modelFlopsPerStep;
     predicted.peakFlops = cost.peakFlops;
     predicted.devices = cost.devices;
+    predicted.joules = energyOf(cost, step.seconds);
 
-    predicted.drawn = drawnStep(spec.plan, cost, step);
+    if (draws) predicted.drawn = drawnStep(spec.plan, cost, step);
     for (SimulatedStage& stage : step.stages) { // they are drawn
         stage.intervals = {};
         stage.sent = {};
@@ -141,6 +145,18 @@ Result<PredictedStep> predictStep(CostModel& model, const RunSpec& spec, double 
     judgeMemory(predicted, *priced);
     predicted.priced = priced;
     return predicted;
+}
+
+} // namespace
+
+Result<PredictedStep> predictStep(CostModel& model, const RunSpec& spec, double timeScale)
+{
+    return predict(model, spec, timeScale, true);
+}
+
+Result<PredictedStep> predictFigures(CostModel& model, const RunSpec& spec)
+{
+    return predict(model, spec, 1, false);
 }
 
 Result<PredictedStep> predictStep(const RunSpec& spec)

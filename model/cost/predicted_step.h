@@ -29,6 +29,7 @@ struct PredictedStep {
     double modelFlopsPerStep = 0;           ///< of the whole job
     double peakFlops = 0;                   ///< of one device in the precision that runs [FLOP/s]; 0 unknown
     int devices = 1;
+    double joules = 0;    ///< of all devices in the step (energyOf); 0 unknown
     double timeScale = 1; ///< that all times of the model were multiplied by
     double peakBytes = 0; ///< of the fullest stage
     int fullestStage = 0;
@@ -46,6 +47,8 @@ struct PredictedStep {
 Result<PredictedStep> predictStep(CostModel& model, const RunSpec& spec, double timeScale = 1);
 /// The same with the framework that the spec names and the published calibration.
 Result<PredictedStep> predictStep(const RunSpec& spec);
+/// Its figures alone: `drawn` stays empty. Of long schedules drawing is most of the work.
+Result<PredictedStep> predictFigures(CostModel& model, const RunSpec& spec);
 
 /// The trace of a prediction, in memory. model: null for a few slices per pass, else every operator has its own.
 Result<std::shared_ptr<const InMemoryTraceData>> traceOf(const PredictedStep& predicted, CostModel* model = nullptr);

@@ -157,6 +157,7 @@ struct StepCost {
     double peakFlops = 0;                      ///< of one device in the precision that runs [FLOP/s]; 0 unknown
     double deviceMemoryBytes = 0;              ///< capacity; 0 unknown
     double usableMemoryBytes = 0;              ///< capacity less what the system keeps; 0 unknown
+    double deviceWatts = 0;                    ///< power limit of a device; 0 unknown
     int devices = 1;
 
     const ChunkCost& chunk(int position) const { return kinds[kindOfPosition[static_cast<std::size_t>(position)]]; }

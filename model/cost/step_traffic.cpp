@@ -160,14 +160,13 @@ void addBoundaries(const TrafficContext& c, const ParallelPlan& plan, double mic
             ? c.collectives.seconds(Collective::AllGather, whole, placeGroup(plan.tp, 1, c.spec.cluster.devicesPerNode))
             : 0;
     const int stride = plan.tp * plan.cp * plan.dp, perNode = std::max(1, c.spec.cluster.devicesPerNode);
+    const double near = c.collectives.pointToPoint(bytes, true) + again,
+                 far = c.collectives.pointToPoint(bytes, false) + again;
+    const auto nodeOf = [&](int stage) { return static_cast<std::int64_t>(stage) * stride / perNode; };
     for (int i = 0; i + 1 < positions; ++i) {
         const int from = cost.shape.stageOf(i), to = cost.shape.stageOf(i + 1);
         if (from == to) continue;
-        const bool sameNode =
-            static_cast<std::int64_t>(from) * stride / perNode == static_cast<std::int64_t>(to) * stride / perNode;
-        BoundaryCost& boundary = cost.boundaries[static_cast<std::size_t>(i)];
-        boundary.bytes = bytes;
-        boundary.seconds = c.collectives.pointToPoint(bytes, sameNode) + again;
+        cost.boundaries[static_cast<std::size_t>(i)] = {bytes, nodeOf(from) == nodeOf(to) ? near : far};
     }
 }
 

@@ -242,26 +242,26 @@ Status checkPipeline(const PipelineShape& shape)
     if (shape.microbatches < 1)
         return impossible("microbatches", "a step needs at least one micro-batch", "microbatches=1 or more");
     if (shape.chunks < 1) return impossible("vpp", "a stage needs at least one chunk", "vpp=1 or more");
-    const std::string schedule = "schedule=" + std::string(name(shape.schedule));
+    const auto schedule = [&shape] { return "schedule=" + std::string(name(shape.schedule)); };
     switch (shape.schedule) {
     case PipelineSchedule::Interleaved:
         if (shape.chunks < 2)
-            return impossible("vpp", schedule + " needs at least two virtual stages per rank", "vpp=2 or more");
+            return impossible("vpp", schedule() + " needs at least two virtual stages per rank", "vpp=2 or more");
         if (shape.microbatches % shape.stages != 0)
             return impossible(
                 "microbatches",
-                fmt::format("{} goes round in groups of pp={} micro-batches, which {} is not a multiple of", schedule,
+                fmt::format("{} goes round in groups of pp={} micro-batches, which {} is not a multiple of", schedule(),
                             shape.stages, shape.microbatches),
                 fmt::format("a multiple of {}", shape.stages));
         break;
     case PipelineSchedule::ZeroBubbleV:
         if (shape.chunks != 2)
-            return impossible("vpp", fmt::format("{} has two virtual stages per rank, not {}", schedule, shape.chunks),
-                              "vpp=2");
+            return impossible(
+                "vpp", fmt::format("{} has two virtual stages per rank, not {}", schedule(), shape.chunks), "vpp=2");
         break;
     default:
         if (shape.chunks != 1)
-            return impossible("schedule", fmt::format("{} has no virtual stages (vpp={})", schedule, shape.chunks),
+            return impossible("schedule", fmt::format("{} has no virtual stages (vpp={})", schedule(), shape.chunks),
                               "schedule=interleaved");
     }
     return {};

@@ -42,6 +42,42 @@ double peakMegabytes()
     return static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;
 }
 
+/// Of all threads so far [s]; other programs on the machine do not change it.
+double processorSeconds()
+{
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    const auto of = [](const timeval& time) {
+        return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+    };
+    return of(usage.ru_utime) + of(usage.ru_stime);
+}
+
+/// A whole search over up to so many devices, reasons included.
+void searchMany(const char* model, const char* cluster, const char* framework, int devices)
+{
+    RunSpec spec;
+    spec.model = *loadModel(model);
+    spec.cluster = *loadCluster(cluster);
+    spec.framework = framework;
+    spec.training.batch = devices;
+    spec.training.sequence = spec.model.transformer()->sequence;
+    spec.training.precision = Precision::Bf16;
+    SearchOptions options;
+    options.devices = devices;
+    options.threads = 2;
+    options.objective = SearchObjective::Cost;
+    options.explains = true;
+    const double before = processorSeconds();
+    const PlanSearchResult found =
+        *searchPlans(spec, *loadFramework(framework), *loadCalibration("published"), options);
+    const double took = processorSeconds() - before;
+    const auto plans = static_cast<double>(found.counts.evaluated);
+    std::printf("%s in %s: %.0f k plans in %.2f s of processor time, %.1f k per core and second (target 40), a million "
+                "on two cores %.1f s (target 10)\n",
+                model, framework, plans * 1e-3, took, plans / took * 1e-3, took / plans * 1e6 / 2);
+}
+
 } // namespace
 
 int main()
@@ -105,6 +141,11 @@ int main()
                 static_cast<double>(found.counts.considered) / found.elapsedSeconds * 1e-3);
     std::printf("                       %8lld plans in %.2f s\n", static_cast<long long>(found.counts.considered),
                 found.elapsedSeconds);
+
+    searchMany("gpt3-175b", "dgx-a100", "megatron-core", 3072);
+    searchMany("gpt3-175b", "dgx-a100", "fourwalls", 3072);
+    searchMany("llama3-405b", "dgx-h100", "megatron-core", 16'384);
+    searchMany("llama3-405b", "dgx-h100", "fourwalls", 16'384);
 
     options.keepAll = true;
     options.devices = 55'440; // many divisors

@@ -204,6 +204,23 @@ void CliPredictTest::planSearches()
                                       .json();
     QVERIFY(qAbs(predicted["step_time_ms"].toDouble() / best["step_time_ms"].toDouble() - 1) < 1e-5);
     QCOMPARE(run({"plan", "--model", "llama2-7b", "--cluster", "dgx-h100", "--gpus", "0"}).exitCode, 2);
+
+    // Energy is the same in both verbs; the robust plan comes first where that is asked for, and is refused of memory.
+    const QStringList mixture{"plan", "--model", "mixtral-8x7b", "--cluster", "dgx-h100", "--gpus",
+                              "16",   "--batch", "16",           "--limit",   "1",        "--json"};
+    const QJsonObject usual = run(mixture).json(), robust = usual["robust"].toObject();
+    QVERIFY(!robust["is_best"].toBool() && robust["sentence"].toString().contains(robust["plan"].toString()));
+    QVERIFY(robust["expected_regret_pct"].toDouble() < robust["expected_regret_of_best_pct"].toDouble());
+    const QJsonObject first = run(mixture + QStringList{"--robust"}).json()["plans"].toArray().first().toObject();
+    QCOMPARE(first["plan"], robust["plan"]);
+    const QJsonObject lean =
+        run(mixture + QStringList{"--objective", "energy"}).json()["plans"].toArray().first().toObject();
+    QVERIFY(lean["energy_joules"].toDouble() <= first["energy_joules"].toDouble());
+    const QJsonObject same = run({"predict", "--model", "mixtral-8x7b", "--cluster", "dgx-h100", "--batch", "16",
+                                  "--plan", lean["plan"].toString(), "--json"})
+                                 .json();
+    QCOMPARE(same["energy_joules"].toDouble(), lean["energy_joules"].toDouble());
+    QCOMPARE(run(mixture + QStringList{"--objective", "memory", "--robust"}).exitCode, 2);
     // The best plan in the words of the framework that was searched for.
     const Answer words = run({"plan", "--model", "llama2-7b", "--cluster", "dgx-h100", "--gpus", "16", "--batch", "32",
                               "--emit", "megatron", "--json"});
@@ -225,7 +242,7 @@ void CliPredictTest::planSearches()
     const QByteArray text = run({"plan", "--model", "gpt2-124m", "--cluster", "dgx-h100", "--gpus", "8"}).out;
     QVERIFY2(text.startsWith("gpt2-124m on dgx-h100 in megatron-core, bf16, batch 8, sequences of 1024 tokens\n"),
              text.constData());
-    QVERIFY(text.contains("batch=8, sequence=1024") && text.contains("step       peak  plan"));
+    QVERIFY(text.contains("batch=8, sequence=1024") && text.contains("step       peak    energy*  plan"));
 }
 
 /// A search that finds nothing to run could not do what it was asked for.

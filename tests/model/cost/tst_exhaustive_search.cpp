@@ -83,8 +83,9 @@ Problem randomProblem(unsigned seed)
     problem.spec.training.precision = Precision::Bf16;
     problem.framework = *loadFramework(problem.spec.framework);
     problem.calibration = *loadCalibration("published");
-    problem.options.objective = dice.of(
-        std::array{SearchObjective::Time, SearchObjective::Time, SearchObjective::Memory, SearchObjective::Cost});
+    problem.options.objective =
+        dice.of(std::array{SearchObjective::Time, SearchObjective::Time, SearchObjective::Memory, SearchObjective::Cost,
+                           SearchObjective::Energy});
     problem.options.limit = 1;
     problem.options.threads = 1;
     // Memory that some plans fit into and others do not.
@@ -131,7 +132,10 @@ void forEveryDegree(const Problem& problem, const Visit& visit)
                 for (int cp = 1; cp <= most; ++cp)
                     for (int ep = 1; ep <= (experts ? 4 : 1); ++ep) {
                         const int world = dp * tp * pp * cp;
-                        const bool fewer = problem.options.objective == SearchObjective::Cost && most % world == 0;
+                        const SearchObjective objective = problem.options.objective;
+                        const bool isPerDevice =
+                            objective == SearchObjective::Cost || objective == SearchObjective::Energy;
+                        const bool fewer = isPerDevice && most % world == 0;
                         if (world != most && !fewer) continue;
                         if (cp > 1 && problem.spec.training.sequence / cp < 1024) continue;
                         ParallelPlan plan;
@@ -161,6 +165,23 @@ struct Best {
     }
 };
 
+/// All power while a device computes, half of it else; rank by rank.
+double energyAlone(double watts, const ParallelPlan& plan, const StepCost& cost, double seconds)
+{
+    double joules = 0;
+    for (int stage = 0; stage < plan.pp; ++stage) {
+        double busy = cost.stages[static_cast<std::size_t>(stage)].optimizerSeconds;
+        for (int chunk = 0; chunk < cost.shape.chunks; ++chunk) {
+            const ChunkCost& at = cost.chunk(cost.shape.positionOf(stage, chunk));
+            for (const PassCost& pass : {at.forward, at.recompute, at.backwardInput, at.backwardWeight})
+                busy += plan.microbatches * (pass.parts[CostPart::Gemm] + pass.parts[CostPart::Attention] +
+                                             pass.parts[CostPart::MemoryBound] + pass.parts[CostPart::Contention]);
+        }
+        joules += plan.dp * plan.tp * plan.cp * (watts * busy + 0.5 * watts * (seconds - busy));
+    }
+    return joules;
+}
+
 /// One plan, simulated as `predict` does.
 std::optional<SearchedPlan> simulatedAlone(CostModel& model, const ParallelPlan& plan)
 {
@@ -170,7 +191,8 @@ std::optional<SearchedPlan> simulatedAlone(CostModel& model, const ParallelPlan&
     if (!step) return std::nullopt;
     double peak = 0;
     for (const SimulatedStage& stage : step->stages) peak = std::max(peak, stage.peakBytes);
-    return SearchedPlan{plan, step->seconds, peak, peak <= cost->usableMemoryBytes};
+    return SearchedPlan{plan, step->seconds, peak, peak <= cost->usableMemoryBytes,
+                        energyAlone(model.spec().cluster.device.powerWatts, plan, *cost, step->seconds)};
 }
 
 /// Visits what can be switched on and off under a plan's degrees, pipeline and split.

@@ -162,6 +162,19 @@ void PlanSearchTest::objectives()
     options.objective = SearchObjective::Cost;
     const SearchedPlan cheapest = search(spec, options)->best.front();
     QVERIFY(cheapest.seconds * cheapest.plan.worldSize() <= quickest * 8 * 1.0001);
+    options.objective = SearchObjective::Energy;
+    options.keepAll = true;
+    const auto leanest = search(spec, options);
+    const SearchedPlan& lean = leanest->best.front();
+    RunSpec same = spec;
+    same.plan = lean.plan;
+    QVERIFY(lean.joules > 0);
+    QCOMPARE(predictStep(same)->joules, lean.joules);
+    for (const SearchedPlan& each : leanest->all) // in closed form, a little off what is simulated
+        QVERIFY(!each.feasible || each.joules > 0.95 * lean.joules);
+    spec.cluster.device.powerWatts = 0;
+    const auto refused = search(spec, options);
+    QVERIFY(!refused.ok() && refused.error().code == ErrorCode::Unsupported);
 }
 
 void PlanSearchTest::reasons_data()
@@ -170,6 +183,7 @@ void PlanSearchTest::reasons_data()
     QTest::newRow("time") << static_cast<int>(SearchObjective::Time);
     QTest::newRow("memory") << static_cast<int>(SearchObjective::Memory);
     QTest::newRow("cost") << static_cast<int>(SearchObjective::Cost);
+    QTest::newRow("energy") << static_cast<int>(SearchObjective::Energy);
 }
 
 /// What stands beside the best plan is the best of all plans with that value, found here by looking at each of them.
@@ -225,11 +239,13 @@ void PlanSearchTest::reasons()
         other.plan = at->second->plan;
         const auto expectedStep = predictStep(other);
         QVERIFY(expectedStep.ok());
-        QVERIFY(!less({other.plan, expectedStep->seconds, expectedStep->peakBytes, expectedStep->feasible},
-                      {reason.plan, reason.seconds, reason.peakBytes, reason.feasible}));
-        const double change = valueOf({reason.plan, reason.seconds, reason.peakBytes, true}, options.objective) /
-                                  valueOf(best, options.objective) -
-                              1;
+        QVERIFY(!less(
+            {other.plan, expectedStep->seconds, expectedStep->peakBytes, expectedStep->feasible, expectedStep->joules},
+            {reason.plan, reason.seconds, reason.peakBytes, reason.feasible, predicted->joules}));
+        const double change =
+            valueOf({reason.plan, reason.seconds, reason.peakBytes, true, predicted->joules}, options.objective) /
+                valueOf(best, options.objective) -
+            1;
         QVERIFY(std::abs(reason.change - change) < 1e-9);
         QVERIFY(reason.sentence.find(reason.feasible ? "at best with" : "does not fit") != std::string::npos);
     }
@@ -320,8 +336,8 @@ void PlanSearchTest::fewMicrobatchesHaveFewSchedules()
     const auto found = search(spec, options);
     QVERIFY(found.ok());
     std::set<PipelineSchedule> ofOne, ofTwo, ofFour;
-    for (const auto& [plan, seconds, peak, feasible] : found->all)
-        if (plan.pp > 1 && plan.vpp == 1)
+    for (const SearchedPlan& each : found->all)
+        if (const ParallelPlan& plan = each.plan; plan.pp > 1 && plan.vpp == 1)
             (plan.microbatches == 1 ? ofOne : plan.microbatches == 2 ? ofTwo : ofFour).insert(plan.schedule);
     QVERIFY(ofOne == (std::set{OneFOneB, ZeroBubbleH1}));
     QVERIFY(ofTwo == (std::set{OneFOneB, GPipe, ZeroBubbleH1}));
