@@ -4,19 +4,30 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace fourwalls::store {
 
-inline void putVarint(std::string& out, std::uint64_t value)
+inline constexpr int kLongestVarint = 10;
+
+/// Into memory with room for kLongestVarint bytes; returns the place behind them.
+inline char* putVarint(char* to, std::uint64_t value)
 {
     while (value >= 0x80) {
-        out.push_back(static_cast<char>(value | 0x80));
+        *to++ = static_cast<char>(value | 0x80);
         value >>= 7;
     }
-    out.push_back(static_cast<char>(value));
+    *to++ = static_cast<char>(value);
+    return to;
+}
+
+inline void putVarint(std::string& out, std::uint64_t value)
+{
+    char bytes[kLongestVarint];
+    out.append(bytes, static_cast<std::size_t>(putVarint(bytes, value) - bytes));
 }
 
 constexpr std::uint64_t zigzag(std::int64_t value)
@@ -50,6 +61,8 @@ public:
 
     std::uint64_t varint()
     {
+        if (m_next != m_end && static_cast<unsigned char>(*m_next) < 0x80) // most are small
+            return static_cast<unsigned char>(*m_next++);
         std::uint64_t value = 0;
         for (int shift = 0; m_next != m_end && shift < 64; shift += 7) {
             const auto byte = static_cast<unsigned char>(*m_next++);

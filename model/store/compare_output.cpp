@@ -87,8 +87,8 @@ bool CompareOutput::isEqual(const sqlite::Statement& row, int column, const Valu
     case Value::Type::Real:
         if (value.real != value.real) return row.isNull(column); // SQLite keeps no NaN
         return row.type(column) == SQLITE_FLOAT && row.real(column) == value.real;
-    case Value::Type::Text: return row.asText(column) == value.bytes;
-    case Value::Type::Blob: return row.asBlob(column) == value.bytes;
+    case Value::Type::Text: return row.asText(column) == value.bytes();
+    case Value::Type::Blob: return row.asBlob(column) == value.bytes();
     }
     return false;
 }
@@ -101,7 +101,7 @@ int CompareOutput::compareKeys(const Cursor& cursor, std::span<const Value> valu
         const int type = cursor.rows.type(i);
         if (value.type == Value::Type::Text) {
             if (type != SQLITE_TEXT) return type == SQLITE_BLOB ? 1 : -1; // SQLite's order of types
-            const int order = cursor.rows.text(i).compare(value.bytes);
+            const int order = cursor.rows.text(i).compare(value.bytes());
             if (order != 0) return order;
         } else {
             if (type != SQLITE_INTEGER) return type == SQLITE_NULL ? -1 : 1;

@@ -5,6 +5,8 @@
 #include "model/base/process_mark.h"
 #include "model/store/disk.h"
 #include "model/store/finisher.h"
+#include "model/store/output_thread.h"
+#include "model/store/paged_output.h"
 #include "model/store/row_checksum.h"
 #include "model/store/schema.h"
 
@@ -34,10 +36,12 @@ Status fill(sqlite::Database& recording, const std::string& output, const Finish
     FOURWALLS_TRY(database.exec("BEGIN"));
     ChunkStore chunks(folderOf(output), kChunkBudget);
     SqlOutput rows(database);
-    ChecksumOutput summed(rows);
-    FOURWALLS_TRY(finishRecords(*source, summed, chunks, options));
+    PagedOutput paged(rows, folderOf(output));
+    ChecksumOutput summed(paged);
+    OutputThread thread(summed);
+    FOURWALLS_TRY(finishRecords(*source, thread, chunks, options));
     FOURWALLS_TRY(database.exec("COMMIT"));
-    return database.close();
+    return paged.close(database);
 }
 
 constexpr const char* kTemporaryMark = ".finishing-";

@@ -2,6 +2,8 @@
 // Encoding and decoding of a recording's BLOBs.
 #include "model/store/record_batch.h"
 
+#include "model/store/slice_coding.h"
+
 namespace fourwalls::store {
 namespace {
 
@@ -30,11 +32,7 @@ void putOptional(std::string& out, const std::optional<double>& value)
 
 void encode(BatchEncoder& out, const SliceRow& row)
 {
-    putTime(out, row.start);
-    putVarint(out.bytes, static_cast<std::uint64_t>(row.duration));
-    putVarint(out.bytes, static_cast<std::uint64_t>(row.op));
-    putOptional(out.bytes, row.microbatch);
-    putOptional(out.bytes, row.correlation);
+    putSlice(out.bytes, out.previous, row);
     ++out.count;
 }
 
@@ -133,11 +131,7 @@ std::optional<double> optionalReal(Decoder& in)
 
 bool BatchDecoder::next(SliceRow& row)
 {
-    row.start = time();
-    row.duration = static_cast<std::int64_t>(m_in.varint());
-    row.op = static_cast<std::int32_t>(m_in.bounded(kLargestId));
-    row.microbatch = optional();
-    row.correlation = optional();
+    takeSlice(m_in, m_previous, row);
     return m_in.ok();
 }
 

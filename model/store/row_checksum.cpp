@@ -36,7 +36,7 @@ void RowChecksum::add(std::span<const Value> row)
         }
         case Value::Type::Text:
         case Value::Type::Blob: {
-            std::string_view rest = value.bytes;
+            std::string_view rest = value.bytes();
             add(value.type == Value::Type::Text ? Text : Blob, rest.size());
             while (!rest.empty()) {
                 unsigned char bytes[8] = {};

@@ -24,8 +24,8 @@ void bindValue(sqlite::Statement& statement, int index, const Value& value)
     case Value::Type::Null: statement.bindNull(index); break;
     case Value::Type::Integer: statement.bind(index, value.integer); break;
     case Value::Type::Real: statement.bind(index, value.real); break;
-    case Value::Type::Text: statement.bind(index, value.bytes); break;
-    case Value::Type::Blob: statement.bindBlob(index, value.bytes); break;
+    case Value::Type::Text: statement.bind(index, value.bytes()); break;
+    case Value::Type::Blob: statement.bindBlob(index, value.bytes()); break;
     }
 }
 

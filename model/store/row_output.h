@@ -9,6 +9,7 @@
 #include "model/store/stored_rows.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -19,23 +20,29 @@
 
 namespace fourwalls::store {
 
-/// One column's value. Text and blobs are views: they must live until the row was put.
+/// One column's value. Text and blobs are views: they must live until the row was put. Small, because millions are made.
 struct Value {
     enum class Type : std::uint8_t { Null, Integer, Real, Text, Blob };
     Type type = Type::Null;
-    std::int64_t integer = 0;
-    double real = 0;
-    std::string_view bytes;
+    union {
+        std::int64_t integer = 0;
+        double real;
+        const char* data; ///< of a text or blob
+    };
+    std::size_t size = 0; ///< of a text or blob
 
     Value() = default;
     Value(std::int64_t value) : type(Type::Integer), integer(value) {}
     Value(int value) : type(Type::Integer), integer(value) {}
     Value(bool value) : type(Type::Integer), integer(value) {}
     Value(double value) : type(Type::Real), real(value) {}
-    Value(std::string_view text) : type(Type::Text), bytes(text) {}
-    Value(const std::string& text) : type(Type::Text), bytes(text) {}
-    Value(const char* text) : type(Type::Text), bytes(text) {}
+    Value(std::string_view text) : type(Type::Text), data(text.data()), size(text.size()) {}
+    Value(const std::string& text) : Value(std::string_view(text)) {}
+    Value(const char* text) : Value(std::string_view(text)) {}
     Value(const std::optional<double>& value) : type(value ? Type::Real : Type::Null), real(value.value_or(0)) {}
+
+    bool isBytes() const { return type == Type::Text || type == Type::Blob; }
+    std::string_view bytes() const { return {data, size}; }
 
     static Value blob(std::string_view bytes)
     {

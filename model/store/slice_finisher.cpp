@@ -50,15 +50,17 @@ void SliceFinisher::putRun(std::int32_t track, std::int32_t lane, int runClass, 
 {
     const std::int64_t run = m_nextRun++;
     const std::int64_t firstId = m_nextSlice;
-    std::unordered_map<std::int32_t, std::size_t> opRuns;
     for (SliceCursor cursor(m_context.chunks, stream); const SliceRow* slice = cursor.get(); cursor.next()) {
         const std::int64_t id = m_nextSlice++;
         if ((id - firstId) % kFenceEvery == 0) m_context.out.put(Table::Fence, {run, slice->start, id});
         m_context.out.put(Table::Slice, {id, run, slice->start, slice->duration, slice->op,
                                          Value::orNull(slice->microbatch), Value::orNull(slice->correlation)});
-        const auto [found, isNew] = opRuns.try_emplace(slice->op, m_opRuns.size());
-        if (isNew) m_opRuns.push_back({slice->op, run, id, id, 0});
-        OpRun& opRun = m_opRuns[found->second];
+        std::size_t& last = m_lastOpRun[static_cast<std::size_t>(slice->op)];
+        if (last >= m_opRuns.size() || m_opRuns[last].op != slice->op || m_opRuns[last].run != run) {
+            last = m_opRuns.size();
+            m_opRuns.push_back({slice->op, run, id, id, 0});
+        }
+        OpRun& opRun = m_opRuns[last];
         opRun.last = id;
         ++opRun.count;
     }
@@ -72,6 +74,7 @@ Status SliceFinisher::finishTrack(std::int32_t track, ActivityFinisher& activity
     m_assigner = {};
     m_lastStep = nullptr;
     m_ops.nextTrack();
+    m_lastOpRun.resize(m_context.definitions().ops.size());
     FOURWALLS_TRY(forEachSorted(m_context.source, track, m_context.chunks,
                                 [&](const SliceRow& slice) { sort(slice, info.rank.value, activity); }));
     FOURWALLS_TRY(m_context.checkpoint(-1));

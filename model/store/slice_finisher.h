@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 namespace fourwalls::store {
@@ -54,7 +53,8 @@ private:
     LaneAssigner m_assigner;
     const StepRecord* m_lastStep = nullptr; ///< of the current track: slices come by time
     std::vector<OpRun> m_opRuns;
-    std::vector<TrackRow> m_trackRows; ///< tracks come rank by rank, their rows are written by id
+    std::vector<std::size_t> m_lastOpRun; ///< by operator: its latest place in m_opRuns
+    std::vector<TrackRow> m_trackRows;    ///< tracks come rank by rank, their rows are written by id
     std::vector<LaneRow> m_laneRows;
     OpSummarizer m_ops;
     std::int64_t m_nextRun = 1, m_nextSlice = 1, m_nextBin = 1;

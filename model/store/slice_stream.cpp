@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The varints of a slice.
+// Appending and reading.
 #include "model/store/slice_stream.h"
+
+#include "model/store/slice_coding.h"
 
 namespace fourwalls::store {
 
 void SliceStream::add(ChunkStore& store, const SliceRow& row)
 {
-    std::string& out = bytes.tail;
-    putSigned(out, row.start - previous);
-    putVarint(out, static_cast<std::uint64_t>(row.duration));
-    putVarint(out, static_cast<std::uint64_t>(row.op));
-    putVarint(out, row.microbatch == kAbsent ? 0 : zigzag(row.microbatch) + 1);
-    putVarint(out, row.correlation == kAbsent ? 0 : zigzag(row.correlation) + 1);
-    previous = row.start;
+    putSlice(bytes.tail, previous, row);
     ++count;
     store.grown(bytes);
 }
@@ -41,13 +37,7 @@ void SliceCursor::next()
             return;
         }
     }
-    m_previous += m_in.signedVarint();
-    m_row.start = m_previous;
-    m_row.duration = static_cast<std::int64_t>(m_in.varint());
-    m_row.op = static_cast<std::int32_t>(m_in.varint());
-    const std::uint64_t microbatch = m_in.varint(), correlation = m_in.varint();
-    m_row.microbatch = microbatch == 0 ? kAbsent : unzigzag(microbatch - 1);
-    m_row.correlation = correlation == 0 ? kAbsent : unzigzag(correlation - 1);
+    takeSlice(m_in, m_previous, m_row);
     --m_left;
     m_valid = true;
 }
