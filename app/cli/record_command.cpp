@@ -13,6 +13,7 @@
 #include "model/import/spool/spool_beside.h"
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
+#include "model/trace/audit_counter.h"
 #include "profiler/collect/collector_environment.h"
 #include "profiler/collect/spool_format.h"
 
@@ -102,7 +103,7 @@ std::string howItEnded(const ChildEnd& end)
 std::string complaintOf(const TraceInfo& info)
 {
     for (const AuditRecord& record : info.audit)
-        if (record.name.starts_with("collector_message_") && record.severity != AuditSeverity::Info)
+        if (isCounter(record, AuditCounter::CollectorMessage) && record.severity != AuditSeverity::Info)
             return record.detail;
     return {};
 }
@@ -111,7 +112,8 @@ std::string complaintOf(const TraceInfo& info)
 bool hasLowDetail(const TraceInfo& info)
 {
     return std::any_of(info.audit.begin(), info.audit.end(), [](const AuditRecord& record) {
-        return record.name == "detail_level" && record.count == static_cast<std::int64_t>(collect::Detail::Low);
+        return isCounter(record, AuditCounter::DetailLevel) &&
+               record.count == static_cast<std::int64_t>(collect::Detail::Low);
     });
 }
 
@@ -217,7 +219,7 @@ int report(Console& console, const CommandRecording& recording, const TraceInfo&
                        formatCount(info.stepCount) + " steps, " + formatCount(info.counts.collectives) +
                        " collectives on " + formatCount(static_cast<std::int64_t>(info.header.ranks.size())) + " ranks";
     for (const AuditRecord& record : info.audit)
-        if (record.name.starts_with("steps_from_") || record.name == "steps_unknown")
+        if (isCounter(record, AuditCounter::StepsFrom) || isCounter(record, AuditCounter::StepsUnknown))
             text += "\n  steps: " + record.detail;
     if (recording.detail.empty() && hasLowDetail(info))
         text += "\n  the job launches so much that its calls were left out (low): there are no phases of launches, and "
@@ -296,9 +298,7 @@ int recordCommand(Console& console, const CommandRecording& recording)
                         "): the trace has what they did until now, and their spools stay in " + folder->path());
     }
     const int told = report(console, recording, *info, spools.size(), *end);
-    const bool worked = std::none_of(info->audit.begin(), info->audit.end(),
-                                     [](const AuditRecord& record) { return record.name == importers::kNoGpuWork; });
-    if (!worked) {
+    if (hasCounter(info->audit, AuditCounter::NoGpuWork)) {
         const std::string complaint = complaintOf(*info);
         const std::string ended = failed ? "it " + howItEnded(*end) + ", and " : "";
         console.fail({ErrorCode::NotFound,

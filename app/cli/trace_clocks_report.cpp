@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the audit records clock_offset_ns_rank_N and clock_residual_ns_rank_N.
+// From the audit.
 #include "app/cli/trace_clocks_report.h"
 
 #include "model/base/format.h"
+#include "model/trace/audit_counter.h"
 
 #include <charconv>
 #include <map>
@@ -20,16 +21,16 @@ struct RankClock {
 std::map<int, RankClock> clocksOf(const TraceInfo& info)
 {
     std::map<int, RankClock> clocks;
-    const auto rankAfter = [](const std::string& name, std::string_view prefix) {
-        int rank = -1;
-        if (name.compare(0, prefix.size(), prefix) == 0)
-            std::from_chars(name.data() + prefix.size(), name.data() + name.size(), rank);
-        return rank;
-    };
     for (const AuditRecord& record : info.audit) {
-        if (const int rank = rankAfter(record.name, "clock_offset_ns_rank_"); rank >= 0)
+        const bool offset = isCounter(record, AuditCounter::ClockOffset);
+        if (!offset && !isCounter(record, AuditCounter::ClockResidual)) continue;
+        const std::string_view of = memberOf(record);
+        int rank = -1;
+        std::from_chars(of.data(), of.data() + of.size(), rank);
+        if (rank < 0) continue;
+        if (offset)
             clocks[rank].offsetNs = record.count;
-        if (const int rank = rankAfter(record.name, "clock_residual_ns_rank_"); rank >= 0)
+        else
             clocks[rank].residualNs = record.count;
     }
     return clocks;

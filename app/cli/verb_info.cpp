@@ -8,6 +8,7 @@
 #include "model/base/format.h"
 #include "model/spec/names.h"
 #include "model/spec/run_spec.h"
+#include "model/trace/audit_counter.h"
 #include "model/trace/inferred_spec.h"
 #include "model/trace/spec_evidence.h"
 #include "model/trace/spec_guess.h"
@@ -194,7 +195,7 @@ std::string infoText(const std::string& file, const TraceInfo& info, std::size_t
         line("inferred", fmt::format("{} {} ({}: {}{})", field.field, field.value, name(field.confidence), field.why,
                                      runnerUpText(field)));
     for (const AuditRecord& record : info.audit) {
-        if (record.name.starts_with("inferred_")) continue;
+        if (isCounter(record, AuditCounter::Inferred)) continue;
         line("audit", fmt::format("{} ({}): {} {}", record.name, name(record.severity), formatCount(record.count),
                                   record.detail));
     }

@@ -2,6 +2,7 @@
 // See audit_dialog.h.
 #include "app/gui/audit_dialog.h"
 
+#include "model/trace/audit_counter.h"
 #include "views/plot/plot_table.h"
 #include "views/words/format.h"
 #include "views/words/words.h"
@@ -30,8 +31,9 @@ AuditDialog::AuditDialog(const TraceInfo& info, const QString& name, QWidget* pa
     resize(760, 380);
     std::vector<AuditRecord> records = info.audit;
     // The figures of the raw events travel as a record, too; they are for programs.
-    std::erase_if(records,
-                  [](const AuditRecord& record) { return record.count == 0 || record.name == "import_facts"; });
+    std::erase_if(records, [](const AuditRecord& record) {
+        return record.count == 0 || isCounter(record, AuditCounter::ImportFacts);
+    });
     std::stable_sort(records.begin(), records.end(),
                      [](const AuditRecord& a, const AuditRecord& b) { return a.severity > b.severity; });
 

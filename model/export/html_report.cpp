@@ -9,6 +9,7 @@
 #include "model/export/report_page.h"
 #include "model/export/svg_figures.h"
 #include "model/spec/names.h"
+#include "model/trace/audit_counter.h"
 #include "model/trace/figures.h"
 #include "model/trace/inferred_spec.h"
 #include "model/trace/metrics.h"
@@ -386,7 +387,8 @@ private:
         m_page.section("What was lost, repaired or noticed");
         Rows rows;
         for (const AuditRecord& record : m_info.audit) {
-            if (record.name.starts_with("inferred_") || record.name == "import_facts") continue; // for programs
+            if (isCounter(record, AuditCounter::Inferred) || isCounter(record, AuditCounter::ImportFacts))
+                continue; // for programs
             if (rows.size() == kMostRows) break;
             rows.push_back({spacedWords(record.name), std::string(name(record.severity)), formatCount(record.count),
                             m_redaction.text(record.detail)});

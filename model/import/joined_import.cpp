@@ -4,6 +4,7 @@
 
 #include "model/import/common/categorising_sink.h"
 #include "model/import/common/placed_sink.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <set>
@@ -61,11 +62,11 @@ public:
             sink.audit({"memory_clock_offset_ns", AuditSeverity::Info, m_buffersAt.shift.ns,
                         "from the start of the other profile to the snapshot's, by the system clock"});
         else
-            sink.audit({"clock_not_aligned", AuditSeverity::Info, 1,
-                        "one of the profiles has no wall clock: buffers and kernels begin together"});
+            sink.audit(auditRecord(AuditCounter::ClockNotAligned, 1,
+                                   "one of the profiles has no wall clock: buffers and kernels begin together"));
         if (m_rankAssumed)
-            sink.audit({"rank_assumed", AuditSeverity::Repaired, 1,
-                        "the snapshots do not name the ranks of the other profile: paired in order"});
+            sink.audit(auditRecord(AuditCounter::RankAssumed, 1,
+                                   "the snapshots do not name the ranks of the other profile: paired in order"));
         return {};
     }
 

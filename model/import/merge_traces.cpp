@@ -5,7 +5,7 @@
 #include "model/import/common/one_run.h"
 #include "model/import/common/placed_sink.h"
 #include "model/import/common/run_collectives.h"
-#include "model/import/spool/spool_beside.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <limits>
@@ -25,12 +25,6 @@ Error refused(const std::string& where, std::string what, std::string hint)
     return {ErrorCode::InvalidArgument, std::move(what), where, std::move(hint)};
 }
 
-bool hasAudit(const TraceInfo& info, std::string_view name)
-{
-    return std::any_of(info.audit.begin(), info.audit.end(),
-                       [&](const AuditRecord& record) { return record.name == name; });
-}
-
 /// One input and what becomes of it.
 struct Part {
     std::string name;
@@ -47,7 +41,8 @@ struct Part {
     /// Sequence numbers and group names are the job's, not one file's.
     bool numbered() const
     {
-        return info().header.source != TraceSource::Imported && !hasAudit(info(), kCollectivesUnnumbered);
+        return info().header.source != TraceSource::Imported &&
+               !hasCounter(info().audit, AuditCounter::CollectivesUnnumbered);
     }
     bool memoryOnly() const
     {
@@ -197,7 +192,7 @@ private:
         std::map<RankId, const Part*> kernels, buffers;
         std::vector<Part*> unsure;
         for (Part& part : m_parts) {
-            if (hasAudit(part.info(), "rank_unknown")) {
+            if (hasCounter(part.info().audit, AuditCounter::RankUnknown)) {
                 unsure.push_back(&part);
                 continue;
             }
@@ -416,8 +411,7 @@ private:
         for (const EventRecord& event : events) producer->event(event);
         for (const AuditRecord& record : part.info().audit) {
             // What every part infers of the same network would add up.
-            const bool inferred = record.name.compare(0, 9, "inferred_") == 0;
-            if (!inferred || &part == m_reference) sink.audit(record);
+            if (!isCounter(record, AuditCounter::Inferred) || &part == m_reference) sink.audit(record);
         }
         if (!part.info().complete)
             sink.audit({"source_incomplete", AuditSeverity::Info, 1, "merged from an interrupted recording"});
@@ -508,7 +502,7 @@ private:
         using enum AuditSeverity;
         sink.audit({"merged", Info, static_cast<std::int64_t>(m_parts.size()),
                     m_kind == MergeKind::Attempts ? "attempts at one job" : "traces of one run"});
-        sink.audit({"collectives_matched", Info, m_matched, "operations found on several ranks"});
+        sink.audit(auditRecord(AuditCounter::CollectivesMatched, m_matched));
         AllocatorLeftOut left;
         (void)closing(left);
         if (isOneOfAttempts())
@@ -518,13 +512,10 @@ private:
             }
         auditLeftOut(left, sink);
         for (const Part& part : m_parts) {
-            if (part.renumbered)
-                sink.audit(
-                    {"rank_assumed", Repaired, 1, "no rank in a file or its name, or one twice: numbered in order"});
+            if (part.renumbered) sink.audit(auditRecord(AuditCounter::RankAssumed, 1));
             const bool joined = (part.memoryOnly() && part.sameWallClock) || m_kind == MergeKind::Attempts;
             if (!part.clock && &part != m_reference && !joined)
-                sink.audit(
-                    {"clock_not_aligned", Info, 1, "ranks without enough common collectives: the files' own clocks"});
+                sink.audit(auditRecord(AuditCounter::ClockNotAligned, 1));
             if (!part.clock) continue;
             for (const RankId own : part.ranks) auditClock(sink, part.placement.rank(own), *part.clock);
         }

@@ -2,6 +2,8 @@
 // See collective_timing.h.
 #include "model/trace/collective_timing.h"
 
+#include "model/trace/audit_counter.h"
+
 #include <algorithm>
 #include <string>
 
@@ -29,8 +31,7 @@ std::string_view name(CollectiveTiming timing)
 
 bool ranksShareClock(const TraceInfo& info)
 {
-    return std::none_of(info.audit.begin(), info.audit.end(),
-                        [](const AuditRecord& record) { return record.name == "clock_not_aligned"; });
+    return !hasCounter(info.audit, AuditCounter::ClockNotAligned);
 }
 
 GroupCoverage groupCoverage(const TraceInfo& info, GroupId id)

@@ -2,6 +2,8 @@
 // Statements as text and back.
 #include "model/trace/inferred_spec.h"
 
+#include "model/trace/audit_counter.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -11,7 +13,7 @@ namespace fourwalls {
 
 namespace {
 
-constexpr std::string_view kPrefix = "inferred_", kBetween = "; ", kOr = " or ", kAt = " at ";
+constexpr std::string_view kBetween = "; ", kOr = " or ", kAt = " at ";
 
 std::optional<Confidence> confidenceOf(std::string_view word)
 {
@@ -69,15 +71,16 @@ AuditRecord toAudit(const InferredField& field)
     std::int64_t number = 1;
     const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (failure != std::errc{} || end != value.data() + value.size()) number = 1;
-    return {std::string(kPrefix) + field.field, AuditSeverity::Info, number,
-            value + std::string(kBetween) + sureness(field) + std::string(kBetween) + field.why};
+    return auditRecord(AuditCounter::Inferred, number,
+                       value + std::string(kBetween) + sureness(field) + std::string(kBetween) + field.why,
+                       field.field);
 }
 
 std::vector<InferredField> inferredFields(const std::vector<AuditRecord>& audit)
 {
     std::vector<InferredField> fields;
     for (const AuditRecord& record : audit) {
-        if (record.name.compare(0, kPrefix.size(), kPrefix) != 0) continue;
+        if (!isCounter(record, AuditCounter::Inferred)) continue;
         const std::size_t first = record.detail.find(kBetween);
         const std::size_t second =
             first == std::string::npos ? first : record.detail.find(kBetween, first + kBetween.size());
@@ -88,7 +91,7 @@ std::vector<InferredField> inferredFields(const std::vector<AuditRecord>& audit)
         const auto confidence = confidenceOf(sure.substr(0, other));
         if (!confidence) continue;
         fields.push_back(
-            {record.name.substr(kPrefix.size()), record.detail.substr(0, first), *confidence,
+            {std::string(memberOf(record)), record.detail.substr(0, first), *confidence,
              record.detail.substr(second + kBetween.size()),
              other == std::string_view::npos ? std::nullopt : runnerUpOf(sure.substr(other + kOr.size()))});
     }

@@ -2,6 +2,8 @@
 // See memory_facts.h.
 #include "model/trace/memory_facts.h"
 
+#include "model/trace/audit_counter.h"
+
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -90,7 +92,7 @@ bool isLogOnly(const TraceInfo& info)
 
 bool hasOrderOnly(const TraceInfo& info)
 {
-    return std::ranges::any_of(info.audit, [](const AuditRecord& record) { return record.name == "no_times"; });
+    return hasCounter(info.audit, AuditCounter::NoTimes);
 }
 
 bool hasMemorySnapshot(const TraceInfo& info)
@@ -101,8 +103,7 @@ bool hasMemorySnapshot(const TraceInfo& info)
 
 bool isMemoryRelative(const TraceInfo& info)
 {
-    return std::ranges::any_of(info.audit,
-                               [](const AuditRecord& record) { return record.name == "memory_relative_to_start"; });
+    return hasCounter(info.audit, AuditCounter::MemoryRelative);
 }
 
 bool hasAllocatorCurve(const TraceInfo& info)

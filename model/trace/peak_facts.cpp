@@ -2,6 +2,7 @@
 // See peak_facts.h.
 #include "model/trace/peak_facts.h"
 
+#include "model/trace/audit_counter.h"
 #include "model/trace/collective_timing.h"
 #include "model/trace/kernel_arithmetic.h"
 #include "model/trace/summary_builder.h"
@@ -44,8 +45,9 @@ void settleDevice(PeakFacts& facts, const TraceHeader& header)
 /// Whether an importer met operators with FLOPs and found no kernel that they launched.
 bool hasUnlinkedFlops(const TraceInfo& info)
 {
-    return std::ranges::any_of(
-        info.audit, [](const AuditRecord& record) { return record.name == kFlopsWithoutKernel && record.count > 0; });
+    return std::ranges::any_of(info.audit, [](const AuditRecord& record) {
+        return isCounter(record, AuditCounter::FlopsUnassigned) && record.count > 0;
+    });
 }
 
 struct PeakSums {

@@ -15,9 +15,6 @@
 
 namespace fourwalls {
 
-/// The audit record that counts operators with FLOPs of which no kernel was found.
-inline constexpr char kFlopsWithoutKernel[] = "operator_flops_unassigned";
-
 /// Why a trace has no MFU. None: it has one.
 enum class NoMfu : std::uint8_t {
     None = 0,

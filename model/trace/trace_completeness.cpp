@@ -2,27 +2,34 @@
 // Which counters say what.
 #include "model/trace/trace_completeness.h"
 
+#include "model/trace/audit_counter.h"
+
 #include <algorithm>
-#include <array>
 
 namespace fourwalls {
 
 namespace {
 
+using Doubt = AuditCounterInfo::Doubt;
+
+Doubt doubtOf(const AuditRecord& record)
+{
+    const auto counter = counterOf(record);
+    return counter ? infoOf(*counter).doubt : Doubt::None;
+}
+
 /// The source's end is missing.
 bool saysCut(const AuditRecord& record)
 {
-    static constexpr std::array<std::string_view, 3> kNames{"file_cut", "packed_stream_ended_early",
-                                                            "event_array_not_closed"};
-    return std::find(kNames.begin(), kNames.end(), record.name) != kNames.end();
+    return doubtOf(record) == Doubt::Cut;
 }
 
 /// Whether something is missing or in doubt because of what the counter counts.
 bool saysPartial(const AuditRecord& record, std::size_t ranks)
 {
     if (record.severity == AuditSeverity::Skipped || record.severity == AuditSeverity::Dropped) return true;
-    if (record.name == "text_recovered" || record.name == "event_array_left_open") return true;
-    return record.name == "clock_not_aligned" && ranks > 1;
+    const Doubt doubt = doubtOf(record);
+    return doubt == Doubt::Partial || (doubt == Doubt::PartialOfSeveralRanks && ranks > 1);
 }
 
 } // namespace
@@ -43,7 +50,8 @@ TraceCompleteness completenessOf(const TraceInfo& info)
     TraceCompleteness found;
     for (const AuditRecord& record : info.audit) {
         if (record.count <= 0) continue;
-        if (record.name == "import_entries" || record.name == "import_rows") found.entriesRead += record.count;
+        if (isCounter(record, AuditCounter::ImportEntries) || isCounter(record, AuditCounter::ImportRows))
+            found.entriesRead += record.count;
         const bool cut = saysCut(record);
         if (!cut && !saysPartial(record, info.header.ranks.size())) continue;
         found.state = std::max(found.state, cut ? Completeness::Cut : Completeness::Partial);
@@ -87,11 +95,10 @@ std::string sentenceOf(const TraceCompleteness& completeness)
 
 std::optional<std::int64_t> clockErrorOf(const TraceInfo& info)
 {
-    constexpr std::string_view kResidual = "clock_residual_ns_";
     std::optional<std::int64_t> largest;
     for (const AuditRecord& record : info.audit) {
-        if (record.name == "clock_not_aligned" && record.count > 0) return std::nullopt;
-        if (std::string_view(record.name).substr(0, kResidual.size()) != kResidual) continue;
+        if (isCounter(record, AuditCounter::ClockNotAligned) && record.count > 0) return std::nullopt;
+        if (!isCounter(record, AuditCounter::ClockResidual)) continue;
         largest = std::max(largest.value_or(0), record.count);
     }
     return info.header.ranks.size() > 1 ? largest : std::nullopt;

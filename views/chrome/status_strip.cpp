@@ -2,6 +2,7 @@
 // The status bar.
 #include "views/chrome/status_strip.h"
 
+#include "model/trace/audit_counter.h"
 #include "model/trace/step_window.h"
 #include "model/trace/trace_completeness.h"
 #include "views/plot/theme.h"
@@ -126,7 +127,7 @@ QList<StatusItem> statusOf(const TraceInfo& info, std::span<const OutOfMemory> o
     }
     // One file's ranks, and those of a recording, share a clock.
     const bool severalClocks = std::any_of(info.audit.begin(), info.audit.end(), [](const AuditRecord& record) {
-        return record.name == "clock_not_aligned" && record.count > 0;
+        return isCounter(record, AuditCounter::ClockNotAligned) && record.count > 0;
     });
     if (const auto error = clockErrorOf(info))
         items.append({StatusWords::tr("clocks aligned within %1").arg(formatDuration(Duration{*error}, 2)),

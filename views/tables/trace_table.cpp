@@ -2,6 +2,7 @@
 // See trace_table.h.
 #include "views/tables/trace_table.h"
 
+#include "model/trace/audit_counter.h"
 #include "model/trace/short_name.h"
 #include "model/trace/vocabulary.h"
 #include "views/tables/table_cells.h"
@@ -279,7 +280,7 @@ Status readAudit(TraceQuery& trace, const TableQuestion&, TraceTable& table)
                      {QT_TRANSLATE_NOOP("TraceTables", "count"), CellKind::Count},
                      {QT_TRANSLATE_NOOP("TraceTables", "why"), CellKind::Text}};
     for (const AuditRecord& record : trace.info().audit) {
-        if (record.name == "import_facts") continue; // the figures of the raw events, for programs
+        if (isCounter(record, AuditCounter::ImportFacts)) continue; // the figures of the raw events, for programs
         table.rows.push_back(
             {textCell(record.name), words(record.severity), figure(record.count), textCell(record.detail)});
     }

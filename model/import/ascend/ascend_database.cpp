@@ -7,6 +7,7 @@
 #include "model/import/common/import_format.h"
 #include "model/import/common/kernel_class.h"
 #include "model/import/common/profile_rows.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <array>
@@ -100,8 +101,8 @@ public:
             sink.audit({"tasks_not_counted", AuditSeverity::Info, m_tasksNotCounted,
                         "tasks of streams that are neither work of an operator nor copies: shown, and no computing"});
         if (m_tables.has("OP_MEMORY"))
-            sink.audit({"memory_relative_to_start", AuditSeverity::Info, 1,
-                        "buffers from before the recording are not in the file"});
+            sink.audit(
+                auditRecord(AuditCounter::MemoryRelative, 1, "buffers from before the recording are not in the file"));
         for (const auto& [table, rows] : m_unread) {
             const std::string counter = "unread_" + lowerCase(kAscendUnread[table].first);
             sink.audit({counter, AuditSeverity::Skipped, rows,

@@ -5,6 +5,7 @@
 
 #include "model/import/common/decimal_time.h"
 #include "model/import/common/memory_categories.h"
+#include "model/trace/audit_counter.h"
 #include "model/trace/memory_facts.h"
 
 #include <algorithm>
@@ -124,9 +125,7 @@ void AllocatorEvents::finish()
     replay();
     for (const auto& [device, bytes] : m_unknownAtStart)
         if (bytes > 0) allocate({*m_first, bytes, kNoAddress, -1, -1, device, true}, *m_first, bytes);
-    if (m_withoutTotal > 0 && m_withTotal == 0)
-        m_sink.audit({"memory_relative_to_start", AuditSeverity::Info, m_withoutTotal,
-                      "the profiler did not say how much was allocated before: the curve counts from its start"});
+    if (m_withoutTotal > 0 && m_withTotal == 0) m_sink.audit(auditRecord(AuditCounter::MemoryRelative, m_withoutTotal));
     m_entries = {};
     m_live.clear();
 }

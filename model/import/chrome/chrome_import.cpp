@@ -2,17 +2,15 @@
 // PyTorch and Chrome traces of one run: survey every file, settle ranks and clocks, then write one after the other.
 #include "model/import/chrome/chrome_survey.h"
 #include "model/import/chrome/chrome_writer.h"
-#include "model/import/common/clock_alignment.h"
 #include "model/import/common/file_rank.h"
 #include "model/import/common/import_format.h"
-#include "model/import/common/one_run.h"
 #include "model/import/common/parallel_groups.h"
+#include "model/import/common/run_assembly.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <map>
-#include <set>
 
 namespace fourwalls::importers {
 
@@ -28,7 +26,6 @@ struct RunFile {
     RankId rank;
     std::int64_t shiftNs = 0;
     bool rankAssumed = false;
-    std::optional<ClockOffset> clock;
     std::optional<int> saidRank; ///< by the file or its name
 };
 
@@ -54,7 +51,7 @@ public:
         }
         import->settleRanks();
         import->settleClocks();
-        FOURWALLS_TRY(import->checkFiles());
+        FOURWALLS_TRY(import->m_run.check());
         import->describe();
         return std::unique_ptr<TraceImport>(std::move(import));
     }
@@ -138,21 +135,19 @@ private:
 
     void settleRanks()
     {
-        std::set<int> taken;
+        RankNumbers numbers;
         std::vector<RunFile*> without;
         for (RunFile& file : m_files) {
             std::optional<int> rank = file.survey.header.rank;
             if (!rank) rank = rankFromFileName(file.path);
             file.saidRank = rank;
-            if (rank && taken.insert(*rank).second)
+            if (rank && numbers.take(*rank))
                 file.rank = RankId{*rank};
             else
                 without.push_back(&file);
         }
-        int next = 0;
         for (RunFile* file : without) {
-            while (!taken.insert(next).second) ++next;
-            file->rank = RankId{next};
+            file->rank = numbers.next();
             file->rankAssumed = true;
         }
         std::sort(m_files.begin(), m_files.end(), [](const RunFile& a, const RunFile& b) { return a.rank < b.rank; });
@@ -180,47 +175,28 @@ private:
             // Without common times, files begin together.
             if (!wall && m_files.size() > 1) file.shiftNs = -file.survey.firstNs.value_or(0);
         }
-        for (std::size_t i = 1; i < m_files.size(); ++i) {
-            m_files[i].clock = estimateOffset(marks(m_files[0]), marks(m_files[i]));
-            if (m_files[i].clock && std::abs(m_files[i].clock->offsetNs) > kLargestTimeNs / 2) m_files[i].clock.reset();
-            if (m_files[i].clock) m_files[i].shiftNs += m_files[i].clock->offsetNs;
-        }
+        for (const RunFile& file : m_files) m_run.sources.push_back(sourceOf(file));
+        m_run.settleClocks(RunAssembly::Reference::First);
+        for (std::size_t i = 0; i < m_files.size(); ++i) m_files[i].shiftNs = m_run.sources[i].shiftNs;
     }
 
-    Status checkFiles() const
+    static RunSource sourceOf(const RunFile& file)
     {
-        std::vector<RunMember> members;
-        for (const RunFile& file : m_files) {
-            RunMember member;
-            member.path = file.path;
-            member.rank = file.saidRank;
-            member.worldSize = file.survey.header.worldSize;
-            member.wallClock = file.survey.wallClock();
-            member.empty = !file.survey.firstNs;
-            member.firstNs =
-                std::clamp(file.survey.firstNs.value_or(0) + file.survey.baseNs(), -kLargestTimeNs, kLargestTimeNs);
-            member.lastNs = std::clamp(file.survey.lastNs + file.survey.baseNs(), -kLargestTimeNs, kLargestTimeNs);
-            member.aligned = file.clock.has_value();
-            members.push_back(std::move(member));
-        }
-        // The others were aligned with the first file.
-        if (!members.empty())
-            members.front().aligned =
-                std::any_of(members.begin(), members.end(), [](const RunMember& member) { return member.aligned; });
-        return checkOneRun(members);
-    }
-
-    static std::vector<CommunicationMark> marks(const RunFile& file)
-    {
-        std::vector<CommunicationMark> moved = file.survey.communication;
-        for (CommunicationMark& mark : moved) {
-            mark.begin += file.shiftNs;
-            mark.end += file.shiftNs;
-        }
-        std::erase_if(moved, [](const CommunicationMark& mark) {
-            return mark.begin < -kLargestTimeNs || mark.end > kLargestTimeNs;
-        });
-        return moved;
+        const auto unixTime = [base = file.survey.baseNs()](std::int64_t at) {
+            return std::clamp(at + base, -kLargestTimeNs, kLargestTimeNs);
+        };
+        RunSource source;
+        source.says.path = file.path;
+        source.says.rank = file.saidRank;
+        source.says.worldSize = file.survey.header.worldSize;
+        source.says.wallClock = file.survey.wallClock();
+        source.says.empty = !file.survey.firstNs;
+        source.says.firstNs = unixTime(file.survey.firstNs.value_or(0));
+        source.says.lastNs = unixTime(file.survey.lastNs);
+        source.ranks.push_back(file.rank);
+        source.marks.push_back(file.survey.communication); // the writer asks whether there was any
+        source.shiftNs = file.shiftNs;
+        return source;
     }
 
     void describe()
@@ -263,19 +239,12 @@ private:
         for (const RunFile& file : m_files) {
             if (file.rankAssumed)
                 sink.audit(
-                    {"rank_unknown", AuditSeverity::Info, 1, "neither the file nor its name says which rank it is"});
-            if (file.rankAssumed && m_files.size() > 1)
-                sink.audit({"rank_assumed", AuditSeverity::Repaired, 1,
-                            "no rank in a file or its name, or one twice: numbered in order"});
-            if (file.clock) auditClock(sink, file.rank, *file.clock);
+                    auditRecord(AuditCounter::RankUnknown, 1, "neither the file nor its name says which rank it is"));
+            if (file.rankAssumed && m_files.size() > 1) sink.audit(auditRecord(AuditCounter::RankAssumed, 1));
         }
-        for (std::size_t i = 1; i < m_files.size(); ++i)
-            if (!m_files[i].clock)
-                sink.audit({"clock_not_aligned", AuditSeverity::Info, 1,
-                            "ranks without enough common collectives: the files' own clocks"});
+        m_run.audit(sink);
         if (m_files.size() > 1)
-            sink.audit({"collectives_matched", AuditSeverity::Info, collectives.matchedOperations(),
-                        "operations found on several ranks"});
+            sink.audit(auditRecord(AuditCounter::CollectivesMatched, collectives.matchedOperations()));
     }
 
     /// What the waterfall's parts refer to: the data sheet's rate in the arithmetic of most of the known FLOPs.
@@ -291,6 +260,7 @@ private:
     }
 
     std::vector<RunFile> m_files;
+    RunAssembly m_run; ///< by file
     TraceHeader m_header;
     TraceClosing m_closing;
     bool m_pipelined = false; ///< ranks of several stages

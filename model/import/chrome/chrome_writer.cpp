@@ -414,6 +414,11 @@ void ChromeWriter::audit(const char* name, AuditSeverity severity, std::int64_t 
     if (count > 0) m_sink.audit({name, severity, count, detail});
 }
 
+void ChromeWriter::audit(AuditCounter counter, std::int64_t count, const std::string& detail)
+{
+    if (count > 0) m_sink.audit(auditRecord(counter, count, detail));
+}
+
 void ChromeWriter::tellEvidence() const
 {
     SpecEvidence& evidence = *m_placement.evidence;
@@ -439,7 +444,7 @@ TraceFacts ChromeWriter::finish(const ChromeReadReport& report)
     m_producer.reset();
 
     using enum AuditSeverity;
-    audit("import_entries", Info, report.events + report.nonEvents, "entries of the event array");
+    audit(AuditCounter::ImportEntries, report.events + report.nonEvents, "entries of the event array");
     audit("import_slices", Info, m_slices, "slices kept");
     audit("import_instants", Info, m_instants, "instants kept");
     audit("import_counter_events", Info, m_samples, "counter events kept");
@@ -449,21 +454,18 @@ TraceFacts ChromeWriter::finish(const ChromeReadReport& report)
     audit("import_arrows", Info, m_flows.arrows() + m_launchFlows, "arrows kept; those of launches by correlation");
     audit("flow_without_partner", Info, m_flows.pointsAlone(), "normal in PyTorch's files");
     audit("work_without_launch", Info, m_withoutLaunch, "device work launched before the window or without a record");
-    audit(kFlopsWithoutKernel, Info, m_survey.links.flopsLeft(), "no matrix kernel was launched by them");
+    audit(AuditCounter::FlopsUnassigned, m_survey.links.flopsLeft());
     audit("buffers_before_window", Info, m_allocator.freesBeforeWindow(), "freed in the window, allocated before it");
     audit("details_left_out", Info, m_names.droppedDetails(), "too many different shapes");
     audit("names_without_numbers", Info, m_names.shortenedNames(),
           "too many different names: later ones have # for their numbers");
 
-    audit("text_recovered", Repaired, report.recoveries,
+    audit(AuditCounter::TextRecovered, report.recoveries,
           "broken places, first at byte " + std::to_string(std::max<std::int64_t>(report.firstBrokenAt, 0)) + "; " +
               std::to_string(report.lostBytes) + " bytes passed over");
     // A file that is the array itself may lack its bracket: some writers never close it.
     const bool mayBeWhole = report.array && report.bytesLeft == 0 && report.damage.empty();
-    audit(mayBeWhole ? "event_array_left_open" : "event_array_not_closed", Repaired, report.closed ? 0 : 1,
-          mayBeWhole
-              ? "the list of events has no end: some writers leave it out, else the job was killed or the file is cut"
-              : "the file ends before its events do: a killed job, or a cut file");
+    audit(mayBeWhole ? AuditCounter::EventsLeftOpen : AuditCounter::EventsNotClosed, report.closed ? 0 : 1);
     audit("duplicate_keys", Repaired, m_duplicateKeys, "the last value of a key was taken");
     audit("no_duration", Repaired, m_noDuration, "complete events without a duration: taken as 0");
     audit("begin_without_end", Repaired, m_pairs.beginsWithoutEnd(), "ended with the trace");
@@ -490,7 +492,7 @@ TraceFacts ChromeWriter::finish(const ChromeReadReport& report)
               "calls that launch work, but the file has none of it: record with ProfilerActivity.CUDA");
 
     audit("flow_events_dropped", Dropped, m_flows.dropped(), "more than can be held until the end");
-    audit("file_cut", Dropped, report.bytesLeft, "bytes of an unfinished entry at the end of the file");
+    audit(AuditCounter::FileCut, report.bytesLeft, "bytes of an unfinished entry at the end of the file");
     if (!report.damage.empty()) m_sink.audit(damageRecord(report.damage));
     return m_facts.finish(m_survey.baseNs(), report.events + report.nonEvents);
 }

@@ -11,6 +11,7 @@
 #include "model/import/common/run_collectives.h"
 #include "model/import/common/spec_inference.h"
 #include "model/import/common/step_finder.h"
+#include "model/trace/audit_counter.h"
 #include "model/trace/kernel_arithmetic.h"
 #include "model/trace/trace_sink.h"
 
@@ -70,6 +71,7 @@ private:
     void async(const ChromeEvent& event, Category category, std::int64_t ts, bool begin);
     void tellEvidence() const;
     void audit(const char* name, AuditSeverity severity, std::int64_t count, const std::string& detail = {});
+    void audit(AuditCounter counter, std::int64_t count, const std::string& detail = {});
     void emit(int lane, OpId op, std::int64_t ts, std::int64_t dur, std::optional<CorrelationId> correlation = {});
     /// The event's name without JSON's escapes; valid until the next call.
     std::string_view nameOf(const ChromeEvent& event);

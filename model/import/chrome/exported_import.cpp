@@ -4,6 +4,7 @@
 #include "model/import/common/decimal_time.h"
 #include "model/import/common/import_format.h"
 #include "model/trace/allocator_text.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <charconv>
@@ -461,11 +462,11 @@ public:
         FOURWALLS_TRY_ASSIGN(const ChromeReadReport report, readChromeTrace(window, writer, m_path, options.stop));
         writer.finish();
         if (report.recoveries > 0)
-            sink.audit({"text_recovered", AuditSeverity::Repaired, report.recoveries,
-                        std::to_string(report.lostBytes) + " bytes passed over"});
+            sink.audit(auditRecord(AuditCounter::TextRecovered, report.recoveries,
+                                   std::to_string(report.lostBytes) + " bytes passed over"));
         if (report.bytesLeft > 0 || !report.closed)
-            sink.audit({"file_cut", AuditSeverity::Dropped, std::max<std::int64_t>(1, report.bytesLeft),
-                        "the export ends before its events do"});
+            sink.audit(auditRecord(AuditCounter::FileCut, std::max<std::int64_t>(1, report.bytesLeft),
+                                   "the export ends before its events do"));
         if (!report.damage.empty()) sink.audit(damageRecord(report.damage));
         return {};
     }

@@ -3,6 +3,7 @@
 #include "model/import/common/clock_alignment.h"
 
 #include "model/base/median.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -81,11 +82,10 @@ std::optional<ClockOffset> estimateOffset(std::vector<CommunicationMark> referen
 
 void auditClock(TraceSink& sink, RankId rank, const ClockOffset& clock)
 {
-    const std::string name = "rank_" + std::to_string(rank.value);
-    sink.audit({"clock_offset_ns_" + name, AuditSeverity::Info, clock.offsetNs,
-                "added to this rank's times, from " + std::to_string(clock.matched) + " collectives"});
-    sink.audit({"clock_residual_ns_" + name, AuditSeverity::Info, clock.residualNs,
-                "median distance of a collective's ends after that"});
+    const std::string of = std::to_string(rank.value);
+    sink.audit(auditRecord(AuditCounter::ClockOffset, clock.offsetNs,
+                           "added to this rank's times, from " + std::to_string(clock.matched) + " collectives", of));
+    sink.audit(auditRecord(AuditCounter::ClockResidual, clock.residualNs, {}, of));
 }
 
 } // namespace fourwalls::importers

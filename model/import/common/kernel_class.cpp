@@ -50,17 +50,6 @@ bool isCopyKernel(std::string_view name)
     return name.starts_with("__amd_rocclr_copy") || name.starts_with("__amd_rocclr_fill");
 }
 
-bool CommunicationNames::has(std::string_view name)
-{
-    constexpr std::size_t kMostKnown = 100'000;
-    if (name == m_last) return m_lastIs;
-    m_last.assign(name);
-    if (m_known.size() >= kMostKnown) m_known.clear();
-    const auto [known, isNew] = m_known.try_emplace(m_last, false);
-    if (isNew) known->second = isCommunicationKernel(name);
-    return m_lastIs = known->second;
-}
-
 std::optional<CollectiveOp> collectiveOf(std::string_view name)
 {
     using Row = std::pair<std::string_view, CollectiveOp>;

@@ -7,9 +7,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 
 namespace fourwalls::importers {
 
@@ -18,17 +16,6 @@ bool isCommunicationKernel(std::string_view name);
 
 /// Kernels with which AMD's runtime copies and fills buffers ("__amd_rocclr_copyBuffer.kd").
 bool isCopyKernel(std::string_view name);
-
-/// The same for millions of rows, whose names are few.
-class CommunicationNames {
-public:
-    bool has(std::string_view name);
-
-private:
-    std::unordered_map<std::string, bool> m_known;
-    std::string m_last;
-    bool m_lastIs = false;
-};
 
 /// The collective that a kernel's name tells ("ncclKernel_AllReduce_RING_LL_Sum_float"), or a metadata value
 /// ("allreduce", "_allgather_base", "all_to_allv"); absent for generic names.

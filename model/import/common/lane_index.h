@@ -64,6 +64,7 @@ public:
     std::size_t size() const { return m_lanes.size(); }
 
 private:
+    bool isLast(LaneRole role, std::string_view pid, std::string_view tid) const;
     void makeKey(LaneRole role, std::string_view pid, std::string_view tid);
     struct Lane {
         LaneRole role = LaneRole::Thread;
@@ -76,7 +77,7 @@ private:
     std::vector<Lane> m_lanes;
     std::unordered_map<std::string, int> m_byKey;
     std::string m_key;
-    int m_last = -1;
+    int m_last = -1; ///< asked for last
     bool m_keepStreamNames = false;
     std::map<std::string, std::string> m_processNames;
     std::map<std::pair<std::string, std::string>, std::string> m_threadNames;

@@ -4,8 +4,11 @@
 
 #include "model/import/common/json_scan.h"
 #include "model/import/common/kernel_class.h"
+#include "model/import/common/lane_writer.h"
+#include "model/import/common/name_memo.h"
 #include "model/import/common/op_names.h"
 #include "model/import/common/row_facts.h"
+#include "model/trace/audit_counter.h"
 #include "model/trace/operator_phase.h"
 
 #include <algorithm>
@@ -27,9 +30,26 @@ bool isDeviceRow(const ProfileRow& row)
     return isGpuWork(row.category) || row.category == Category::DeviceWork || row.category == Category::CollectiveWork;
 }
 
-bool isCommunicationRow(const ProfileRow& row, CommunicationNames& names)
+bool isCommunicationRow(const ProfileRow& row, NameMemo<bool>& names)
 {
-    return row.category == Category::CollectiveWork || (row.category == Category::Kernel && names.has(row.name));
+    return row.category == Category::CollectiveWork ||
+           (row.category == Category::Kernel && names.find(row.name, isCommunicationKernel));
+}
+
+OperatorContext contextOfRange(std::string_view name)
+{
+    OperatorContext context;
+    context.tellPhase(name);
+    context.autogradNode = name.find("autograd::engine::evaluate_function") != std::string_view::npos;
+    return context;
+}
+
+OperatorContext contextOfCall(std::string_view name)
+{
+    OperatorContext context = contextOfRange(name);
+    context.phase = phaseOfOperator(name);
+    context.named = false;
+    return context;
 }
 
 bool soundRow(const ProfileRow& row)
@@ -71,12 +91,8 @@ public:
         if (isRuntimeCall(row.category) && row.correlation) host.links.addLaunch(*row.correlation, lane, start);
         if (row.launches)
             for (const std::int64_t correlation : *row.launches) host.links.addLaunch(correlation, lane, start);
-        OperatorContext context;
-        if (row.category == Category::UserAnnotation)
-            context.tellPhase(row.name);
-        else
-            context.phase = phaseOfOperator(row.name);
-        context.autogradNode = row.name.find("autograd::engine::evaluate_function") != std::string_view::npos;
+        OperatorContext context = row.category == Category::UserAnnotation ? m_ranges.find(row.name, contextOfRange)
+                                                                           : m_calls.find(row.name, contextOfCall);
         host.passes.note(context.phase);
         if (row.collective) {
             context.collective = static_cast<int>(host.requests.size());
@@ -113,20 +129,22 @@ private:
     }
 
     RowFile& m_file;
-    CommunicationNames m_communication;
+    NameMemo<bool> m_communication;
+    NameMemo<OperatorContext> m_ranges, m_calls;
 };
 
 /// The second pass over one file.
-class RowWriter final : public ProfileVisitor {
+class RowWriter final : public ProfileVisitor, private LaneWriter {
 public:
     RowWriter(RowFile& file, TraceSink& sink, RunCollectives& collectives, const ImportOptions& options)
-        : m_file(file)
-        , m_sink(sink)
-        , m_collectives(collectives)
-        , m_producer(sink.openProducer())
-        , m_names(sink, file.description().cpuOnly)
+        : LaneWriter(sink, collectives, file.shiftNs, file.description().cpuOnly)
+        , m_file(file)
         , m_facts(options.scratchFolder)
-    {}
+        , m_ranksOfHost(file.ranks.size())
+    {
+        for (std::size_t i = 0; i < file.ranks.size(); ++i)
+            m_ranksOfHost[static_cast<std::size_t>(file.description().ranks[i].host)].push_back(i);
+    }
 
     void row(const ProfileRow& row) override
     {
@@ -189,17 +207,12 @@ public:
     {
         m_producer.reset();
         using enum AuditSeverity;
-        audit("import_rows", Info, m_file.reader->events(), "events read");
-        audit("import_slices", Info, m_slices, "slices kept");
+        if (m_file.reader->events() > 0)
+            m_sink.audit(auditRecord(AuditCounter::ImportRows, m_file.reader->events(), "events read"));
         audit("import_counter_events", Info, m_samples, "samples of counters kept");
         audit("import_memory_events", Info, m_buffers, "buffers kept");
         audit("import_instants", Info, m_marks, "instants kept");
-        audit("work_without_launch", Info, m_withoutLaunch,
-              "device work launched before the window or without a record");
-        audit("details_left_out", Info, m_names.droppedDetails(), "too many different shapes");
-        audit("names_without_numbers", Info, m_names.shortenedNames(),
-              "too many different names: later ones have # for their numbers");
-        audit("time_out_of_range", Skipped, m_outOfRange, "rows whose times or sizes cannot be");
+        auditLanes();
         audit("counter_event_unread", Skipped, m_countersLeftOut, "samples of too many different counters");
         if (!m_deviceWork && !m_file.description().cpuOnly)
             audit("launches_without_work", Dropped, m_launchCalls,
@@ -209,25 +222,6 @@ public:
     }
 
 private:
-    bool inRange(std::int64_t time) const
-    {
-        return time >= -kLargestTimeNs && time <= kLargestTimeNs && time + m_file.shiftNs >= -kLargestTimeNs &&
-               time + m_file.shiftNs <= kLargestTimeNs;
-    }
-    Instant at(std::int64_t time) const { return Instant{time + m_file.shiftNs}; }
-
-    void emit(const ProfileRow& row, TrackId track, OpId op)
-    {
-        SliceRecord record;
-        record.track = track;
-        record.op = op;
-        record.start = at(row.start.rounded());
-        record.duration = Duration{row.end.rounded() - row.start.rounded()};
-        if (row.correlation) record.correlation = CorrelationId{*row.correlation};
-        m_producer->slice(record);
-        ++m_slices;
-    }
-
     void work(const ProfileRow& row, RankState& rank, int lane)
     {
         m_deviceWork = true;
@@ -254,38 +248,17 @@ private:
         }
         Phase phase = launch ? launch->phase : Phase::None;
         if (row.category == Category::Kernel && host.passes.backward) phase = OpNames::kernelPhase(*named, phase);
-        emit(row, track, m_names.id(*named, phase));
+        slice(track, m_names.id(*named, phase), start, end, row.correlation);
         rank.steps->addWork(named->info.name, lane, start, end, launch ? std::optional(launch->at) : std::nullopt,
                             named->info.activity == Activity::Compute);
-        if (launch && inRange(launch->at) && static_cast<std::size_t>(launch->lane) < host.tracks.size())
-            m_producer->flow(
-                {"launch", host.tracks[static_cast<std::size_t>(launch->lane)], at(launch->at), track, at(start)});
-        else
-            ++m_withoutLaunch;
-        if (named->communication) collective(row, rank, track, detail, *named);
+        arrow(launch, host.tracks, track, start);
+        if (named->communication)
+            collective(rank.rank, track, start, end, row.name, detail, operationOf(detail, *named));
     }
 
-    void collective(const ProfileRow& row, const RankState& rank, TrackId track, const CollectiveDetail& detail,
-                    const NamedWork& named)
+    static CollectiveOp operationOf(const CollectiveDetail& detail, const NamedWork& named)
     {
-        CollectiveMember member;
-        member.rank = rank.rank;
-        member.groupKey = m_collectives.group(detail, row.name);
-        CollectiveRecord& record = member.record;
-        record.track = track;
-        record.start = record.lastArrival = at(row.start.rounded());
-        record.end = at(row.end.rounded());
-        record.operation = detail.operation.value_or(named.collective.value_or(CollectiveOp::Other));
-        record.payloadBytes = payloadOf(detail, record.operation);
-        if (record.payloadBytes) record.wireBytes = wireBytes(record.operation, *record.payloadBytes, detail.groupSize);
-        if (detail.peer) record.peer = RankId{*detail.peer};
-        record.algorithm = std::string(algorithmOf(row.name));
-        record.protocol = std::string(protocolOf(row.name));
-        if (detail.sequence) {
-            record.sequence = *detail.sequence;
-            member.hasSequence = true;
-        }
-        m_collectives.add(std::move(member));
+        return detail.operation.value_or(named.collective.value_or(CollectiveOp::Other));
     }
 
     void other(const ProfileRow& row, RankState& rank, int lane)
@@ -295,18 +268,19 @@ private:
         const Activity activity =
             row.role == LaneRole::Thread ? callActivity(named.info, Duration{end - start}) : Activity::None;
         const TrackId track = rank.tracks[static_cast<std::size_t>(lane)];
-        emit(row, track, m_names.id(named, Phase::None, 0, activity));
+        slice(track, m_names.id(named, Phase::None, 0, activity), start, end, row.correlation);
         if (row.role != LaneRole::Thread) {
             if (row.step) rank.steps->addProjected(*row.step, start, end);
             return;
         }
         if (isRuntimeCall(row.category)) m_launchCalls += isLaunchCall(named.info.name);
-        if (named.communication)
-            collective(row, rank, track, row.collective ? *row.collective : CollectiveDetail{}, named);
+        if (named.communication) {
+            const CollectiveDetail detail = row.collective ? *row.collective : CollectiveDetail{};
+            collective(rank.rank, track, start, end, row.name, detail, operationOf(detail, named));
+        }
         if (!named.marksSteps) named.marksSteps = rank.steps->interesting(named.info.name);
         const int host = m_file.description().ranks[static_cast<std::size_t>(row.rank)].host;
-        for (std::size_t i = 0; i < m_file.ranks.size(); ++i) {
-            if (m_file.description().ranks[i].host != host) continue;
+        for (const std::size_t i : m_ranksOfHost[static_cast<std::size_t>(host)]) {
             StepFinder& steps = *m_file.ranks[i].steps;
             steps.addHost(start, end);
             if (named.info.activity == Activity::Launch) steps.addLaunch(start);
@@ -317,22 +291,13 @@ private:
         }
     }
 
-    void audit(const char* name, AuditSeverity severity, std::int64_t count, const std::string& detail)
-    {
-        if (count > 0) m_sink.audit({name, severity, count, detail});
-    }
-
     RowFile& m_file;
-    TraceSink& m_sink;
-    RunCollectives& m_collectives;
-    std::unique_ptr<TraceProducer> m_producer;
-    OpNames m_names;
     RowFacts m_facts;
-    CommunicationNames m_communication;
+    NameMemo<bool> m_communication;
+    std::vector<std::vector<std::size_t>> m_ranksOfHost; ///< those whose process has its rows on that rank's lanes
     std::map<std::pair<int, std::string>, CounterId> m_counters;
     bool m_deviceWork = false;
-    std::int64_t m_slices = 0, m_samples = 0, m_marks = 0, m_buffers = 0, m_outOfRange = 0, m_countersLeftOut = 0,
-                 m_withoutLaunch = 0, m_launchCalls = 0;
+    std::int64_t m_samples = 0, m_marks = 0, m_buffers = 0, m_countersLeftOut = 0, m_launchCalls = 0;
 };
 
 class CountingRows final : public ProfileVisitor {
@@ -345,7 +310,7 @@ public:
     RowFacts facts;
 
 private:
-    CommunicationNames m_communication;
+    NameMemo<bool> m_communication;
 };
 
 } // namespace

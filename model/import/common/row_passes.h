@@ -35,8 +35,7 @@ struct RowFile {
     std::optional<std::int64_t> firstNs;
     std::int64_t lastNs = 0;
     std::int64_t shiftNs = 0; ///< added to its times
-    std::optional<ClockOffset> clock;
-    std::int64_t rows = 0; ///< and buffers: what can be shown
+    std::int64_t rows = 0;    ///< and buffers: what can be shown
 
     const ProfileDescription& description() const { return reader->description(); }
     RankState& hostOf(int rank)

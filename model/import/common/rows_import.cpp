@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of all files of a run to a trace: their ranks, their clocks, their steps.
 #include "model/import/common/file_rank.h"
-#include "model/import/common/one_run.h"
 #include "model/import/common/row_passes.h"
-#include "model/import/common/spec_inference.h"
+#include "model/import/common/run_import.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <set>
 #include <utility>
 
 namespace fourwalls::importers {
 
 namespace {
 
-class RowsImport final : public TraceImport {
+class RowsImport final : public RunImport {
 public:
     static Result<std::unique_ptr<TraceImport>> open(std::vector<std::unique_ptr<ProfileReader>> readers,
                                                      const ImportOptions& options)
@@ -35,38 +32,15 @@ public:
         }
         FOURWALLS_TRY(import->settleRanks());
         import->settleClocks();
-        FOURWALLS_TRY(import->checkRun());
+        FOURWALLS_TRY(import->m_run.check());
         import->describe();
         return std::unique_ptr<TraceImport>(std::move(import));
-    }
-
-    const TraceHeader& header() const override { return m_header; }
-    TraceClosing closing() const override { return m_closing; }
-
-    Status write(TraceSink& sink, const ImportOptions& options) override
-    {
-        std::vector<RankId> world;
-        for (const RankInfo& rank : m_header.ranks) world.push_back(rank.rank);
-        const ProfileDescription& first = m_files.front().description();
-        RunCollectives collectives(first.backend, world,
-                                   m_header.worldSize && static_cast<std::size_t>(*m_header.worldSize) == world.size());
-        double done = 0;
-        for (RowFile& file : m_files) {
-            FOURWALLS_TRY(write(file, sink, collectives, options));
-            done += 1;
-            if (options.progress) options.progress(done / static_cast<double>(m_files.size()));
-        }
-        FOURWALLS_TRY_ASSIGN(m_closing.stepsBy, m_steps.writeTo(sink));
-        collectives.finish(sink);
-        auditRun(sink, collectives);
-        return {};
     }
 
 private:
     /// Numbers that the files say, or else their names; devices that nobody numbers follow in their order.
     Status settleRanks()
     {
-        std::set<int> used;
         for (RowFile& file : m_files) {
             const ProfileDescription& description = file.description();
             const std::optional<int> named =
@@ -74,7 +48,7 @@ private:
             for (std::size_t i = 0; i < file.ranks.size(); ++i) {
                 const std::optional<int> number = description.ranks[i].number ? description.ranks[i].number : named;
                 if (!number || *number < 0) continue;
-                if (!used.insert(*number).second)
+                if (!m_numbers.take(*number))
                     return Error{ErrorCode::InvalidArgument,
                                  "rank " + std::to_string(*number) + " is in two of the files", description.path,
                                  "give one file of each rank of one run"};
@@ -82,13 +56,10 @@ private:
                 file.ranks[i].numbered = true;
             }
         }
-        int next = 0;
         for (RowFile& file : m_files)
             for (RankState& rank : file.ranks) {
                 if (rank.numbered) continue;
-                while (used.count(next) > 0) ++next;
-                used.insert(next);
-                rank.rank = RankId{next};
+                rank.rank = m_numbers.next();
                 ++m_unnumbered;
             }
         return {};
@@ -97,61 +68,42 @@ private:
     /// Unix times place files roughly, collectives of their ranks exactly. Instant 0 is the first event.
     void settleClocks()
     {
-        const ProfileDescription& reference = m_files.front().description();
-        std::int64_t first = 0;
-        for (std::size_t i = 0; i < m_files.size(); ++i) {
-            RowFile& file = m_files[i];
-            const auto unixNs = file.description().unixNs;
-            if (unixNs && reference.unixNs)
-                file.shiftNs = std::clamp(*unixNs - *reference.unixNs, -kLargestTimeNs / 2, kLargestTimeNs / 2);
-            for (std::size_t other = 0; other < i; ++other)
-                for (const RankState& theirs : m_files[other].ranks)
-                    for (const RankState& own : file.ranks) {
-                        const auto offset = estimateOffset(marks(m_files[other], theirs), marks(file, own));
-                        if (offset && std::abs(offset->offsetNs) < kLargestTimeNs / 2 &&
-                            (!file.clock || offset->matched > file.clock->matched))
-                            file.clock = offset;
-                    }
-            if (file.clock) file.shiftNs += file.clock->offsetNs;
-            const std::int64_t begin = file.firstNs.value_or(0) + file.shiftNs;
-            first = i == 0 ? begin : std::min(first, begin);
-        }
+        const auto reference = m_files.front().description().unixNs;
         for (RowFile& file : m_files) {
-            file.shiftNs -= first;
-            for (RankState& rank : file.ranks) std::vector<CommunicationMark>().swap(rank.communication);
+            const auto unixNs = file.description().unixNs;
+            RunSource source = sourceOf(file);
+            if (unixNs && reference)
+                source.shiftNs = std::clamp(*unixNs - *reference, -kLargestTimeNs / 2, kLargestTimeNs / 2);
+            m_run.sources.push_back(std::move(source));
         }
-        m_originNs = first;
+        m_run.settleClocks(RunAssembly::Reference::AnyEarlier);
+        std::optional<std::int64_t> first;
+        for (std::size_t i = 0; i < m_files.size(); ++i) {
+            const std::int64_t begin = m_files[i].firstNs.value_or(0) + m_run.sources[i].shiftNs;
+            first = std::min(first.value_or(begin), begin);
+        }
+        m_originNs = first.value_or(0);
+        for (std::size_t i = 0; i < m_files.size(); ++i) m_files[i].shiftNs = m_run.sources[i].shiftNs - m_originNs;
     }
 
-    static std::vector<CommunicationMark> marks(const RowFile& file, const RankState& rank)
+    static RunSource sourceOf(RowFile& file)
     {
-        std::vector<CommunicationMark> moved;
-        for (const CommunicationMark& mark : rank.communication) {
-            const CommunicationMark each{mark.begin + file.shiftNs, mark.end + file.shiftNs, mark.kind};
-            if (each.begin >= -kLargestTimeNs && each.end <= kLargestTimeNs) moved.push_back(each);
+        const ProfileDescription& description = file.description();
+        RunSource source;
+        source.says.path = description.path;
+        if (file.ranks.size() == 1) source.says.rank = description.ranks.front().number;
+        source.says.worldSize = description.worldSize;
+        source.says.wallClock = description.unixNs.has_value();
+        const auto unixTime = [zero = description.unixNs.value_or(0)](std::int64_t at) {
+            return std::clamp(zero / 2 + at / 2, -kLargestTimeNs / 2, kLargestTimeNs / 2) * 2;
+        };
+        source.says.firstNs = unixTime(file.firstNs.value_or(0));
+        source.says.lastNs = unixTime(file.lastNs);
+        for (RankState& rank : file.ranks) {
+            source.ranks.push_back(rank.rank);
+            source.marks.push_back(std::move(rank.communication));
         }
-        return moved;
-    }
-
-    Status checkRun() const
-    {
-        std::vector<RunMember> members;
-        for (const RowFile& file : m_files) {
-            const ProfileDescription& description = file.description();
-            RunMember member;
-            member.path = description.path;
-            if (file.ranks.size() == 1 && description.ranks.front().number)
-                member.rank = description.ranks.front().number;
-            member.worldSize = description.worldSize;
-            member.wallClock = description.unixNs.has_value();
-            const std::int64_t zero = member.wallClock ? *description.unixNs : 0;
-            member.firstNs =
-                std::clamp(zero / 2 + file.firstNs.value_or(0) / 2, -kLargestTimeNs / 2, kLargestTimeNs / 2) * 2;
-            member.lastNs = std::clamp(zero / 2 + file.lastNs / 2, -kLargestTimeNs / 2, kLargestTimeNs / 2) * 2;
-            member.aligned = file.clock.has_value();
-            members.push_back(std::move(member));
-        }
-        return m_files.size() < 2 ? Status() : checkOneRun(members);
+        return source;
     }
 
     void describe()
@@ -163,6 +115,8 @@ private:
         m_header.communicationLabel = first.times;
         m_header.producer = first.producer;
         m_header.worldSize = first.worldSize;
+        m_backend = first.backend;
+        m_order = "devices in the order of the files";
         if (first.unixNs) {
             const std::int64_t half = *first.unixNs / 2 + m_originNs / 2;
             if (half > 0 && half <= kLargestTimeNs / 2) m_header.originUnixNs = *first.unixNs + m_originNs;
@@ -179,8 +133,10 @@ private:
                   [](const RankInfo& a, const RankInfo& b) { return a.rank < b.rank; });
     }
 
-    Status write(RowFile& file, TraceSink& sink, RunCollectives& collectives, const ImportOptions& options)
+    Status writeSource(std::size_t source, TraceSink& sink, RunCollectives& collectives,
+                       const ImportOptions& options) override
     {
+        RowFile& file = m_files[source];
         for (RankState& rank : file.ranks) {
             rank.tracks = rank.lanes.defineTracks(sink, rank.rank);
             rank.steps = std::make_unique<StepFinder>(options.steps, options.scratchFolder);
@@ -196,33 +152,8 @@ private:
         return {};
     }
 
-    void auditRun(TraceSink& sink, const RunCollectives& collectives) const
-    {
-        if (m_header.ranks.size() > 1)
-            sink.audit({"collectives_matched", AuditSeverity::Info, collectives.matchedOperations(),
-                        "operations found on several ranks"});
-        for (std::size_t i = 1; i < m_files.size(); ++i) {
-            const RowFile& file = m_files[i];
-            if (!file.clock) {
-                sink.audit({"clock_not_aligned", AuditSeverity::Info, 1,
-                            "files without enough common collectives: the files' own clocks"});
-                continue;
-            }
-            for (const RankState& rank : file.ranks) auditClock(sink, rank.rank, *file.clock);
-        }
-        if (m_unnumbered > 0)
-            sink.audit({"rank_unknown", AuditSeverity::Info, m_unnumbered, "devices in the order of the files"});
-        SpecEvidence evidence;
-        evidence.setDevice(m_header.ranks.front().device);
-        evidence.setWorld(m_header.worldSize, static_cast<int>(m_header.ranks.size()));
-        for (const InferredField& field : evidence.infer()) sink.audit(toAudit(field));
-    }
-
     std::vector<RowFile> m_files;
-    TraceHeader m_header;
-    TraceClosing m_closing;
-    RunSteps m_steps;
-    std::int64_t m_originNs = 0, m_unnumbered = 0;
+    std::int64_t m_originNs = 0;
 };
 
 } // namespace

@@ -2,6 +2,8 @@
 // Reading ahead by a few pieces; every piece has headroom in front for what the parser carries over.
 #include "model/import/common/text_window.h"
 
+#include "model/trace/audit_counter.h"
+
 #include <atomic>
 #include <condition_variable>
 #include <cstring>
@@ -23,8 +25,8 @@ constexpr int kPieces = 4;
 
 AuditRecord damageRecord(const std::string& damage)
 {
-    const bool cut = damage.find("cut") != std::string::npos;
-    return {cut ? "packed_stream_ended_early" : "packed_stream_damaged", AuditSeverity::Dropped, 1, damage};
+    if (damage.find("cut") != std::string::npos) return auditRecord(AuditCounter::PackedStreamEnded, 1, damage);
+    return {"packed_stream_damaged", AuditSeverity::Dropped, 1, damage};
 }
 
 struct TextWindow::Piece {

@@ -3,6 +3,7 @@
 #include "model/import/common/trace_facts.h"
 
 #include "model/import/common/decimal_time.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 
@@ -10,7 +11,6 @@ namespace fourwalls::importers {
 
 namespace {
 
-constexpr std::string_view kRecord = "import_facts";
 constexpr std::string_view kPhasePrefix = "phase:";
 constexpr std::string_view kActionPrefix = "action:";
 
@@ -68,22 +68,23 @@ const std::vector<FactColumn>& factColumns()
 
 AuditRecord toAudit(const TraceFacts& facts)
 {
-    AuditRecord record{std::string(kRecord), AuditSeverity::Info, 0, {}};
-    const auto add = [&record](const std::string& key, std::int64_t value) {
-        record.detail += (record.detail.empty() ? "" : " ") + key + "=" + std::to_string(value);
-        ++record.count;
+    std::string figures;
+    std::int64_t figureCount = 0;
+    const auto add = [&](const std::string& key, std::int64_t value) {
+        figures += (figures.empty() ? "" : " ") + key + "=" + std::to_string(value);
+        ++figureCount;
     };
     for (const FactColumn& column : factColumns())
         if (facts.*column.value) add(std::string(column.name), *(facts.*column.value));
     for (const auto& [phase, count] : facts.eventPhases) add(std::string(kPhasePrefix) + word(phase), count);
     for (const auto& [action, count] : facts.memActions) add(std::string(kActionPrefix) + word(action), count);
-    return record;
+    return auditRecord(AuditCounter::ImportFacts, figureCount, figures);
 }
 
 std::optional<TraceFacts> factsFromAudit(const std::vector<AuditRecord>& audit)
 {
     for (const AuditRecord& record : audit) {
-        if (record.name != kRecord) continue;
+        if (!isCounter(record, AuditCounter::ImportFacts)) continue;
         TraceFacts facts;
         std::string_view rest = record.detail;
         while (!rest.empty()) {

@@ -4,6 +4,7 @@
 #include "model/import/common/import_format.h"
 #include "model/import/common/json_scan.h"
 #include "model/import/logs/step_log.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <cmath>
@@ -103,13 +104,13 @@ public:
             if (logged.gradientNorm) sample("grad_norm", *logged.gradientNorm);
             for (const auto& [name, value] : logged.figures) sample(name, value);
         }
-        sink.audit({"import_rows", AuditSeverity::Info, m_log.records, "lines or events read"});
+        sink.audit(auditRecord(AuditCounter::ImportRows, m_log.records, "lines or events read"));
         if (m_log.leftOut > 0)
             sink.audit({"figures_left_out", AuditSeverity::Skipped, m_log.leftOut,
                         "figures that are no numbers, or of too many names"});
         if (m_unplaced > 0)
             sink.audit({"steps_without_time", AuditSeverity::Skipped, m_unplaced, "steps that nothing places in time"});
-        if (!m_log.damage.empty()) sink.audit({"file_cut", AuditSeverity::Dropped, 1, m_log.damage});
+        if (!m_log.damage.empty()) sink.audit(auditRecord(AuditCounter::FileCut, 1, m_log.damage));
         if (m_lengthsFromTimes)
             sink.audit({"step_lengths_from_log_times", AuditSeverity::Info, 1,
                         "a step lasts from one line of the log to the next, shared out over the steps between"});

@@ -8,6 +8,7 @@
 #include "model/import/common/kernel_class.h"
 #include "model/import/common/profile_rows.h"
 #include "model/import/common/text_lines.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <map>
@@ -164,7 +165,7 @@ public:
                 {"times_of_writing_down", AuditSeverity::Info, m_untimed,
                  "operations without a begin: their lengths are measured, their places are when they were written "
                  "down; NCCL_INSPECTOR_DUMP_VERBOSE=1 records the begins"});
-        if (!m_damage.empty()) sink.audit({"file_cut", AuditSeverity::Dropped, 1, m_damage});
+        if (!m_damage.empty()) sink.audit(auditRecord(AuditCounter::FileCut, 1, m_damage));
     }
 
 private:

@@ -5,6 +5,7 @@
 #include "model/import/common/kernel_class.h"
 #include "model/import/common/profile_rows.h"
 #include "model/import/common/text_lines.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <array>
@@ -138,7 +139,7 @@ public:
             sink.audit({"operation_unknown", AuditSeverity::Info, 1,
                         "the output does not say which collective was tested: name the file after the program, as "
                         "all_gather_perf.txt"});
-        if (!m_damage.empty()) sink.audit({"file_cut", AuditSeverity::Dropped, 1, m_damage});
+        if (!m_damage.empty()) sink.audit(auditRecord(AuditCounter::FileCut, 1, m_damage));
     }
 
 private:

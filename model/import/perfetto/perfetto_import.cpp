@@ -6,6 +6,7 @@
 #include "model/import/common/import_format.h"
 #include "model/import/common/profile_rows.h"
 #include "model/import/common/protobuf_reader.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <array>
@@ -124,7 +125,7 @@ public:
             "slices still open: ended with the trace");
         add("no_time", AuditSeverity::Skipped, m_noTime, "events on a clock that no snapshot explains");
         add("events_left_out", AuditSeverity::Skipped, m_leftOut, "too many tracks, names or open slices");
-        if (!m_cut.empty()) sink.audit({"file_cut", AuditSeverity::Dropped, 1, m_cut});
+        if (!m_cut.empty()) sink.audit(auditRecord(AuditCounter::FileCut, 1, m_cut));
     }
 
 private:

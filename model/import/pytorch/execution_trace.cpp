@@ -7,6 +7,7 @@
 #include "model/import/common/import_format.h"
 #include "model/import/common/json_scan.h"
 #include "model/import/common/profile_rows.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -170,10 +171,9 @@ public:
     void audit(TraceSink& sink) const override
     {
         using enum AuditSeverity;
-        sink.audit({"no_times", Info, m_nodes,
-                    "the file has operators and no times: they are drawn in their order, a microsecond each"});
+        sink.audit(auditRecord(AuditCounter::NoTimes, m_nodes));
         if (m_left > 0) sink.audit({"events_left_out", Dropped, m_left, "more nodes than are held at a time"});
-        if (m_cut) sink.audit({"file_cut", Dropped, 1, "the list of nodes does not end"});
+        if (m_cut) sink.audit(auditRecord(AuditCounter::FileCut, 1, "the list of nodes does not end"));
     }
 
 private:

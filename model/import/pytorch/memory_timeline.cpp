@@ -5,6 +5,7 @@
 #include "model/import/common/byte_source.h"
 #include "model/import/common/import_format.h"
 #include "model/import/common/profile_rows.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <array>
@@ -179,7 +180,7 @@ public:
         if (m_badChanges + m_parts.missing > 0)
             sink.audit({"unreadable_rows", AuditSeverity::Skipped, m_badChanges + m_parts.missing,
                         "changes of memory that make no sense"});
-        if (!m_damage.empty()) sink.audit({"file_cut", AuditSeverity::Dropped, 1, m_damage});
+        if (!m_damage.empty()) sink.audit(auditRecord(AuditCounter::FileCut, 1, m_damage));
     }
 
 private:

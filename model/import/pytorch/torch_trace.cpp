@@ -6,6 +6,7 @@
 #include "model/import/common/json_scan.h"
 #include "model/import/common/profile_rows.h"
 #include "model/import/common/text_lines.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <map>
@@ -188,7 +189,7 @@ public:
             sink.audit({"events_not_shown", Info, m_otherEvents, "graphs, guards and tensors of the compiler"});
         if (m_badLines > 0) sink.audit({"unreadable_rows", Skipped, m_badLines, "lines that are none of this log"});
         if (m_unclosed > 0) sink.audit({"unclosed_slices", Dropped, m_unclosed, "ranges that never ended"});
-        if (!m_damage.empty()) sink.audit({"file_cut", Dropped, 1, m_damage});
+        if (!m_damage.empty()) sink.audit(auditRecord(AuditCounter::FileCut, 1, m_damage));
     }
 
 private:

@@ -7,6 +7,7 @@
 #include "model/import/common/import_format.h"
 #include "model/import/common/profile_rows.h"
 #include "model/import/rocm/rccl_calls.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <map>
@@ -91,7 +92,7 @@ public:
         if (m_badRows > 0)
             sink.audit({"unreadable_rows", AuditSeverity::Skipped, m_badRows, "rows without readable times"});
         if (m_damaged > 0)
-            sink.audit({"file_cut", AuditSeverity::Dropped, m_damaged, "tables that end in a row without an end"});
+            sink.audit(auditRecord(AuditCounter::FileCut, m_damaged, "tables that end in a row without an end"));
     }
 
     static Error otherTable(const std::string& path)

@@ -9,6 +9,7 @@
 #include "model/import/snapshot/snapshot_allocator.h"
 #include "model/import/snapshot/snapshot_lives.h"
 #include "model/trace/allocator_map.h"
+#include "model/trace/audit_counter.h"
 #include "model/trace/memory_facts.h"
 
 #include <algorithm>
@@ -347,9 +348,9 @@ public:
             }
             ops.close();
             if (!rankFromFileName(file.path))
-                sink.audit({"rank_unknown", AuditSeverity::Info, 1, "the file's name does not say which rank it is"});
+                sink.audit(auditRecord(AuditCounter::RankUnknown, 1, "the file's name does not say which rank it is"));
             const TraceFacts facts = snapshotFacts(snapshot);
-            sink.audit({"import_entries", AuditSeverity::Info, *facts.memTraceEntries, "entries of the history"});
+            sink.audit(auditRecord(AuditCounter::ImportEntries, *facts.memTraceEntries, "entries of the history"));
             sink.audit({"import_blocks", AuditSeverity::Info, *facts.memBlocks, "blocks of the final state"});
             if (snapshot.unreadable > 0)
                 sink.audit({"snapshot_records_unread", AuditSeverity::Skipped, snapshot.unreadable, ""});

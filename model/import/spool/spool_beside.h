@@ -8,12 +8,6 @@
 
 namespace fourwalls::importers {
 
-/// Audit record of a recording whose operations (some or all) have no numbers of the job.
-inline constexpr char kCollectivesUnnumbered[] = "collectives_unnumbered";
-
-/// Audit record of a recording in which nothing ran on a GPU.
-inline constexpr char kNoGpuWork[] = "no_gpu_work";
-
 /// Whether a file that begins so is a spool of the collector.
 bool isSpool(std::string_view beginning);
 

@@ -3,6 +3,7 @@
 // what comes out is a recording.
 #include "model/import/common/import_format.h"
 #include "model/import/common/kernel_class.h"
+#include "model/import/common/run_assembly.h"
 #include "model/import/common/spec_inference.h"
 #include "model/import/common/step_finder.h"
 #include "model/import/spool/spool_beside.h"
@@ -10,6 +11,7 @@
 #include "model/import/spool/spool_steps.h"
 #include "model/import/spool/spool_tables.h"
 #include "model/import/spool/spool_writer.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -116,13 +118,13 @@ private:
     /// A rank is what the launcher said; else the place in the largest communicator; else the order of devices.
     void settleRanks()
     {
-        std::set<int> taken;
+        RankNumbers numbers;
         std::vector<SpoolProcess*> unsure;
         for (SpoolProcess& process : m_processes) {
             const int rank = process.tables.header.rank;
             if (rank >= 0 && rank < (1 << 20)) {
                 process.rank = RankId{rank};
-                taken.insert(rank);
+                numbers.take(rank);
             } else {
                 unsure.push_back(&process);
             }
@@ -132,7 +134,7 @@ private:
             const NcclCommunicatorInfo* largest = nullptr;
             for (const auto& [id, info] : process->tables.communicators)
                 if (info.ranks > 1 && (!largest || info.ranks > largest->ranks)) largest = &info;
-            if (largest && taken.insert(largest->rank).second)
+            if (largest && numbers.take(largest->rank))
                 process->rank = RankId{largest->rank};
             else
                 left.push_back(process);
@@ -140,10 +142,8 @@ private:
         std::stable_sort(left.begin(), left.end(), [](const SpoolProcess* a, const SpoolProcess* b) {
             return a->tables.mainDevice() < b->tables.mainDevice();
         });
-        int next = 0;
         for (SpoolProcess* process : left) {
-            while (!taken.insert(next).second) ++next;
-            process->rank = RankId{next};
+            process->rank = numbers.next();
             process->rankAssumed = true;
         }
         std::stable_sort(m_processes.begin(), m_processes.end(),
@@ -272,13 +272,13 @@ private:
             if (m_closing.stepsBy.empty())
                 m_closing.stepsBy = found.source == "repeating kernels" ? "period of kernels" : found.source;
             if (found.source.empty()) {
-                sink.audit({"steps_unknown", AuditSeverity::Info, 1,
-                            "no step marks, no NVTX ranges, no optimizer, and the kernels do not repeat"});
+                sink.audit(auditRecord(AuditCounter::StepsUnknown, 1));
                 continue;
             }
-            std::string name = "steps_from_" + found.source;
-            std::replace(name.begin(), name.end(), ' ', '_');
-            sink.audit({name, AuditSeverity::Info, static_cast<std::int64_t>(found.steps.size()), found.detail});
+            std::string source = found.source;
+            std::replace(source.begin(), source.end(), ' ', '_');
+            sink.audit(auditRecord(AuditCounter::StepsFrom, static_cast<std::int64_t>(found.steps.size()), found.detail,
+                                   source));
         }
         // Without any work there is no step at all, and no reason to refuse the rest.
         if (reference.empty())
@@ -352,8 +352,9 @@ private:
         for (const SpoolProcess& process : m_processes) {
             const std::string rank = "rank_" + std::to_string(process.rank.value);
             if (process.rankAssumed)
-                sink.audit({"rank_unknown", Info, 1,
-                            "neither the launcher nor a communicator says which rank it is: in the order of devices"});
+                sink.audit(auditRecord(
+                    AuditCounter::RankUnknown, 1,
+                    "neither the launcher nor a communicator says which rank it is: in the order of devices"));
             const auto sum = [](const std::map<std::uint32_t, std::uint64_t>& costs) {
                 constexpr std::uint64_t kMost = std::uint64_t{1} << 60; // a damaged file may say anything
                 std::uint64_t total = 0;
@@ -369,22 +370,17 @@ private:
             if (process.clock) {
                 auditClock(sink, process.rank, *process.clock);
             } else if (&process != m_processes.data() && !process.sameMachine) {
-                sink.audit({"clock_not_aligned", Info, 1,
-                            "ranks without enough common collectives: the machines' own clocks"});
+                sink.audit(auditRecord(AuditCounter::ClockNotAligned, 1));
             }
         }
         const bool worked = std::any_of(m_processes.begin(), m_processes.end(), [](const SpoolProcess& process) {
             return process.tables.facts.gpuSpanNs.has_value();
         });
-        if (!worked)
-            sink.audit({kNoGpuWork, Skipped, static_cast<std::int64_t>(m_processes.size()),
-                        "no kernel and no copy was seen: what the host did only"});
+        if (!worked) sink.audit(auditRecord(AuditCounter::NoGpuWork, static_cast<std::int64_t>(m_processes.size())));
         if (m_idle > 0) sink.audit({"processes_without_gpu", Info, m_idle, "left out: they did nothing on a GPU"});
-        if (m_header.ranks.size() > 1)
-            sink.audit({"collectives_matched", Info, collectives.matched(), "operations found on several ranks"});
+        if (m_header.ranks.size() > 1) sink.audit(auditRecord(AuditCounter::CollectivesMatched, collectives.matched()));
         if (collectives.unnumbered() > 0)
-            sink.audit({kCollectivesUnnumbered, Info, collectives.unnumbered(),
-                        "without NCCL's own numbers: members are found by time"});
+            sink.audit(auditRecord(AuditCounter::CollectivesUnnumbered, collectives.unnumbered()));
         if (m_processes.size() == 1) sink.audit(toAudit(m_processes.front().tables.facts));
     }
 

@@ -4,6 +4,7 @@
 
 #include "model/import/common/demangled_name.h"
 #include "model/import/spool/spool_device_clock.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <utility>
@@ -371,8 +372,9 @@ void SpoolWriter::messages()
         for (char& c : line)
             if (static_cast<unsigned char>(c) < ' ') c = ' ';
         const auto severity = static_cast<collect::Severity>(message.severity);
-        m_sink.audit({"collector_message_" + std::to_string(message.code),
-                      severity == collect::Severity::Info ? AuditSeverity::Info : AuditSeverity::Skipped, 1, line});
+        AuditRecord record = auditRecord(AuditCounter::CollectorMessage, 1, line, std::to_string(message.code));
+        if (severity == collect::Severity::Info) record.severity = AuditSeverity::Info;
+        m_sink.audit(record);
         if (severity != collect::Severity::Info && when && *when != 0 && inRange(*when))
             m_producer->event({EventKind::Annotation, m_placement.rank, at(*when), line});
     }
@@ -449,9 +451,8 @@ void SpoolWriter::audit() const
         "times that recording was off because only one step out of several was asked for: these steps are left out, "
         "not missing");
     for (const auto& [message, text] : t.messages) {
-        if (message.code == static_cast<std::uint32_t>(collect::MessageCode::Detail))
-            add("detail_level", Info, message.value,
-                "1: low, no record of each call; 2: normal; 3: full, also when the device reached each event");
+        if (message.code == static_cast<std::uint32_t>(collect::MessageCode::Detail) && message.value > 0)
+            m_sink.audit(auditRecord(AuditCounter::DetailLevel, message.value));
         if (message.code == static_cast<std::uint32_t>(collect::MessageCode::Every))
             add("every_nth_step", Info, message.value, "one step out of that many was recorded");
         if (message.code == static_cast<std::uint32_t>(collect::MessageCode::SpoolLimit) && !t.limited)
@@ -461,7 +462,9 @@ void SpoolWriter::audit() const
     if (!t.ended)
         add("recording_cut", Dropped, 1,
             "the process ended without closing its recording: what it had not written is missing");
-    add("file_cut", Dropped, unsignedCount(t.unreadBytes), "bytes of an unfinished record at the end of the file");
+    if (t.unreadBytes > 0)
+        m_sink.audit(auditRecord(AuditCounter::FileCut, unsignedCount(t.unreadBytes),
+                                 "bytes of an unfinished record at the end of the file"));
     add("segments_overwritten", Info, unsignedCount(t.overwrittenSegments),
         "parts of a ring that younger ones replaced");
     add("segments_damaged", Dropped, unsignedCount(t.badSegments), "");
