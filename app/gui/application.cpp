@@ -55,10 +55,11 @@ void makeIndependentOfDisplay()
     qputenv("QT_QPA_PLATFORMTHEME", "");
 }
 
-/// Without a display two of Qt's warnings say only that; everything else is passed on.
+/// Without a display some of Qt's warnings say only that; everything else is passed on.
 void quietOffscreen(QtMsgType type, const QMessageLogContext& context, const QString& message)
 {
-    if (message.contains(QLatin1String("propagateSizeHints")) || message.contains(QLatin1String("XDG_RUNTIME_DIR")))
+    if (message.startsWith(QLatin1String("This plugin does not support")) ||
+        message.contains(QLatin1String("XDG_RUNTIME_DIR")))
         return;
     std::fprintf(stderr, "%s\n", qFormatLogMessage(type, context, message).toLocal8Bit().constData());
 }

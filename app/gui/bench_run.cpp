@@ -6,6 +6,7 @@
 #include "app/gui/frame_recorder.h"
 #include "app/gui/main_window.h"
 #include "app/gui/process_figures.h"
+#include "app/gui/question_bench.h"
 #include "app/gui/slider_bench.h"
 #include "app/gui/trace_document.h"
 #include "app/gui/wait_for.h"
@@ -117,6 +118,19 @@ std::vector<double> openAgain(MainWindow& window, const QString& path)
     return paintMs;
 }
 
+void addQuestions(const QuestionTimes& times, nlohmann::json& figures)
+{
+    const auto add = [&](const std::string& what, const std::vector<double>& values) {
+        figures[what + "_p50_ms"] = number(quantile(values, 0.5));
+        figures[what + "_p99_ms"] = number(quantile(values, 0.99));
+    };
+    add("range_stats", times.ranges);
+    add("details", times.details);
+    add("search", times.searches);
+    figures["flame_ms"] = number(times.flame);
+    figures["range_sums_ms"] = number(times.summary);
+}
+
 void printAsText(const nlohmann::json& figures)
 {
     for (const auto& [name, value] : figures.items()) {
@@ -179,6 +193,9 @@ int runBench(const CommandLine& line, const views::TraceOpener& opener)
     }
 
     nlohmann::json figures = figuresOf(all);
+    figures["rss_mb"] = number(peakResidentMegabytes()); // the sums for the questions come later and are not in it
+    addQuestions(benchQuestions(window), figures);
+    figures["questions_rss_mb"] = number(peakResidentMegabytes());
     figures["slider_p50_ms"] = number(quantile(sliders.wallMs, 0.5));
     figures["slider_p99_ms"] = number(quantile(sliders.wallMs, 0.99));
     figures["slider_frames"] = sliders.wallMs.size();
@@ -190,7 +207,6 @@ int runBench(const CommandLine& line, const views::TraceOpener& opener)
     figures["startup_ms"] = number(startupMs);
     figures["open_ms"] = number(document->session()->openMilliseconds());
     figures["first_paint_ms"] = number(document->firstPaintMs());
-    figures["rss_mb"] = number(peakResidentMegabytes());
     figures["first_paint_rss_mb"] = number(firstPaintRss);
     figures["views"] = byView;
     const std::vector<double> again = openAgain(window, *trace);

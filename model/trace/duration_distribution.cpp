@@ -224,6 +224,15 @@ std::optional<Duration> DurationDistribution::percentile(double share) const
     return *m_longest;
 }
 
+std::int64_t DurationDistribution::shorterThan(Duration duration) const
+{
+    std::int64_t count = 0;
+    visitKept([&](std::int64_t ns) { count += ns < duration.ns ? 1 : 0; });
+    for (const auto& [bucket, of] : m_rough)
+        if (middleOfBucket(bucket) < duration.ns) count += of;
+    return count;
+}
+
 DurationDistribution::Spread DurationDistribution::spread() const
 {
     Spread spread;

@@ -41,6 +41,8 @@ public:
     /// The smallest duration that at least `share` (0..1) of all do not exceed (the nearest rank). Absent without
     /// durations. Off by less than one in a hundred where isExact() is false.
     std::optional<Duration> percentile(double share) const;
+    /// How many are shorter than this; within a hundredth where isExact() is false.
+    std::int64_t shorterThan(Duration duration) const;
     /// Bars: how many durations fall into each of kBars bars of equal width on a logarithmic scale, from the shortest to
     /// the longest; all in the middle one if these are equal. Costs two looks at every duration.
     Spread spread() const;

@@ -3,9 +3,12 @@
 #include "model/trace/slice_surroundings.h"
 
 #include "model/trace/duration_distribution.h"
+#include "model/trace/range_statistics.h"
+#include "model/trace/range_summaries.h"
 #include "model/trace/slice_walk.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 namespace fourwalls {
@@ -105,6 +108,30 @@ Status readChildren(TraceQuery& trace, const SliceView& slice, const std::stop_t
     return {};
 }
 
+/// Looks back in stretches that grow until there is something in the lane.
+Status readEmptyBefore(TraceQuery& trace, const SliceView& slice, const std::stop_token& stop, SliceSurroundings& found)
+{
+    constexpr std::int64_t kFirstReach = 10'000, kTimesMore = 8; // [ns]
+    const TrackView& track = trace.tracks()[static_cast<std::size_t>(slice.track.value)];
+    const Instant begin = trace.info().range.begin;
+    for (std::int64_t reach = kFirstReach; slice.start > begin; reach *= kTimesMore) {
+        const TimeRange range{std::max(begin, slice.start - Duration{reach}), slice.start};
+        FOURWALLS_TRY_ASSIGN(const bool quick, isQuickToRead(trace, slice.track, range, stop));
+        if (!quick) return {};
+        std::optional<Instant> end;
+        FOURWALLS_TRY(forEachSlice(
+            trace, track, range,
+            [&](const SliceView& each) {
+                if (each.lane == slice.lane) end = each.end();
+                return true;
+            },
+            stop));
+        if (end) found.emptyBefore = slice.start - *end;
+        if (end || range.begin == begin) return {};
+    }
+    return {};
+}
+
 Status readArrows(TraceQuery& trace, const SliceView& slice, const std::stop_token& stop, SliceSurroundings& found)
 {
     const TimeRange range{slice.start, slice.end() + Duration{1}}; // arrows often leave at the very end
@@ -182,6 +209,7 @@ Result<SliceSurroundings> sliceSurroundings(TraceQuery& trace, const NamedSlice&
         FOURWALLS_TRY_ASSIGN(found.stack, stackAt(trace, slice, stop));
     }
     FOURWALLS_TRY(readChildren(trace, slice, stop, found));
+    FOURWALLS_TRY(readEmptyBefore(trace, slice, stop, found));
     if (of.op && of.op->kind == SliceKind::Collective) FOURWALLS_TRY(readCollective(trace, slice, found));
     if (trace.info().counts.allocations > 0) {
         const RankId rank = trace.tracks()[static_cast<std::size_t>(slice.track.value)].info.rank;
@@ -191,11 +219,17 @@ Result<SliceSurroundings> sliceSurroundings(TraceQuery& trace, const NamedSlice&
     return found;
 }
 
-Result<NamesakePlace> placeAmongNamesakes(TraceQuery& trace, const NamedSlice& of, const std::stop_token& stop)
+namespace {
+
+Error notOnItsTrack()
 {
-    if (!of.op || of.slice.track.value < 0 || static_cast<std::size_t>(of.slice.track.value) >= trace.tracks().size())
-        return Error{ErrorCode::NotFound, "no such slice", "slice", ""};
-    const TrackView& track = trace.tracks()[static_cast<std::size_t>(of.slice.track.value)];
+    return {ErrorCode::NotFound, "the slice is not on its track", "slice", ""};
+}
+
+/// Reads every slice of the track.
+Result<NamesakePlace> placeOnTrack(TraceQuery& trace, const NamedSlice& of, const TrackView& track,
+                                   const std::stop_token& stop)
+{
     const TimeRange all{trace.info().range.begin, trace.info().range.end + Duration{1}};
     NamesakePlace place;
     DurationDistribution durations;
@@ -224,9 +258,139 @@ Result<NamesakePlace> placeAmongNamesakes(TraceQuery& trace, const NamedSlice& o
             return true;
         },
         stop));
-    if (place.position == 0) return Error{ErrorCode::NotFound, "the slice is not on its track", "slice", ""};
+    if (place.position == 0) return notOnItsTrack();
     place.median = durations.percentile(0.5).value_or(Duration{});
     return place;
+}
+
+/// The same from sums of whole blocks: reads what lies between the slice and its neighbours of the same name.
+class PlaceFromSums {
+public:
+    PlaceFromSums(TraceQuery& trace, const NamedSlice& of, const TrackView& track, const RangeSummaries& sums,
+                  const std::stop_token& stop)
+        : m_trace(trace)
+        , m_of(of)
+        , m_track(track)
+        , m_sums(sums)
+        , m_stop(stop)
+        , m_all{trace.info().range.begin, trace.info().range.end + Duration{1}}
+    {}
+
+    Result<NamesakePlace> find()
+    {
+        FOURWALLS_TRY(readAll());
+        FOURWALLS_TRY(readBefore());
+        FOURWALLS_TRY(readInstant());
+        if (m_place.position == 0) return notOnItsTrack();
+        if (!m_place.previous && m_place.position > 1) {
+            FOURWALLS_TRY_ASSIGN(m_place.previous, nearest(false));
+        }
+        if (!m_place.next && m_place.position < m_place.count) {
+            FOURWALLS_TRY_ASSIGN(m_place.next, nearest(true));
+        }
+        return m_place;
+    }
+
+private:
+    Result<RangeStatistics> statistics(TimeRange range) const
+    {
+        return rangeStatistics(m_trace, {&m_track.id, 1}, range, &m_sums, {}, m_stop);
+    }
+
+    Status readAll()
+    {
+        FOURWALLS_TRY_ASSIGN(const RangeStatistics whole, statistics(m_all));
+        DurationDistribution durations;
+        for (const RangeEntry& entry : whole.entries) {
+            if (whole.ops.at(entry.op)->name != m_of.op->name) continue;
+            m_named.insert(entry.op);
+            m_place.count += entry.count;
+            durations.add(entry.durations);
+        }
+        m_place.median = durations.percentile(0.5).value_or(Duration{});
+        m_place.shorter = durations.shorterThan(m_of.slice.duration);
+        return {};
+    }
+
+    Status readBefore()
+    {
+        const TimeRange before{m_all.begin, m_of.slice.start};
+        if (before.empty()) return {};
+        FOURWALLS_TRY_ASSIGN(const RangeStatistics begun, statistics(before));
+        for (const RangeEntry& entry : begun.entries)
+            if (m_named.contains(entry.op)) m_before += entry.count;
+        return {};
+    }
+
+    /// Those that begin with it have an order, too.
+    Status readInstant()
+    {
+        const Instant at = m_of.slice.start;
+        std::int64_t seen = 0;
+        std::optional<SliceView> last;
+        return forEachSlice(
+            m_trace, m_track, {at, at + Duration{1}},
+            [&](const SliceView& slice) {
+                if (slice.start != at || !m_named.contains(slice.op)) return true;
+                ++seen;
+                if (slice.id == m_of.slice.id) {
+                    m_place.position = m_before + seen;
+                    m_place.previous = last;
+                } else if (m_place.position > 0 && !m_place.next) {
+                    m_place.next = slice;
+                }
+                last = slice;
+                return true;
+            },
+            m_stop);
+    }
+
+    /// In stretches that grow until one is found.
+    Result<std::optional<SliceView>> nearest(bool forward) const
+    {
+        const Instant at = m_of.slice.start;
+        const std::int64_t length = m_all.length().ns;
+        for (std::int64_t reach = std::max<std::int64_t>(2 * (length / m_place.count), 1000);;
+             reach = std::min(4 * reach, length)) {
+            const TimeRange wanted =
+                forward ? TimeRange{at + Duration{1}, at + Duration{1 + reach}} : TimeRange{at - Duration{reach}, at};
+            const TimeRange range = wanted.intersected(m_all);
+            std::optional<SliceView> found;
+            if (range.empty()) return found;
+            FOURWALLS_TRY(forEachSlice(
+                m_trace, m_track, range,
+                [&](const SliceView& slice) {
+                    if (slice.start < range.begin || !m_named.contains(slice.op)) return true;
+                    found = slice;
+                    return !forward;
+                },
+                m_stop));
+            if (found || range.length().ns < reach || reach >= length) return found;
+        }
+    }
+
+    TraceQuery& m_trace;
+    const NamedSlice& m_of;
+    const TrackView& m_track;
+    const RangeSummaries& m_sums;
+    const std::stop_token& m_stop;
+    TimeRange m_all;
+    std::set<OpId> m_named; ///< operators of one name differ in shape or phase
+    std::int64_t m_before = 0;
+    NamesakePlace m_place;
+};
+
+} // namespace
+
+Result<NamesakePlace> placeAmongNamesakes(TraceQuery& trace, const NamedSlice& of, const RangeSummaries* summaries,
+                                          const std::stop_token& stop)
+{
+    if (!of.op || of.slice.track.value < 0 || static_cast<std::size_t>(of.slice.track.value) >= trace.tracks().size())
+        return Error{ErrorCode::NotFound, "no such slice", "slice", ""};
+    const TrackView& track = trace.tracks()[static_cast<std::size_t>(of.slice.track.value)];
+    const std::shared_ptr<const RankSummary> known = summaries ? summaries->of(track.info.rank) : nullptr;
+    if (known && known->hasDurations) return PlaceFromSums(trace, of, track, *summaries, stop).find();
+    return placeOnTrack(trace, of, track, stop);
 }
 
 } // namespace fourwalls

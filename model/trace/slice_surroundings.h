@@ -12,6 +12,8 @@
 
 namespace fourwalls {
 
+class RangeSummaries;
+
 /// A slice with what it is.
 struct NamedSlice {
     SliceView slice;
@@ -32,11 +34,13 @@ struct CollectiveMember {
 };
 
 struct SliceSurroundings {
-    std::vector<NamedSlice> parents;       ///< outermost first
-    std::vector<NamedSlice> children;      ///< the longest few
-    std::int64_t childCount = 0;           ///< all that are nested directly in it
-    std::optional<Duration> self;          ///< without children; absent where they are too many to read
-    std::vector<SliceArrow> arrows;        ///< that end within it, or begin
+    std::vector<NamedSlice> parents;  ///< outermost first
+    std::vector<NamedSlice> children; ///< the longest few
+    std::int64_t childCount = 0;      ///< all that are nested directly in it
+    std::optional<Duration> self;     ///< without children; absent where they are too many to read
+    std::vector<SliceArrow> arrows;   ///< that end within it, or begin
+    /// Since the slice before it in its lane ended; absent: there is none, or it is too far away to be looked for.
+    std::optional<Duration> emptyBefore;
     std::vector<NamedSlice> launchParents; ///< of what launched it, outermost first
     std::vector<NamedSlice> stack; ///< Python frames then, of its own thread or of its launch's; outermost first
     std::optional<CollectiveRecord> collective;
@@ -63,7 +67,9 @@ struct NamesakePlace {
     std::optional<SliceView> previous, next;
 };
 
-/// Reads the whole track. Errors: those of the queries; NotFound if the slice is not there.
-Result<NamesakePlace> placeAmongNamesakes(TraceQuery& trace, const NamedSlice& of, const std::stop_token& stop = {});
+/// Reads what is near the slice where the summaries have its rank with durations, else the whole track. summaries: may be
+/// null. Errors: those of the queries; NotFound if the slice is not there.
+Result<NamesakePlace> placeAmongNamesakes(TraceQuery& trace, const NamedSlice& of,
+                                          const RangeSummaries* summaries = nullptr, const std::stop_token& stop = {});
 
 } // namespace fourwalls

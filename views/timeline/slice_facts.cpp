@@ -252,6 +252,8 @@ SliceFacts factsOf(const SelectedSlice& selected, const SliceContext& context, B
     facts.push_back({Facts::tr("duration"), durationAmongNamesakes(slice, context.place.get())});
     if (context.around && context.around->childCount > 0 && context.around->self)
         facts.push_back({Facts::tr("self"), formatDuration(*context.around->self)});
+    if (context.around && context.around->emptyBefore.value_or(Duration{}).ns > 0)
+        facts.push_back({Facts::tr("empty before"), formatDuration(*context.around->emptyBefore)});
     if (context.around) {
         addLaunches(facts, slice, context);
         addFamily(facts, context);

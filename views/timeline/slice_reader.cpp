@@ -2,6 +2,7 @@
 // See slice_reader.h.
 #include "views/timeline/slice_reader.h"
 
+#include "model/trace/longest_slice.h"
 #include "views/timeline/slice_facts.h"
 
 #include <QStringList>
@@ -13,6 +14,7 @@ namespace {
 const QByteArray kAroundChannel = QByteArrayLiteral("timeline.around");
 const QByteArray kPlaceChannel = QByteArrayLiteral("timeline.place");
 const QByteArray kFollowChannel = QByteArrayLiteral("timeline.follow");
+const QByteArray kLongestChannel = QByteArrayLiteral("timeline.longest");
 
 Result<SelectedSlice> sliceOf(TraceQuery& trace, const SliceView& slice)
 {
@@ -66,7 +68,9 @@ void SliceReader::read(const std::optional<SelectedSlice>& slice)
         });
     m_session->ask<NamesakePlace>(
         this, kPlaceChannel,
-        [of](TraceQuery& trace, std::stop_token stop) { return placeAmongNamesakes(trace, of, stop); },
+        [of, sums = m_session->summaries()](TraceQuery& trace, std::stop_token stop) {
+            return placeAmongNamesakes(trace, of, sums.get(), stop);
+        },
         [this](const Answer<NamesakePlace>& answer) {
             if (!answer.ok()) return;
             m_place = answer.value;
@@ -83,6 +87,23 @@ void SliceReader::follow(const QString& link)
         [this](const Answer<SelectedSlice>& answer) {
             if (answer.ok()) emit reached(*answer);
         });
+}
+
+void SliceReader::goToLongest(std::vector<TrackId> tracks, TimeRange range)
+{
+    if (!m_session) return;
+    m_session->ask<std::optional<NamedSlice>>(
+        this, kLongestChannel,
+        [tracks = std::move(tracks), range](TraceQuery& trace, std::stop_token stop) {
+            const auto isOf = [](SliceKind kind) { return [kind](const OpInfo& op) { return op.kind == kind; }; };
+            auto found = longestSlice(trace, tracks, range, isOf(SliceKind::Kernel), stop);
+            if (!found.ok() || *found) return found;
+            return longestSlice(trace, tracks, range, isOf(SliceKind::Operator), stop); // of a processor's training
+        },
+        [this](const Answer<std::optional<NamedSlice>>& answer) {
+            if (answer.ok() && *answer) emit reached({(*answer)->slice, (*answer)->op});
+        },
+        Urgency::Background);
 }
 
 void SliceReader::goToNamesake(int direction)

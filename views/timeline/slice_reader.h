@@ -31,6 +31,8 @@ public:
     void follow(const QString& link);
     /// The previous (-1) or next (1) slice of the same name, once that is known.
     void goToNamesake(int direction);
+    /// The longest kernel of these tracks in the range, or without kernels the longest operator.
+    void goToLongest(std::vector<TrackId> tracks, TimeRange range);
 
 signals:
     /// More is known.

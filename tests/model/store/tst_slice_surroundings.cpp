@@ -2,6 +2,9 @@
 // What surrounds a slice against all pairs of rows of a random trace, and its place among its namesakes against SQL.
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
+#include "model/trace/longest_slice.h"
+#include "model/trace/range_summaries.h"
+#include "model/trace/slice_reduction.h"
 #include "model/trace/slice_surroundings.h"
 #include "tests/model/store/random_trace.h"
 #include "tests/support/test_program.h"
@@ -70,6 +73,12 @@ private slots:
             QVERIFY(*found->self <= slice.duration && found->self->ns >= 0);
             if (children > 0) QCOMPARE(found->children.front().slice.duration.ns, longest.ns);
             QVERIFY(found->aliveBytes.has_value());
+            std::optional<Instant> ended;
+            for (const SliceView& other : m_slices[slice.track])
+                if (other.lane == slice.lane && other.start < slice.start)
+                    ended = std::max(ended.value_or(other.end()), other.end());
+            QCOMPARE(found->emptyBefore.has_value(), ended.has_value());
+            if (ended) QCOMPARE(found->emptyBefore->ns, (slice.start - *ended).ns);
         }
     }
 
@@ -126,6 +135,58 @@ private slots:
             if (place->next) QVERIFY(place->next->start >= slice.start);
             if (place->previous) QVERIFY(place->previous->start <= slice.start);
         }
+    }
+
+    void namesakesFromSumsAreThoseOfTheRows()
+    {
+        SummaryLimits limits;
+        limits.blocks = {16, 1};
+        RangeSummaries sums;
+        QVERIFY(summarize(*m_trace, sums, {}, limits).ok());
+        const auto idOf = [](const std::optional<SliceView>& slice) { return slice ? slice->id.value : -1; };
+        int withNeighbours = 0;
+        for (const SliceView& slice : sample(300)) {
+            const auto rows = placeAmongNamesakes(*m_trace, named(slice)),
+                       quick = placeAmongNamesakes(*m_trace, named(slice), &sums);
+            QVERIFY2(rows.ok() && quick.ok(), quick.ok() ? "" : quick.error().message().c_str());
+            QCOMPARE(quick->count, rows->count);
+            QCOMPARE(quick->position, rows->position);
+            QCOMPARE(quick->median.ns, rows->median.ns);
+            QCOMPARE(quick->shorter, rows->shorter);
+            QCOMPARE(idOf(quick->previous), idOf(rows->previous));
+            QCOMPARE(idOf(quick->next), idOf(rows->next));
+            withNeighbours += rows->previous && rows->next ? 1 : 0;
+        }
+        QVERIFY(withNeighbours > 50);
+    }
+
+    void theLongestIsFound()
+    {
+        const std::set<SliceKind> kinds{SliceKind::Kernel, SliceKind::Operator};
+        const auto isWanted = [&](const OpInfo& op) { return kinds.contains(op.kind); };
+        const TimeRange all = m_trace->info().range;
+        int found = 0;
+        for (const SliceView& at : sample(60)) {
+            // Ranges around some slices, short and long.
+            for (const std::int64_t part : {1, 20, 3000}) {
+                const Duration half{std::max<std::int64_t>(all.length().ns / part / 2, 2)};
+                const TimeRange range = TimeRange{at.start - half, at.start + half}.intersected(all);
+                const std::vector<TrackId> tracks{at.track};
+                const auto longest = longestSlice(*m_trace, tracks, range, isWanted);
+                QVERIFY2(longest.ok(), longest.ok() ? "" : longest.error().message().c_str());
+                std::optional<Duration> expected;
+                for (const SliceView& slice : m_slices[at.track]) {
+                    const NamedSlice each = named(slice);
+                    if (each.op && isWanted(*each.op) && isVisible(slice, range))
+                        expected = std::max(expected.value_or(Duration{}), slice.duration);
+                }
+                QCOMPARE(longest->has_value(), expected.has_value());
+                if (!expected) continue;
+                ++found;
+                QCOMPARE((*longest)->slice.duration.ns, expected->ns);
+            }
+        }
+        QVERIFY(found > 50);
     }
 
     void strangersAreRefused()
