@@ -53,6 +53,11 @@ RowActions::RowActions(QWidget& view, TimelineSource& source, TimelineCanvas& ca
             if (const auto track = m_canvas.selectedTrack()) change(*track);
         });
     };
+    addOfSelected("timeline.pin", {Qt::Key_P}, [this](TrackId track) {
+        TimelineArrangement arrangement = m_canvas.arrangement();
+        if (std::erase(arrangement.pinned, track) == 0) arrangement.pinned.push_back(track);
+        m_canvas.setArrangement(std::move(arrangement));
+    });
     addOfSelected("timeline.rowUp", {Qt::ALT | Qt::SHIFT | Qt::Key_Up},
                   [this](TrackId track) { m_canvas.moveRow(track, true); });
     addOfSelected("timeline.rowDown", {Qt::ALT | Qt::SHIFT | Qt::Key_Down},
@@ -123,6 +128,7 @@ void RowActions::retranslate()
         {"timeline.colourByName", tr("Colour by name")},
         {"timeline.colourByStream", tr("Colour by stream")},
         {"timeline.colourByModule", tr("Colour by layer or module")},
+        {"timeline.pin", tr("Pin or unpin the selected slice's track")},
         {"timeline.rowUp", tr("Move the row of the selected slice up")},
         {"timeline.rowDown", tr("Move the row of the selected slice down")},
         {"timeline.higherRow", tr("Make the row of the selected slice higher")},

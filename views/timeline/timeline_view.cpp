@@ -122,6 +122,7 @@ TimelineView::TimelineView(QWidget* parent)
     connect(m_source, &TimelineSource::changed, this, &TimelineView::showEmptyState);
     connect(m_toolbar, &TimelineToolbar::filterChanged, this, [this] {
         m_currentMatch = 0;
+        m_awaitedMatch = 0;
         m_source->setFilter(m_toolbar->filter());
     });
     connect(m_toolbar, &TimelineToolbar::nextAsked, this, [this] { goToMatch(1); });

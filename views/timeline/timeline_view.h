@@ -118,6 +118,7 @@ private:
     bool m_failed = false;
     QString m_openError;
     std::size_t m_currentMatch = 0; ///< 1-based; 0: none
+    int m_awaitedMatch = 0;         ///< Enter came before the matches: 1 or -1; 0: it did not
     std::size_t m_note = 0;         ///< that was gone to
     TimeRange m_noteRange;          ///< what was visible then
     std::vector<QAction*> m_actions;

@@ -16,6 +16,7 @@
 #include <QMenu>
 
 #include <algorithm>
+#include <utility>
 
 namespace fourwalls::views {
 
@@ -56,6 +57,8 @@ void TimelineView::createActions()
     addViewAction("timeline.nextNote", {Qt::Key_J}, [this] { goToNote(1); });
     addViewAction("timeline.previousNote", {Qt::SHIFT | Qt::Key_J}, [this] { goToNote(-1); });
     addViewAction("timeline.launch", {Qt::Key_L}, [this] { goToLaunch(); });
+    addViewAction("timeline.longest", {Qt::SHIFT | Qt::Key_L},
+                  [this] { m_reader->goToLongest(m_canvas->shownTracks(), m_canvas->range()); });
     addViewAction("timeline.scrollUp", {Qt::Key_Up}, [this] { m_canvas->scrollBy(-kKeyScroll); });
     addViewAction("timeline.scrollDown", {Qt::Key_Down}, [this] { m_canvas->scrollBy(kKeyScroll); });
     addViewAction("timeline.search", {QKeySequence::Find, Qt::Key_Slash}, [this] { m_toolbar->focusSearch(); });
@@ -75,13 +78,6 @@ void TimelineView::createActions()
     addViewAction("timeline.likeThis", {Qt::SHIFT | Qt::Key_R}, [this] {
         const auto chosen = selection() ? selection()->slice() : std::nullopt;
         if (chosen && chosen->op) selectLikeThis(QString::fromStdString(chosen->op->name));
-    });
-    addViewAction("timeline.pin", {Qt::Key_P}, [this] {
-        const auto chosen = selection() ? selection()->slice() : std::nullopt;
-        if (!chosen) return;
-        TimelineArrangement arrangement = m_canvas->arrangement();
-        if (std::erase(arrangement.pinned, chosen->slice.track) == 0) arrangement.pinned.push_back(chosen->slice.track);
-        m_canvas->setArrangement(std::move(arrangement));
     });
     addViewAction("timeline.hideCounters", {Qt::SHIFT | Qt::Key_C}, [this] {
         TimelineArrangement arrangement = m_canvas->arrangement();
@@ -148,6 +144,7 @@ void TimelineView::retranslateActions()
         {"timeline.nextNote", tr("Next note")},
         {"timeline.previousNote", tr("Previous note")},
         {"timeline.launch", tr("Go to what launched the slice, or to what it launched")},
+        {"timeline.longest", tr("Go to the longest kernel")},
         {"timeline.scrollUp", tr("Scroll up")},
         {"timeline.scrollDown", tr("Scroll down")},
         {"timeline.search", tr("Find operators")},
@@ -157,7 +154,6 @@ void TimelineView::retranslateActions()
         {"timeline.area", tr("Statistics of what is visible")},
         {"timeline.likeThis", tr("Statistics of everything like the selected slice")},
         {"timeline.clear", tr("Clear the selection")},
-        {"timeline.pin", tr("Pin or unpin the selected slice's track")},
         {"timeline.hideCounters", tr("Show all counters, or none")},
         {"timeline.showHidden", tr("Show hidden tracks")},
         {"timeline.expandAll", tr("Expand all ranks")},
@@ -236,11 +232,13 @@ void TimelineView::showDetails()
 void TimelineView::showMatches()
 {
     m_toolbar->showMatches(*m_source, m_currentMatch);
+    if (m_awaitedMatch != 0 && m_source->matches()) goToMatch(std::exchange(m_awaitedMatch, 0));
 }
 
 void TimelineView::goToMatch(int direction)
 {
     const SearchResult* found = m_source->matches();
+    m_awaitedMatch = found ? 0 : direction;
     if (!found || found->slices.empty() || !selection()) return;
     const auto& all = found->slices;
     const auto count = static_cast<std::ptrdiff_t>(all.size());
