@@ -121,6 +121,7 @@ FindBox::FindBox(TraceFinder& finder, QWidget* parent)
     m_edit->installEventFilter(this);
     m_list->setItemDelegate(new FindDelegate(m_list));
     m_list->setFocusPolicy(Qt::NoFocus);
+    m_list->setFocusProxy(m_edit); // the arrow keys move the mark while one types
     m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_list->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     retranslate();

@@ -18,6 +18,7 @@
 #include "views/demos/claims_page.h"
 #include "views/demos/demo_panel.h"
 #include "views/demos/demos_page.h"
+#include "views/plot/spoken.h"
 #include "views/view_registry.h"
 #include "views/words/words.h"
 
@@ -56,6 +57,7 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
     , m_settings(settings)
     , m_menu(new QMenu(this))
 {
+    views::installSpoken();
     setWindowTitle(QStringLiteral("Fourwalls"));
     setWindowIcon(views::programIcon());
     setAcceptDrops(true);

@@ -49,7 +49,7 @@ ShortcutEditor::ShortcutEditor(const QList<QAction*>& actions, Settings& setting
     m_table->setColumnWidth(1, 190);
     m_table->setColumnWidth(2, 96);
     m_table->setSelectionMode(QAbstractItemView::NoSelection);
-    m_table->setFocusPolicy(Qt::NoFocus); // the editors in the cells take the keys
+    m_table->setTabKeyNavigation(false); // Tab goes on to the editors in the cells, and out again
     m_table->setShowGrid(false);
     m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     m_table->horizontalHeader()->setHighlightSections(false);

@@ -198,6 +198,10 @@
         <source>Click a name to find all of it, double-click for everything like it in the whole trace</source>
         <translation>单击名称查找全部同名切片，双击显示整条轨迹中与之相同的一切</translation>
     </message>
+    <message>
+        <source>communication %1</source>
+        <translation>通信 %1</translation>
+    </message>
 </context>
 <context>
     <name>AuditDialog</name>
@@ -1823,6 +1827,14 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <source>mean</source>
         <translation>平均</translation>
     </message>
+    <message>
+        <source>expert %1</source>
+        <translation>专家 %1</translation>
+    </message>
+    <message>
+        <source>layer %1</source>
+        <translation>第 %1 层</translation>
+    </message>
 </context>
 <context>
     <name>ExpertsPage</name>
@@ -2910,6 +2922,10 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
     <message>
         <source>one or more of %1</source>
         <translation>%1 中的一个或多个</translation>
+    </message>
+    <message>
+        <source>Who waits for whom</source>
+        <translation>谁在等待谁</translation>
     </message>
 </context>
 <context>
@@ -4279,6 +4295,10 @@ a message between two, or more members than can be drawn.</source>
     <message>
         <source>rank %1 → rank %2: %3</source>
         <translation>rank %1 → rank %2：%3</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
     </message>
 </context>
 <context>
@@ -7020,6 +7040,14 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <source>peak</source>
         <translation>峰值</translation>
     </message>
+    <message>
+        <source>%1: %2 to %3</source>
+        <translation>%1：%2 至 %3</translation>
+    </message>
+    <message>
+        <source>%1, shown from %2 to %3</source>
+        <translation>%1，显示 %2 至 %3</translation>
+    </message>
 </context>
 <context>
     <name>PlanRequest</name>
@@ -8058,6 +8086,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>Usual order and heights of rows</source>
         <translation>行的通常顺序与高度</translation>
+    </message>
+    <message>
+        <source>Pin or unpin the selected slice&apos;s track</source>
+        <translation>固定或取消固定所选切片的轨道</translation>
     </message>
 </context>
 <context>
@@ -9741,10 +9773,6 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <translation>上一个匹配</translation>
     </message>
     <message>
-        <source>Pin or unpin the selected slice&apos;s track</source>
-        <translation>固定或取消固定所选切片的轨道</translation>
-    </message>
-    <message>
         <source>Show hidden tracks</source>
         <translation>显示隐藏的轨道</translation>
     </message>
@@ -9863,6 +9891,10 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>Copy the command that opens this view</source>
         <translation>复制打开此视图的命令</translation>
+    </message>
+    <message>
+        <source>Go to the longest kernel</source>
+        <translation>转到最长的内核</translation>
     </message>
 </context>
 <context>
@@ -11686,6 +11718,10 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>%1 of %2 of its name here</source>
         <translation>此处同名的第 %1 个，共 %2 个</translation>
+    </message>
+    <message>
+        <source>empty before</source>
+        <translation>之前空闲</translation>
     </message>
 </context>
 <context>

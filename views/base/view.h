@@ -3,6 +3,7 @@
 #pragma once
 
 #include "views/plot/frame_quality.h"
+#include "views/plot/spoken.h"
 #include "views/plot/theme.h"
 #include "views/session/selection.h"
 #include "views/session/trace_session.h"
@@ -24,7 +25,7 @@ class WhatIf;
 
 /// A widget that fills the window's middle and draws one trace. Subclasses override the hooks; they call
 /// reportFrame at the end of every paintEvent and keep showsFinalData truthful.
-class View : public QWidget {
+class View : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit View(QWidget* parent = nullptr);
@@ -66,6 +67,7 @@ public:
     /// Actions of this view for the command palette, the context menu and the shortcut editor. Each has an objectName
     /// ("timeline.fit") under which its shortcut is remembered.
     virtual QList<QAction*> viewActions() const { return actions(); }
+    QAccessible::Role spokenRole() const override { return QAccessible::Pane; }
 
 signals:
     /// At the end of every paint: the range that was shown and how well.

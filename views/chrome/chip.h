@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/trace/vocabulary.h"
+#include "views/plot/spoken.h"
 #include "views/plot/theme.h"
 
 #include <QWidget>
@@ -18,7 +19,7 @@ ChipKind chipKindOf(TraceSource source);
 QSize chipSize(const QString& text);
 void paintChip(QPainter& painter, const QRectF& rect, const QString& text, ChipKind kind, const Theme& theme);
 
-class Chip : public QWidget {
+class Chip : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit Chip(QWidget* parent = nullptr);
@@ -27,6 +28,7 @@ public:
 
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override { return sizeHint(); }
+    QAccessible::Role spokenRole() const override { return QAccessible::StaticText; }
 
 protected:
     void paintEvent(QPaintEvent* event) override;

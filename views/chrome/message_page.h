@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/base/result.h"
+#include "views/plot/spoken.h"
 
 #include <QWidget>
 
@@ -13,7 +14,7 @@ class QHBoxLayout;
 
 namespace fourwalls::views {
 
-class MessagePage : public QWidget {
+class MessagePage : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit MessagePage(QWidget* parent = nullptr);
@@ -22,6 +23,7 @@ public:
     void showText(const QString& headline, const QString& text);
     /// Adds a button below the text; the caller connects it.
     QPushButton* addButton(const QString& text, bool primary = false);
+    QAccessible::Role spokenRole() const override { return QAccessible::AlertMessage; }
 
 protected:
     void paintEvent(QPaintEvent* event) override;

@@ -4,6 +4,7 @@
 
 #include "model/trace/memory_facts.h"
 #include "model/trace/trace_query.h"
+#include "views/plot/spoken.h"
 
 #include <QWidget>
 
@@ -34,7 +35,7 @@ struct OwnFigures {
 };
 QString describe(const OwnFigures& figures);
 
-class StatusStrip : public QWidget {
+class StatusStrip : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit StatusStrip(QWidget* parent = nullptr);
@@ -42,6 +43,7 @@ public:
     void setOwnFigures(const OwnFigures& figures);
     /// Shown instead of the items until cleared with an empty text.
     void setMessage(const QString& text);
+    QAccessible::Role spokenRole() const override { return QAccessible::StatusBar; }
 
 protected:
     void paintEvent(QPaintEvent* event) override;

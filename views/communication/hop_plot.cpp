@@ -145,7 +145,7 @@ void HopPlot::paintEvent(QPaintEvent*)
                 : tr("Choose an operation to see its hops."));
         return;
     }
-    const int round = std::min(static_cast<int>(m_position), m_schedule->rounds - 1);
+    const int round = shownRound();
     paintMembers(painter);
     paintMessages(painter, round);
     paintRound(painter, round);
@@ -211,11 +211,14 @@ void HopPlot::paintMessages(QPainter& painter, int round)
 }
 
 /// The round and its times in the middle.
-void HopPlot::paintRound(QPainter& painter, int round)
+int HopPlot::shownRound() const
 {
-    const Theme& t = currentTheme();
+    return std::min(static_cast<int>(m_position), rounds() - 1);
+}
+
+QStringList HopPlot::roundLines(int round) const
+{
     const HopSchedule& schedule = *m_schedule;
-    const auto n = static_cast<int>(schedule.members.size());
     double bytes = 0;
     Duration shortest{INT64_MAX}, longest;
     bool timed = false, reduce = false;
@@ -243,6 +246,14 @@ void HopPlot::paintRound(QPainter& painter, int round)
                       : tr("recorded %1").arg(formatDuration(longest, 3)));
     else
         lines << tr("modelled schedule");
+    return lines;
+}
+
+void HopPlot::paintRound(QPainter& painter, int round)
+{
+    const Theme& t = currentTheme();
+    const auto n = static_cast<int>(m_schedule->members.size());
+    const QStringList lines = roundLines(round);
     double y = std::max(0.0, height() / 2.0 - (n == 2 ? 100 : 10 * static_cast<double>(lines.size())));
     for (int i = 0; i < lines.size(); ++i) {
         painter.setFont(fontOf(i == 0 ? TextRole::Title : TextRole::Small));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/trace/hop_schedule.h"
+#include "views/plot/spoken.h"
 #include "views/words/format.h"
 
 #include <QWidget>
@@ -14,7 +15,7 @@ class QTimer;
 namespace fourwalls::views {
 
 /// Position: 0 is before the first round, 1.5 in the middle of the second one, rounds() at the end.
-class HopPlot : public QWidget {
+class HopPlot : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit HopPlot(QWidget* parent = nullptr);
@@ -32,6 +33,12 @@ public:
     QSize sizeHint() const override { return {480, 360}; }
     QSize minimumSizeHint() const override { return {240, 180}; }
 
+    /// The round that is drawn.
+    QAccessible::Role spokenRole() const override { return QAccessible::Chart; }
+    int spokenParts() const override { return rounds() > 0 ? 1 : 0; }
+    QString spokenText(int) const override { return roundLines(shownRound()).join(QStringLiteral(", ")); }
+    int spokenCurrent() const override { return rounds() > 0 ? 0 : -1; }
+
 signals:
     void positionChanged(double position);
     void playingChanged(bool playing);
@@ -41,6 +48,8 @@ protected:
     void hideEvent(QHideEvent* event) override;
 
 private:
+    int shownRound() const;
+    QStringList roundLines(int round) const;
     QPointF placeOf(int member) const;
     void paintBuffer(QPainter& painter, int member, const std::vector<std::uint64_t>& parts) const;
     void paintMembers(QPainter& painter);

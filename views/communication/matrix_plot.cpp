@@ -6,6 +6,7 @@
 #include "views/plot/theme.h"
 
 #include <QImage>
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
@@ -25,6 +26,7 @@ constexpr double kLeastNode = 8;  ///< between the lines that part nodes [pixels
 MatrixPlot::MatrixPlot(QWidget* parent) : QWidget(parent)
 {
     setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
 }
 
@@ -177,8 +179,7 @@ void MatrixPlot::paintEvent(QPaintEvent*)
     if (m_hover.first >= 0) {
         painter.setPen(QPen(t.accent, 2));
         painter.setBrush(Qt::NoBrush);
-        painter.drawRect(QRectF(box.left() + m_hover.second * cell, box.top() + m_hover.first * cell, cell, cell)
-                             .adjusted(0, 0, -1, -1));
+        painter.drawRect(boxOf(m_hover.first, m_hover.second).adjusted(0, 0, -1, -1));
     }
     paintNames(painter, box);
     paintLegend(painter, box);
@@ -238,8 +239,69 @@ void MatrixPlot::mouseMoveEvent(QMouseEvent* event)
 
 void MatrixPlot::leaveEvent(QEvent*)
 {
+    if (hasFocus()) return; // the keys go on from here
     m_hover = {-1, -1};
     update();
+}
+
+void MatrixPlot::focusOutEvent(QFocusEvent* event)
+{
+    QWidget::focusOutEvent(event);
+    m_hover = {-1, -1};
+    update();
+}
+
+void MatrixPlot::keyPressEvent(QKeyEvent* event)
+{
+    const int right = event->key() == Qt::Key_Right ? 1 : event->key() == Qt::Key_Left ? -1 : 0;
+    const int down = event->key() == Qt::Key_Down ? 1 : event->key() == Qt::Key_Up ? -1 : 0;
+    if (m_names.empty() || (right == 0 && down == 0)) return QWidget::keyPressEvent(event);
+    const int last = static_cast<int>(m_names.size()) - 1;
+    if (m_hover.first < 0)
+        m_hover = {0, 0};
+    else
+        m_hover = {std::clamp(m_hover.first + down, 0, last), std::clamp(m_hover.second + right, 0, last)};
+    const QPoint middle = boxOf(m_hover.first, m_hover.second).center().toPoint();
+    QToolTip::showText(mapToGlobal(middle), cellText(m_hover.first, m_hover.second), this);
+    tellCurrent(*this);
+    update();
+}
+
+QRectF MatrixPlot::boxOf(int row, int column) const
+{
+    const QRectF box = square();
+    const double cell = box.width() / static_cast<double>(m_names.size());
+    return {box.left() + column * cell, box.top() + row * cell, cell, cell};
+}
+
+int MatrixPlot::spokenColumns() const
+{
+    return static_cast<int>(m_names.size());
+}
+
+int MatrixPlot::spokenParts() const
+{
+    return static_cast<int>(m_values.size());
+}
+
+QString MatrixPlot::spokenText(int part) const
+{
+    return cellText(part / spokenColumns(), part % spokenColumns());
+}
+
+QRect MatrixPlot::spokenPlace(int part) const
+{
+    return boxOf(part / spokenColumns(), part % spokenColumns()).toRect();
+}
+
+int MatrixPlot::spokenCurrent() const
+{
+    return m_hover.first < 0 ? -1 : m_hover.first * spokenColumns() + m_hover.second;
+}
+
+QString MatrixPlot::spokenHeading(Qt::Orientation, int section) const
+{
+    return tr("rank %1").arg(m_names[static_cast<std::size_t>(section)]);
 }
 
 } // namespace fourwalls::views

@@ -2,6 +2,7 @@
 // A matrix of ranks as squares: who sends how much to whom, darker for more.
 #pragma once
 
+#include "views/plot/spoken.h"
 #include "views/words/format.h"
 
 #include <QColor>
@@ -12,7 +13,8 @@
 
 namespace fourwalls::views {
 
-class MatrixPlot : public QWidget {
+/// The arrow keys go from cell to cell.
+class MatrixPlot : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit MatrixPlot(QWidget* parent = nullptr);
@@ -31,12 +33,23 @@ public:
     QSize sizeHint() const override { return {300, 240}; }
     QSize minimumSizeHint() const override { return {150, 110}; }
 
+    QAccessible::Role spokenRole() const override { return QAccessible::Table; }
+    int spokenParts() const override;
+    QString spokenText(int part) const override;
+    QRect spokenPlace(int part) const override;
+    int spokenCurrent() const override;
+    int spokenColumns() const override;
+    QString spokenHeading(Qt::Orientation orientation, int section) const override;
+
 protected:
     void paintEvent(QPaintEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
 
 private:
+    QRectF boxOf(int row, int column) const;
     QRectF square() const;
     void paintFine(QPainter& painter, const QRectF& box) const; ///< cells smaller than pixels
     void paintNames(QPainter& painter, const QRectF& box) const;

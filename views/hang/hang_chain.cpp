@@ -16,7 +16,16 @@ constexpr std::size_t kMostRoots = 12;
 
 } // namespace
 
-HangChain::HangChain(QWidget* parent) : QWidget(parent) {}
+HangChain::HangChain(QWidget* parent) : QWidget(parent)
+{
+    setAccessibleName(tr("Who waits for whom"));
+}
+
+QString HangChain::spokenText(int part) const
+{
+    const Box& box = m_boxes[static_cast<std::size_t>(part)];
+    return box.title + QStringLiteral(", ") + box.detail;
+}
 
 void HangChain::setReport(const diagnose::HangReport& report)
 {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/diagnose/hang_report.h"
+#include "views/plot/spoken.h"
 
 #include <QWidget>
 
@@ -10,7 +11,7 @@
 
 namespace fourwalls::views {
 
-class HangChain : public QWidget {
+class HangChain : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit HangChain(QWidget* parent = nullptr);
@@ -18,6 +19,10 @@ public:
     void setReport(const diagnose::HangReport& report);
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
+
+    QAccessible::Role spokenRole() const override { return QAccessible::List; }
+    int spokenParts() const override { return static_cast<int>(m_boxes.size()); }
+    QString spokenText(int part) const override;
 
 protected:
     void paintEvent(QPaintEvent* event) override;

@@ -77,6 +77,7 @@ void HangMatrixPlot::setRows(HangRows rows)
 void HangMatrixPlot::setChosen(int rank)
 {
     m_chosen = rank;
+    tellCurrent(*this);
     viewport()->update();
 }
 
@@ -120,19 +121,69 @@ QString HangMatrixPlot::labelOf(const HangRow& row) const
 QString HangMatrixPlot::tipOf(const HangRow& row) const
 {
     QStringList lines{labelOf(row)};
-    for (std::size_t c = 0; c < m_rows.columns.size(); ++c) {
-        const HangLag& lag = row.lags[c];
-        if (!lag.entered && !lag.completed) continue;
-        const QString kind = groupKindWords(m_rows.columns[c].kind);
-        const qint64 entered = lag.entered.value_or(0), finished = lag.completed.value_or(entered);
-        lines << (entered == 0 && finished == 0
-                      ? tr("%1: finished everything that its group entered").arg(kind)
-                      : tr("%1: entered all but the newest %2, finished all but the newest %3")
-                            .arg(kind)
-                            .arg(entered)
-                            .arg(finished));
-    }
+    for (std::size_t c = 0; c < m_rows.columns.size(); ++c)
+        if (const QString lag = lagOf(row, c); !lag.isEmpty()) lines << lag;
     return lines.join(QLatin1Char('\n'));
+}
+
+QString HangMatrixPlot::lagOf(const HangRow& row, std::size_t column) const
+{
+    const HangLag& lag = row.lags[column];
+    if (!lag.entered && !lag.completed) return {};
+    const QString kind = groupKindWords(m_rows.columns[column].kind);
+    const qint64 entered = lag.entered.value_or(0), finished = lag.completed.value_or(entered);
+    if (entered == 0 && finished == 0) return tr("%1: finished everything that its group entered").arg(kind);
+    return tr("%1: entered all but the newest %2, finished all but the newest %3").arg(kind).arg(entered).arg(finished);
+}
+
+QString HangMatrixPlot::lossOf(const HangRow& row)
+{
+    if (row.kind == HangRowKind::Missing) return tr("no dump: the process ended, or could not write");
+    return row.kind == HangRowKind::Unreadable ? tr("the dump is damaged") : QString();
+}
+
+int HangMatrixPlot::spokenColumns() const
+{
+    return static_cast<int>(m_rows.columns.size());
+}
+
+int HangMatrixPlot::spokenParts() const
+{
+    return static_cast<int>(m_rows.rows.size()) * spokenColumns();
+}
+
+QString HangMatrixPlot::spokenText(int part) const
+{
+    const HangRow& row = m_rows.rows[static_cast<std::size_t>(part / spokenColumns())];
+    const QString loss = lossOf(row);
+    const QString what = loss.isEmpty() ? lagOf(row, static_cast<std::size_t>(part % spokenColumns())) : loss;
+    return what.isEmpty() ? labelOf(row) : labelOf(row) + QStringLiteral(", ") + what;
+}
+
+QRect HangMatrixPlot::spokenPlace(int part) const
+{
+    const Layout layout = layoutOf(viewport()->width());
+    const int column = part % spokenColumns();
+    if (column >= layout.shown) return {};
+    int left = layout.label;
+    for (int c = 0; c < column; ++c)
+        left += m_rows.columns[static_cast<std::size_t>(c)].cells * layout.cell + kColumnGap;
+    const int top = kHangHead + part / spokenColumns() * kHangRow - verticalScrollBar()->value();
+    const int width = m_rows.columns[static_cast<std::size_t>(column)].cells * layout.cell;
+    return QRect(left, top, width, kHangRow).intersected(viewport()->rect().adjusted(0, kHangHead, 0, 0));
+}
+
+int HangMatrixPlot::spokenCurrent() const
+{
+    const auto row = chosenRow();
+    return row && spokenColumns() > 0 ? static_cast<int>(*row) * spokenColumns() : -1;
+}
+
+QString HangMatrixPlot::spokenHeading(Qt::Orientation orientation, int section) const
+{
+    const auto at = static_cast<std::size_t>(section);
+    if (orientation == Qt::Vertical) return at < m_rows.rows.size() ? labelOf(m_rows.rows[at]) : QString();
+    return at < m_rows.columns.size() ? groupKindWords(m_rows.columns[at].kind) : QString();
 }
 
 void HangMatrixPlot::paintEvent(QPaintEvent*)
@@ -160,10 +211,9 @@ void HangMatrixPlot::paintEvent(QPaintEvent*)
         painter.setPen(isNamed ? theme.error : row.kind == HangRowKind::InSet ? theme.warning : theme.text);
         const QString label = painter.fontMetrics().elidedText(labelOf(row), Qt::ElideMiddle, layout.label - 10);
         painter.drawText(QRect(2, top, layout.label - 8, kHangRow), Qt::AlignVCenter | Qt::AlignLeft, label);
-        if (row.kind == HangRowKind::Missing || row.kind == HangRowKind::Unreadable) {
+        if (const QString loss = lossOf(row); !loss.isEmpty()) {
             painter.drawText(QRect(layout.label, top, width - layout.label, kHangRow), Qt::AlignVCenter | Qt::AlignLeft,
-                             row.kind == HangRowKind::Missing ? tr("no dump: the process ended, or could not write")
-                                                              : tr("the dump is damaged"));
+                             loss);
             continue;
         }
         int left = layout.label;
@@ -209,6 +259,15 @@ std::optional<std::size_t> HangMatrixPlot::rowAt(QPoint place) const
     return row < m_rows.rows.size() ? std::optional(row) : std::nullopt;
 }
 
+std::optional<std::size_t> HangMatrixPlot::chosenRow() const
+{
+    for (std::size_t i = 0; m_chosen && i < m_rows.rows.size(); ++i) {
+        const std::vector<int>& ranks = m_rows.rows[i].ranks;
+        if (std::binary_search(ranks.begin(), ranks.end(), *m_chosen)) return i;
+    }
+    return std::nullopt;
+}
+
 void HangMatrixPlot::mousePressEvent(QMouseEvent* event)
 {
     if (const auto row = rowAt(event->pos())) emit rankChosen(m_rows.rows[*row].ranks.front());
@@ -218,10 +277,8 @@ void HangMatrixPlot::keyPressEvent(QKeyEvent* event)
 {
     const int step = event->key() == Qt::Key_Down ? 1 : event->key() == Qt::Key_Up ? -1 : 0;
     if (step == 0 || m_rows.rows.empty()) return QAbstractScrollArea::keyPressEvent(event);
-    const auto at = std::find_if(m_rows.rows.begin(), m_rows.rows.end(), [this](const HangRow& row) {
-        return m_chosen && std::binary_search(row.ranks.begin(), row.ranks.end(), *m_chosen);
-    });
-    const std::ptrdiff_t now = at == m_rows.rows.end() ? 0 : at - m_rows.rows.begin() + step;
+    const auto at = chosenRow();
+    const std::ptrdiff_t now = at ? static_cast<std::ptrdiff_t>(*at) + step : 0;
     const auto last = static_cast<std::ptrdiff_t>(m_rows.rows.size()) - 1;
     const std::ptrdiff_t next = std::clamp<std::ptrdiff_t>(now, 0, last);
     const int top = static_cast<int>(next) * kHangRow;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "views/hang/hang_rows.h"
+#include "views/plot/spoken.h"
 
 #include <QAbstractScrollArea>
 
@@ -13,7 +14,7 @@ struct Theme;
 /// Of an operation that a rank finished.
 QColor finishedColour(const Theme& theme);
 
-class HangMatrixPlot : public QAbstractScrollArea {
+class HangMatrixPlot : public QAbstractScrollArea, public Spoken {
     Q_OBJECT
 public:
     explicit HangMatrixPlot(QWidget* parent = nullptr);
@@ -23,6 +24,14 @@ public:
     void setChosen(int rank);
     QSize minimumSizeHint() const override { return {320, 120}; }
     QSize sizeHint() const override { return {700, 380}; }
+
+    QAccessible::Role spokenRole() const override { return QAccessible::Table; }
+    int spokenParts() const override;
+    QString spokenText(int part) const override;
+    QRect spokenPlace(int part) const override;
+    int spokenCurrent() const override;
+    int spokenColumns() const override;
+    QString spokenHeading(Qt::Orientation orientation, int section) const override;
 
 signals:
     void rankChosen(int rank);
@@ -42,8 +51,11 @@ private:
     };
     Layout layoutOf(int width) const;
     std::optional<std::size_t> rowAt(QPoint place) const;
+    std::optional<std::size_t> chosenRow() const;
     QString labelOf(const HangRow& row) const;
     QString tipOf(const HangRow& row) const;
+    QString lagOf(const HangRow& row, std::size_t column) const; ///< empty: it is in no group of that kind
+    static QString lossOf(const HangRow& row);                   ///< why nothing is known of it; empty: it is
     void fitScrollBar();
 
     HangRows m_rows;

@@ -73,6 +73,7 @@ void MemoryAreaPlot::setBuffers(std::shared_ptr<const AllocationList> buffers)
 void MemoryAreaPlot::setMarked(std::optional<Instant> at)
 {
     m_marked = at;
+    tellCurrent(*this);
     invalidate();
 }
 
@@ -335,6 +336,12 @@ void MemoryAreaPlot::paintMark(QPainter& painter) const
     const double x = xOf(*m_marked);
     painter.setPen(QPen(currentTheme().accent, 1.5));
     painter.drawLine(QPointF(x, inside.top()), QPointF(x, inside.bottom()));
+}
+
+std::optional<Instant> MemoryAreaPlot::listed() const
+{
+    if (m_marked) return m_marked;
+    return m_peak ? std::optional(m_peak->peakAt) : std::nullopt;
 }
 
 std::vector<TimePlot::ReadoutLine> MemoryAreaPlot::readoutAt(Instant at) const

@@ -49,6 +49,11 @@ public:
     /// Where labels stand since the last paint.
     const std::vector<QRectF>& labels() const { return m_plates; }
 
+    /// What is alive at the instant that is listed beside the plot: the marked one, else the peak.
+    int spokenParts() const override { return listed() ? 1 : 0; }
+    QString spokenText(int) const override { return textOf(readoutAt(*listed())); }
+    int spokenCurrent() const override { return listed() ? 0 : -1; }
+
 signals:
     void peakClicked();
 
@@ -58,6 +63,7 @@ protected:
     void mousePressEvent(QMouseEvent* event) override;
 
 private:
+    std::optional<Instant> listed() const;
     double largest() const;
     double ghostPeak() const; ///< bytes; 0 without a ghost
     void paintCurve(QPainter& painter) const;

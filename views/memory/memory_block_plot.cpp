@@ -52,6 +52,7 @@ void MemoryBlockPlot::setMoments(std::vector<OutOfMemory> moments)
 void MemoryBlockPlot::setSelected(std::optional<AllocationId> id)
 {
     m_selected = id;
+    tellCurrent(*this);
     invalidate();
 }
 
@@ -181,7 +182,11 @@ void MemoryBlockPlot::paintHover(QPainter& painter)
     painter.setPen(QPen(currentTheme().text, 1.5));
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(boxOf(*block).intersected(inside));
-    const AllocationView& item = m_data->list->items[block->index];
+    paintReadout(painter, *hover(), readoutOf(m_data->list->items[block->index]));
+}
+
+std::vector<TimePlot::ReadoutLine> MemoryBlockPlot::readoutOf(const AllocationView& item) const
+{
     std::vector<ReadoutLine> lines;
     lines.push_back({{}, originOf(item, m_data->list->ops), formatBytes(static_cast<double>(item.bytes), m_unit)});
     lines.push_back({colourOfBlock(item, m_data->list->ops), words(item.category), {}});
@@ -189,7 +194,30 @@ void MemoryBlockPlot::paintHover(QPainter& painter)
     lines.push_back({{}, tr("made at"), formatDuration(item.start - camera().bounds().begin)});
     lines.push_back({{}, tr("lives for"), item.end ? formatDuration(*item.end - item.start) : tr("never freed")});
     if (item.address > 0) lines.push_back({{}, tr("address"), QStringLiteral("0x%1").arg(item.address, 0, 16)});
-    paintReadout(painter, *hover(), lines);
+    return lines;
+}
+
+int MemoryBlockPlot::spokenParts() const
+{
+    return m_data && m_data->list ? static_cast<int>(m_data->layout.blocks.size()) : 0;
+}
+
+QString MemoryBlockPlot::spokenText(int part) const
+{
+    return textOf(readoutOf(m_data->list->items[m_data->layout.blocks[static_cast<std::size_t>(part)].index]));
+}
+
+QRect MemoryBlockPlot::spokenPlace(int part) const
+{
+    return boxOf(m_data->layout.blocks[static_cast<std::size_t>(part)]).intersected(plotRect()).toAlignedRect();
+}
+
+int MemoryBlockPlot::spokenCurrent() const
+{
+    for (int part = 0; m_selected && part < spokenParts(); ++part)
+        if (m_data->list->items[m_data->layout.blocks[static_cast<std::size_t>(part)].index].id == *m_selected)
+            return part;
+    return -1;
 }
 
 void MemoryBlockPlot::onClick(Instant, QPointF where)

@@ -36,6 +36,11 @@ public:
     /// The block at a point; null outside of all blocks.
     const MemoryBlock* blockAt(QPointF at) const;
 
+    int spokenParts() const override;
+    QString spokenText(int part) const override;
+    QRect spokenPlace(int part) const override;
+    int spokenCurrent() const override;
+
 signals:
     void blockClicked(fourwalls::AllocationId id);
 
@@ -46,6 +51,7 @@ protected:
 private:
     double yOf(double bytes) const;
     QRectF boxOf(const MemoryBlock& block) const;
+    std::vector<ReadoutLine> readoutOf(const AllocationView& item) const;
     void onClick(Instant at, QPointF where);
     void onDoubleClick(Instant at, QPointF where);
 

@@ -7,6 +7,7 @@
 
 #include <QCoreApplication>
 #include <QHelpEvent>
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
@@ -51,6 +52,7 @@ QString fitName(Knob knob)
 MemoryFitPlot::MemoryFitPlot(QWidget* parent) : QWidget(parent)
 {
     setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
 }
 
 void MemoryFitPlot::setFit(std::shared_ptr<const MemoryFit> fit)
@@ -164,6 +166,58 @@ void MemoryFitPlot::paintEvent(QPaintEvent*)
     QPainter painter(this);
     if (!m_fit) return;
     for (std::size_t i = 0; i < m_fit->curves.size(); ++i) paintCurve(painter, i);
+    if (!hasFocus() || spokenCurrent() < 0) return;
+    painter.setPen(QPen(currentTheme().accent, 2));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawEllipse(QRectF(spokenPlace(m_current)).center(), kFitReach - 2, kFitReach - 2);
+}
+
+int MemoryFitPlot::spokenParts() const
+{
+    std::size_t parts = 0;
+    if (m_fit)
+        for (const FitCurve& curve : m_fit->curves) parts += curve.points.size();
+    return static_cast<int>(parts);
+}
+
+std::pair<std::size_t, std::size_t> MemoryFitPlot::partAt(int part) const
+{
+    std::size_t curve = 0, point = static_cast<std::size_t>(part);
+    while (point >= m_fit->curves[curve].points.size()) point -= m_fit->curves[curve++].points.size();
+    return {curve, point};
+}
+
+QString MemoryFitPlot::textOf(const FitCurve& curve, const FitPoint& point) const
+{
+    return tr("%1 %2: %3")
+        .arg(fitName(curve.knob), formatCount(std::llround(point.value)), formatBytes(point.bytes, m_unit));
+}
+
+QString MemoryFitPlot::spokenText(int part) const
+{
+    const FitCurve& curve = m_fit->curves[partAt(part).first];
+    return textOf(curve, curve.points[partAt(part).second]);
+}
+
+QRect MemoryFitPlot::spokenPlace(int part) const
+{
+    const auto at = partAt(part);
+    const QPointF reach(kFitReach, kFitReach);
+    return QRectF(placeOf(at.first, at.second) - reach, placeOf(at.first, at.second) + reach).toRect();
+}
+
+void MemoryFitPlot::keyPressEvent(QKeyEvent* event)
+{
+    const int key = event->key(), last = spokenParts() - 1;
+    if (spokenCurrent() >= 0 && (key == Qt::Key_Return || key == Qt::Key_Enter)) {
+        const FitCurve& curve = m_fit->curves[partAt(m_current).first];
+        return emit valueClicked(curve.knob, curve.points[partAt(m_current).second].value);
+    }
+    if (last < 0 || (key != Qt::Key_Left && key != Qt::Key_Right)) return QWidget::keyPressEvent(event);
+    m_current = spokenCurrent() < 0 ? 0 : std::clamp(m_current + (key == Qt::Key_Right ? 1 : -1), 0, last);
+    QToolTip::showText(mapToGlobal(spokenPlace(m_current).center()), spokenText(m_current), this);
+    tellCurrent(*this);
+    update();
 }
 
 std::optional<std::pair<Knob, double>> MemoryFitPlot::pointAt(QPointF where) const
@@ -196,11 +250,7 @@ bool MemoryFitPlot::event(QEvent* event)
     for (const FitCurve& curve : m_fit->curves) {
         for (const FitPoint& point : curve.points) {
             if (curve.knob == found->first && point.value == found->second)
-                QToolTip::showText(help->globalPos(),
-                                   tr("%1 %2: %3")
-                                       .arg(fitName(curve.knob), formatCount(std::llround(point.value)),
-                                            formatBytes(point.bytes, m_unit)),
-                                   this);
+                QToolTip::showText(help->globalPos(), textOf(curve, point), this);
         }
     }
     return true;

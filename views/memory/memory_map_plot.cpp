@@ -227,7 +227,28 @@ void MemoryMapPlot::keyPressEvent(QKeyEvent* event)
         --m_hover;
     const QPointF middle = m_hover->box.center() + QPointF(kMapMargin, kMapMargin);
     QToolTip::showText(mapToGlobal(middle.toPoint()), textOf(*m_hover), this);
+    tellCurrent(*this);
     update();
+}
+
+int MemoryMapPlot::spokenParts() const
+{
+    return static_cast<int>(m_layout.boxes.size());
+}
+
+QString MemoryMapPlot::spokenText(int part) const
+{
+    return textOf(m_layout.boxes[static_cast<std::size_t>(part)]).replace(QLatin1Char('\n'), QLatin1String(", "));
+}
+
+QRect MemoryMapPlot::spokenPlace(int part) const
+{
+    return m_layout.boxes[static_cast<std::size_t>(part)].box.translated(kMapMargin, kMapMargin).toAlignedRect();
+}
+
+int MemoryMapPlot::spokenCurrent() const
+{
+    return m_hover ? static_cast<int>(m_hover - m_layout.boxes.data()) : -1;
 }
 
 void MemoryMapPlot::focusOutEvent(QFocusEvent* event)

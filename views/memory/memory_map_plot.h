@@ -4,6 +4,7 @@
 #pragma once
 
 #include "views/memory/memory_map_layout.h"
+#include "views/plot/spoken.h"
 #include "views/words/format.h"
 
 #include <QImage>
@@ -14,7 +15,7 @@
 
 namespace fourwalls::views {
 
-class MemoryMapPlot : public QWidget {
+class MemoryMapPlot : public QWidget, public Spoken {
     Q_OBJECT
 public:
     enum class Colours { Category, State };
@@ -34,6 +35,12 @@ public:
 
     QSize sizeHint() const override { return {700, 240}; }
     QSize minimumSizeHint() const override { return {200, 60}; }
+
+    QAccessible::Role spokenRole() const override { return QAccessible::Chart; }
+    int spokenParts() const override;
+    QString spokenText(int part) const override;
+    QRect spokenPlace(int part) const override;
+    int spokenCurrent() const override;
 
 signals:
     void bufferClicked(fourwalls::AllocationId id);

@@ -2,6 +2,8 @@
 // A small live plot of one wall: areas, dots and lines under (or beside) a wall of bricks.
 #pragma once
 
+#include "views/plot/spoken.h"
+
 #include <QColor>
 #include <QPointF>
 #include <QString>
@@ -67,7 +69,7 @@ struct MiniPicture {
 };
 
 /// Draws one picture; a click or Enter asks to see more.
-class MiniPlot : public QWidget {
+class MiniPlot : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit MiniPlot(QWidget* parent = nullptr);
@@ -79,6 +81,7 @@ public:
 
     QSize sizeHint() const override { return {300, 130}; }
     QSize minimumSizeHint() const override { return {120, 70}; }
+    QAccessible::Role spokenRole() const override { return QAccessible::Button; }
 
 signals:
     void activated();

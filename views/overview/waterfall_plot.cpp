@@ -288,6 +288,7 @@ void WaterfallPlot::focusInEvent(QFocusEvent* event)
 {
     QWidget::focusInEvent(event);
     if (m_hovered < 0 && !m_bars.empty()) m_hovered = 0;
+    tellCurrent(*this);
     update();
 }
 
@@ -296,6 +297,7 @@ void WaterfallPlot::keyPressEvent(QKeyEvent* event)
     const int last = static_cast<int>(m_bars.size()) - 1;
     if (last >= 0 && (event->key() == Qt::Key_Left || event->key() == Qt::Key_Right)) {
         m_hovered = std::clamp(m_hovered + (event->key() == Qt::Key_Right ? 1 : -1), 0, last);
+        tellCurrent(*this);
         update();
     } else if (m_hovered >= 0 && m_hovered <= last &&
                (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter)) {
@@ -303,6 +305,26 @@ void WaterfallPlot::keyPressEvent(QKeyEvent* event)
     } else {
         QWidget::keyPressEvent(event);
     }
+}
+
+int WaterfallPlot::spokenParts() const
+{
+    return static_cast<int>(m_bars.size());
+}
+
+QString WaterfallPlot::spokenText(int part) const
+{
+    return toolTipOf(static_cast<std::size_t>(part)).replace(QLatin1Char('\n'), QLatin1String(", "));
+}
+
+QRect WaterfallPlot::spokenPlace(int part) const
+{
+    return boxOf(static_cast<std::size_t>(part)).toRect();
+}
+
+int WaterfallPlot::spokenCurrent() const
+{
+    return m_hovered < spokenParts() ? m_hovered : -1;
 }
 
 QString WaterfallPlot::toolTipOf(std::size_t index) const

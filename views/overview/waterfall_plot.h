@@ -4,6 +4,7 @@
 
 #include "model/base/time.h"
 #include "model/trace/metrics.h"
+#include "views/plot/spoken.h"
 
 #include <QColor>
 #include <QString>
@@ -37,7 +38,7 @@ std::vector<WaterfallBar> waterfallBars(const TraceMetrics& metrics, bool wholeT
 QString barName(const WaterfallBar& bar);
 QString barMeaning(const WaterfallBar& bar);
 
-class WaterfallPlot : public QWidget {
+class WaterfallPlot : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit WaterfallPlot(QWidget* parent = nullptr);
@@ -51,6 +52,12 @@ public:
 
     QSize sizeHint() const override { return {640, 190}; }
     QSize minimumSizeHint() const override { return {300, 110}; }
+
+    QAccessible::Role spokenRole() const override { return QAccessible::Chart; }
+    int spokenParts() const override;
+    QString spokenText(int part) const override;
+    QRect spokenPlace(int part) const override;
+    int spokenCurrent() const override;
 
 signals:
     void barClicked(const WaterfallBar& bar);

@@ -5,6 +5,7 @@
 #include "views/plot/theme.h"
 #include "views/words/format.h"
 
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
@@ -42,6 +43,7 @@ QString timesMeanText(double value)
 ExpertPlot::ExpertPlot(QWidget* parent) : QWidget(parent)
 {
     setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
 }
 
@@ -122,8 +124,7 @@ void ExpertPlot::paintCells(QPainter& painter) const
     if (!m_hover) return;
     painter.setPen(QPen(t.accent, 2));
     painter.setBrush(Qt::NoBrush);
-    painter.drawRect(QRectF(box.left() + m_hover->second * wide, box.top() + m_hover->first * high, wide, high)
-                         .adjusted(0, 0, -1, -1));
+    painter.drawRect(boxOf(m_hover->first, m_hover->second).adjusted(0, 0, -1, -1));
 }
 
 /// Numbers of layers and experts, as many as have room.
@@ -195,8 +196,67 @@ void ExpertPlot::mouseMoveEvent(QMouseEvent* event)
 
 void ExpertPlot::leaveEvent(QEvent*)
 {
+    if (hasFocus()) return; // the keys go on from here
     m_hover.reset();
     update();
+}
+
+void ExpertPlot::focusOutEvent(QFocusEvent* event)
+{
+    QWidget::focusOutEvent(event);
+    m_hover.reset();
+    update();
+}
+
+void ExpertPlot::keyPressEvent(QKeyEvent* event)
+{
+    const int right = event->key() == Qt::Key_Right ? 1 : event->key() == Qt::Key_Left ? -1 : 0;
+    const int down = event->key() == Qt::Key_Down ? 1 : event->key() == Qt::Key_Up ? -1 : 0;
+    if (m_layers.empty() || (right == 0 && down == 0)) return QWidget::keyPressEvent(event);
+    const int lastRow = static_cast<int>(m_layers.size()) - 1;
+    m_hover = m_hover ? std::pair(std::clamp(m_hover->first + down, 0, lastRow),
+                                  std::clamp(m_hover->second + right, 0, m_columns - 1))
+                      : std::pair(0, 0);
+    const QPoint middle = boxOf(m_hover->first, m_hover->second).center().toPoint();
+    QToolTip::showText(mapToGlobal(middle), cellText(m_hover->first, m_hover->second), this);
+    tellCurrent(*this);
+    update();
+}
+
+QRectF ExpertPlot::boxOf(int row, int column) const
+{
+    return {map().left() + column * cellWidth(), map().top() + row * cellHeight(), cellWidth(), cellHeight()};
+}
+
+int ExpertPlot::spokenColumns() const
+{
+    return m_columns;
+}
+
+int ExpertPlot::spokenParts() const
+{
+    return static_cast<int>(m_layers.size()) * m_columns;
+}
+
+QString ExpertPlot::spokenText(int part) const
+{
+    return cellText(part / m_columns, part % m_columns);
+}
+
+QRect ExpertPlot::spokenPlace(int part) const
+{
+    return boxOf(part / m_columns, part % m_columns).toRect();
+}
+
+int ExpertPlot::spokenCurrent() const
+{
+    return m_hover ? m_hover->first * m_columns + m_hover->second : -1;
+}
+
+QString ExpertPlot::spokenHeading(Qt::Orientation orientation, int section) const
+{
+    if (orientation == Qt::Horizontal) return tr("expert %1").arg(section);
+    return tr("layer %1").arg(m_layers[static_cast<std::size_t>(section)].layer);
 }
 
 } // namespace fourwalls::views

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/trace/expert_load.h"
+#include "views/plot/spoken.h"
 
 #include <QWidget>
 
@@ -12,7 +13,8 @@
 
 namespace fourwalls::views {
 
-class ExpertPlot : public QWidget {
+/// The arrow keys go from cell to cell.
+class ExpertPlot : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit ExpertPlot(QWidget* parent = nullptr);
@@ -27,12 +29,23 @@ public:
     QSize sizeHint() const override { return {420, 260}; }
     QSize minimumSizeHint() const override { return {180, 90}; }
 
+    QAccessible::Role spokenRole() const override { return QAccessible::Table; }
+    int spokenParts() const override;
+    QString spokenText(int part) const override;
+    QRect spokenPlace(int part) const override;
+    int spokenCurrent() const override;
+    int spokenColumns() const override;
+    QString spokenHeading(Qt::Orientation orientation, int section) const override;
+
 protected:
     void paintEvent(QPaintEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
 
 private:
+    QRectF boxOf(int row, int column) const;
     QRectF map() const;
     double cellWidth() const { return map().width() / m_columns; }
     double cellHeight() const { return map().height() / static_cast<double>(m_layers.size()); }

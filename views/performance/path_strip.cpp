@@ -214,8 +214,48 @@ void PathStrip::mouseDoubleClickEvent(QMouseEvent* event)
 
 void PathStrip::leaveEvent(QEvent*)
 {
+    if (hasFocus()) return; // the keys go on from here
     m_hover = -1;
     update();
+}
+
+void PathStrip::focusOutEvent(QFocusEvent* event)
+{
+    QWidget::focusOutEvent(event);
+    m_hover = -1;
+    update();
+}
+
+void PathStrip::keyPressEvent(QKeyEvent* event)
+{
+    const int key = event->key(), last = spokenParts() - 1;
+    if (m_hover >= 0 && (key == Qt::Key_Return || key == Qt::Key_Enter)) return emit segmentActivated(m_hover);
+    if (last < 0 || (key != Qt::Key_Left && key != Qt::Key_Right)) return QWidget::keyPressEvent(event);
+    m_hover = m_hover < 0 ? 0 : std::clamp(m_hover + (key == Qt::Key_Right ? 1 : -1), 0, last);
+    QToolTip::showText(mapToGlobal(rectOf(m_hover).center().toPoint()), textOf(m_hover), this);
+    tellCurrent(*this);
+    update();
+    emit segmentChosen(m_hover);
+}
+
+int PathStrip::spokenParts() const
+{
+    return m_path ? static_cast<int>(m_path->segments.size()) : 0;
+}
+
+QString PathStrip::spokenText(int part) const
+{
+    return textOf(part).replace(QLatin1Char('\n'), QLatin1String(", "));
+}
+
+QRect PathStrip::spokenPlace(int part) const
+{
+    return rectOf(part).toAlignedRect();
+}
+
+int PathStrip::spokenCurrent() const
+{
+    return m_hover < spokenParts() ? m_hover : -1;
 }
 
 } // namespace fourwalls::views

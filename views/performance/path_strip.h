@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/replay/critical_path.h"
+#include "views/plot/spoken.h"
 
 #include <QWidget>
 
@@ -13,7 +14,8 @@ namespace fourwalls::views {
 /// "forward", "all-reduce · dp", "gap": what a piece of the path is.
 QString pathWords(const PathSegment& segment, const TraceInfo& info);
 
-class PathStrip : public QWidget {
+/// The arrow keys go from piece to piece, Return shows one in the timeline.
+class PathStrip : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit PathStrip(QWidget* parent = nullptr);
@@ -27,6 +29,12 @@ public:
     QSize sizeHint() const override { return {600, 220}; }
     QSize minimumSizeHint() const override { return {240, 110}; }
 
+    QAccessible::Role spokenRole() const override { return QAccessible::Chart; }
+    int spokenParts() const override;
+    QString spokenText(int part) const override;
+    QRect spokenPlace(int part) const override;
+    int spokenCurrent() const override;
+
 signals:
     void segmentChosen(int segment);
     void segmentActivated(int segment);
@@ -37,6 +45,8 @@ protected:
     void mousePressEvent(QMouseEvent* event) override;
     void mouseDoubleClickEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
 
 private:
     QRectF inside() const;

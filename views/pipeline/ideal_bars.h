@@ -2,6 +2,8 @@
 // Bubbles beside one another: what was measured, what a model predicts, and what the schedules leave empty in theory.
 #pragma once
 
+#include "views/plot/spoken.h"
+
 #include <QString>
 #include <QWidget>
 
@@ -17,7 +19,7 @@ struct BubbleBar {
     QString note; ///< tool tip: the formula
 };
 
-class BubbleBars : public QWidget {
+class BubbleBars : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit BubbleBars(QWidget* parent = nullptr);
@@ -26,6 +28,7 @@ public:
 
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
+    QAccessible::Role spokenRole() const override { return QAccessible::Chart; }
 
 protected:
     void paintEvent(QPaintEvent* event) override;

@@ -72,6 +72,7 @@ void PipelinePlot::setColours(PassColours colours)
 void PipelinePlot::setSelected(PassPlace place)
 {
     m_selected = place;
+    tellCurrent(*this);
     update();
 }
 
@@ -274,6 +275,45 @@ void PipelinePlot::hoverMoved()
     if (microbatch == m_highlighted) return;
     m_highlighted = microbatch;
     emit microbatchHovered(microbatch);
+}
+
+int PipelinePlot::spokenParts() const
+{
+    std::size_t parts = 0;
+    if (m_picture)
+        for (const StageLane& lane : m_picture->lanes) parts += lane.passes.size();
+    return static_cast<int>(parts);
+}
+
+PassPlace PipelinePlot::placeOf(int part) const
+{
+    for (std::size_t lane = 0; m_picture && lane < m_picture->lanes.size(); ++lane) {
+        const auto passes = static_cast<int>(m_picture->lanes[lane].passes.size());
+        if (part < passes) return {static_cast<int>(lane), part};
+        part -= passes;
+    }
+    return {};
+}
+
+QString PipelinePlot::spokenText(int part) const
+{
+    QStringList lines = describe(placeOf(part));
+    if (const StagePass* found = pass(placeOf(part))) lines << formatDuration(found->range.length());
+    return lines.join(QStringLiteral(", "));
+}
+
+QRect PipelinePlot::spokenPlace(int part) const
+{
+    return boxOf(placeOf(part)).intersected(plotRect()).toAlignedRect();
+}
+
+int PipelinePlot::spokenCurrent() const
+{
+    if (!pass(m_selected)) return -1;
+    int part = m_selected.pass;
+    for (int lane = 0; lane < m_selected.lane; ++lane)
+        part += static_cast<int>(m_picture->lanes[static_cast<std::size_t>(lane)].passes.size());
+    return part;
 }
 
 QStringList PipelinePlot::describe(PassPlace place) const

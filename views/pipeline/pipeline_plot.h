@@ -50,6 +50,12 @@ public:
     QSize minimumSizeHint() const override { return {320, 96}; }
     QSize sizeHint() const override { return {900, 220}; }
 
+    /// All passes, lane after lane.
+    int spokenParts() const override;
+    QString spokenText(int part) const override;
+    QRect spokenPlace(int part) const override;
+    int spokenCurrent() const override;
+
 signals:
     void microbatchHovered(std::optional<fourwalls::Microbatch> microbatch);
 
@@ -64,6 +70,7 @@ private:
         double top = 0, height = 0;
     };
     Lane laneBox(int lane) const;
+    PassPlace placeOf(int part) const;
     double xOfPass(Instant at) const { return xOf(at + m_shift); }
     QColor fillOf(const StagePass& pass, Phase phase) const;
     void paintLanes(QPainter& painter);

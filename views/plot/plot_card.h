@@ -3,6 +3,8 @@
 // the buttons of a choice.
 #pragma once
 
+#include "views/plot/spoken.h"
+
 #include <QColor>
 #include <QWidget>
 
@@ -19,7 +21,7 @@ namespace fourwalls::views {
 QToolButton* choiceButton(QWidget* parent);
 
 /// Text that is cut with an ellipsis when there is no room; the whole of it is the tool tip.
-class ElidedText : public QWidget {
+class ElidedText : public QWidget, public Spoken {
     Q_OBJECT
 public:
     enum class Tone { Title, Plain, Quiet, Alarm };
@@ -32,6 +34,7 @@ public:
     const QString& text() const { return m_text; }
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
+    QAccessible::Role spokenRole() const override { return QAccessible::StaticText; }
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -52,7 +55,7 @@ private:
 
 /// A card: title and controls on the left of its first row, the finding on the right, or below them where there is no
 /// room for all of it; content below.
-class PlotCard : public QWidget {
+class PlotCard : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit PlotCard(QWidget* parent = nullptr);
@@ -62,6 +65,7 @@ public:
     void addControl(QWidget* control);
     /// Below the first row, top to bottom.
     void addContent(QWidget* content, int stretch = 0);
+    QAccessible::Role spokenRole() const override { return QAccessible::Grouping; }
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -90,7 +94,7 @@ struct PlotFigure {
 
 /// A row of figures, each on its own card, all of one width. A note that is too long for one line takes two; what is cut
 /// even there is the tool tip.
-class FigureStrip : public QWidget {
+class FigureStrip : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit FigureStrip(QWidget* parent = nullptr);
@@ -100,6 +104,7 @@ public:
     QSize minimumSizeHint() const override { return {300, wantedHeight()}; }
     /// How many lines the notes take at this width: 1 or 2; for tests.
     int noteLines() const { return m_noteLines; }
+    QAccessible::Role spokenRole() const override { return QAccessible::StaticText; }
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -116,7 +121,7 @@ private:
 };
 
 /// What the colours and lines of a plot mean.
-class PlotLegend : public QWidget {
+class PlotLegend : public QWidget, public Spoken {
     Q_OBJECT
 public:
     enum class Mark { Area, Line, Dashed, Dotted, Wall, Hatch, Sign, Note };
@@ -134,6 +139,7 @@ public:
     QSize minimumSizeHint() const override { return {60, 20}; }
     bool hasHeightForWidth() const override { return true; }
     int heightForWidth(int width) const override;
+    QAccessible::Role spokenRole() const override { return QAccessible::StaticText; }
 
 protected:
     void paintEvent(QPaintEvent* event) override;

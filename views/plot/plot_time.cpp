@@ -323,6 +323,14 @@ void TimePlot::paintSlice(QPainter& painter) const
     painter.drawText(plate, Qt::AlignCenter, name);
 }
 
+QString TimePlot::textOf(const std::vector<ReadoutLine>& lines)
+{
+    QStringList texts;
+    for (const ReadoutLine& line : lines)
+        texts << (line.value.isEmpty() ? line.text : line.text + QStringLiteral(": ") + line.value);
+    return texts.join(QStringLiteral(", "));
+}
+
 void TimePlot::paintReadout(QPainter& painter, QPointF at, const std::vector<ReadoutLine>& lines) const
 {
     if (lines.empty()) return;

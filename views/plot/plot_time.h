@@ -5,6 +5,7 @@
 
 #include "views/plot/frame_quality.h"
 #include "views/plot/plot_ticks.h"
+#include "views/plot/spoken.h"
 #include "views/plot/time_camera.h"
 #include "views/session/selection.h"
 #include "views/session/step_spans.h"
@@ -27,7 +28,7 @@ inline constexpr double kKeyPan = 0.1;
 
 /// Wheel zooms at the pointer, Shift+wheel and dragging move, Ctrl+dragging (or dragging on the time axis) measures, a
 /// double click zooms to what lies under it, a click selects an instant: the timeline's gestures. All of it goes through the Selection, so that other views follow.
-class TimePlot : public QWidget {
+class TimePlot : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit TimePlot(QWidget* parent = nullptr);
@@ -58,6 +59,7 @@ public:
 
     QSize sizeHint() const override { return {900, 320}; }
     QSize minimumSizeHint() const override { return {320, 170}; }
+    QAccessible::Role spokenRole() const override { return QAccessible::Chart; }
 
 signals:
     /// Another range or width is shown: new data should be asked for.
@@ -91,6 +93,7 @@ protected:
         QString value; ///< right-aligned
     };
     void paintReadout(QPainter& painter, QPointF at, const std::vector<ReadoutLine>& lines) const;
+    static QString textOf(const std::vector<ReadoutLine>& lines); ///< in one line
 
     void paintEvent(QPaintEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;

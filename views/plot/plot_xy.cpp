@@ -272,6 +272,7 @@ XyPlot::XyPlot(QWidget* parent) : QWidget(parent), m_plot(new PaperPlot(this)), 
     m_nothing->setForegroundRole(QPalette::PlaceholderText);
     m_nothing->hide();
     setFocusProxy(m_plot);
+    m_plot->speakFor(*this);
     m_plot->setFocusPolicy(Qt::StrongFocus);
     m_plot->setMouseTracking(true);
     m_plot->installEventFilter(this);
@@ -312,6 +313,7 @@ void XyPlot::setChosen(int id)
 {
     if (id == m_chosen) return;
     m_chosen = id;
+    tellCurrent(*m_plot);
     m_plot->replot(QCustomPlot::rpQueuedReplot);
 }
 

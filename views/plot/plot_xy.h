@@ -3,6 +3,8 @@
 // a point, a click chooses it, a double click opens it; the wheel zooms and dragging moves; the arrow keys go from point to point.
 #pragma once
 
+#include "views/plot/spoken.h"
+
 #include <QColor>
 #include <QPen>
 #include <QString>
@@ -15,10 +17,11 @@
 
 class QCPAxis;
 class QCPItemText;
-class QCustomPlot;
 class QLabel;
 
 namespace fourwalls::views {
+
+class PaperPlot;
 
 struct XyAxis {
     QString title; ///< with its unit
@@ -57,7 +60,8 @@ struct XyContent {
     std::vector<XyWall> walls;
 };
 
-class XyPlot : public QWidget {
+/// What screen readers are told of the points is told by the plot inside, which has the focus.
+class XyPlot : public QWidget, private Spoken {
     Q_OBJECT
 public:
     explicit XyPlot(QWidget* parent = nullptr);
@@ -93,6 +97,13 @@ protected:
 
 private:
     class Layer;
+    QAccessible::Role spokenRole() const override { return QAccessible::Chart; }
+    int spokenParts() const override;
+    QString spokenText(int part) const override;
+    QRect spokenPlace(int part) const override;
+    int spokenCurrent() const override;
+    /// Those that have an id, from left to right, and upwards where several stand above one another.
+    std::vector<const XyPoint*> pointsInOrder() const;
     void rebuild();
     void dress(QCPAxis& axis, const XyAxis& wanted, bool isValue);
     std::pair<double, double> rangeOf(bool isValue) const;
@@ -100,7 +111,7 @@ private:
     /// Left and Right choose the point beside, Return opens it.
     bool takeKey(int key);
 
-    QCustomPlot* m_plot;
+    PaperPlot* m_plot;
     QLabel* m_nothing;
     XyAxis m_x, m_y;
     XyContent m_content;

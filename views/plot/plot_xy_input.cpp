@@ -81,6 +81,46 @@ bool XyPlot::eventFilter(QObject* watched, QEvent* event)
     return QWidget::eventFilter(watched, event);
 }
 
+std::vector<const XyPoint*> XyPlot::pointsInOrder() const
+{
+    std::vector<const XyPoint*> points;
+    for (const XyPoint& point : m_content.points)
+        if (point.id >= 0) points.push_back(&point);
+    std::ranges::stable_sort(points, {}, [](const XyPoint* point) { return std::pair(point->x, point->y); });
+    return points;
+}
+
+int XyPlot::spokenParts() const
+{
+    return m_plot->isHidden() ? 0 : static_cast<int>(pointsInOrder().size());
+}
+
+QString XyPlot::spokenText(int part) const
+{
+    const XyPoint& point = *pointsInOrder()[static_cast<std::size_t>(part)];
+    if (m_toolTip) return m_toolTip(point.id);
+    const auto text = [](const XyAxis& axis, double value) {
+        return axis.title + QLatin1Char(' ') + (axis.text ? axis.text(value) : QString::number(value));
+    };
+    return QStringList{point.label, text(m_x, point.x), text(m_y, point.y)}.join(QStringLiteral(", "));
+}
+
+QRect XyPlot::spokenPlace(int part) const
+{
+    const XyPoint& point = *pointsInOrder()[static_cast<std::size_t>(part)];
+    const QPointF at(m_plot->xAxis->coordToPixel(point.x), m_plot->yAxis->coordToPixel(point.y));
+    if (!m_plot->axisRect()->rect().contains(at.toPoint())) return {};
+    const double r = point.size / 2 + kPointReach;
+    return QRectF(at - QPointF(r, r), QSizeF(2 * r, 2 * r)).toRect();
+}
+
+int XyPlot::spokenCurrent() const
+{
+    const std::vector<const XyPoint*> points = pointsInOrder();
+    const auto found = std::ranges::find(points, m_chosen, &XyPoint::id);
+    return m_chosen < 0 || found == points.end() ? -1 : static_cast<int>(found - points.begin());
+}
+
 bool XyPlot::takeKey(int key)
 {
     if ((key == Qt::Key_Return || key == Qt::Key_Enter) && m_chosen >= 0) {
@@ -88,12 +128,8 @@ bool XyPlot::takeKey(int key)
         return true;
     }
     if (key != Qt::Key_Left && key != Qt::Key_Right) return false;
-    // From left to right, and upwards where several stand above one another.
-    std::vector<const XyPoint*> points;
-    for (const XyPoint& point : m_content.points)
-        if (point.id >= 0) points.push_back(&point);
+    const std::vector<const XyPoint*> points = pointsInOrder();
     if (points.empty()) return false;
-    std::ranges::stable_sort(points, {}, [](const XyPoint* point) { return std::pair(point->x, point->y); });
     const auto present = std::ranges::find(points, m_chosen, &XyPoint::id);
     auto next = key == Qt::Key_Right ? points.begin() : std::prev(points.end());
     if (present != points.end()) {

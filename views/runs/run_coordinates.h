@@ -3,6 +3,7 @@
 // each run.
 #pragma once
 
+#include "views/plot/spoken.h"
 #include "views/runs/run_curve_plots.h"
 
 #include <QWidget>
@@ -26,7 +27,7 @@ struct RunCoordinate {
 /// curve says more. Runs without a final loss, and those that diverged, have no places.
 std::vector<RunCoordinate> runCoordinates(const RunList& list, const std::vector<bool>& shown);
 
-class RunCoordinatePlot : public QWidget {
+class RunCoordinatePlot : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit RunCoordinatePlot(QWidget* parent = nullptr);
@@ -38,6 +39,7 @@ public:
     int runAt(QPointF at) const;
 
     QSize minimumSizeHint() const override { return {200, 110}; }
+    QAccessible::Role spokenRole() const override { return QAccessible::Chart; }
 
 signals:
     void runChosen(int run);

@@ -59,6 +59,7 @@ QString valueHtml(const SliceFact& fact)
 DetailsPanel::DetailsPanel(QWidget* parent) : QWidget(parent), m_text(new QTextBrowser(this))
 {
     setAccessibleName(tr("Details of the selected slice"));
+    m_text->setAccessibleName(accessibleName());
     new NavigationKeys(m_text);
     m_text->setOpenLinks(false);
     m_text->setFrameShape(QFrame::NoFrame);

@@ -3,6 +3,7 @@
 // colours mean.
 #pragma once
 
+#include "views/plot/spoken.h"
 #include "views/plot/theme.h"
 #include "views/timeline/slice_facts.h"
 #include "views/timeline/timeline_geometry.h"
@@ -16,7 +17,7 @@ class QTextBrowser;
 
 namespace fourwalls::views {
 
-class DetailsPanel : public QWidget {
+class DetailsPanel : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit DetailsPanel(QWidget* parent = nullptr);
@@ -30,6 +31,7 @@ public:
 
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
+    QAccessible::Role spokenRole() const override { return QAccessible::Pane; }
 
 signals:
     /// A link of the facts was followed.

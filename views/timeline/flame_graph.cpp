@@ -101,6 +101,7 @@ void FlameGraph::layOut()
     verticalScrollBar()->setPageStep(viewport()->height());
     verticalScrollBar()->setSingleStep(kFlameHeight);
     setAccessibleDescription(m_root != 0 ? described(m_root) : QString());
+    tellCurrent(*this);
     viewport()->update();
 }
 
@@ -118,6 +119,35 @@ QString FlameGraph::described(std::uint32_t index) const
     return lines.join(QLatin1Char('\n'));
 }
 
+QRect FlameGraph::boxOf(const FlameBar& bar) const
+{
+    const double width = viewport()->width();
+    const int left = static_cast<int>(std::lround(bar.from * width)),
+              right = static_cast<int>(std::lround(bar.to * width));
+    return {left, bar.depth * kFlameHeight - verticalScrollBar()->value(), std::max(1, right - left - 1),
+            kFlameHeight - 1};
+}
+
+int FlameGraph::spokenParts() const
+{
+    return static_cast<int>(m_bars.size());
+}
+
+QString FlameGraph::spokenText(int part) const
+{
+    return described(m_bars[static_cast<std::size_t>(part)].node).replace(QLatin1Char('\n'), QLatin1String(", "));
+}
+
+QRect FlameGraph::spokenPlace(int part) const
+{
+    return boxOf(m_bars[static_cast<std::size_t>(part)]).intersected(viewport()->rect());
+}
+
+int FlameGraph::spokenCurrent() const
+{
+    return m_root != 0 && !m_bars.empty() ? 0 : -1; // the root's bar is the first one
+}
+
 void FlameGraph::paintEvent(QPaintEvent*)
 {
     QPainter painter(viewport());
@@ -127,14 +157,9 @@ void FlameGraph::paintEvent(QPaintEvent*)
     const BarPalette palette = barPaletteOf(theme);
     painter.setFont(fontOf(TextRole::Small));
     const QFontMetrics metrics(painter.font());
-    const double width = viewport()->width();
-    const int scrolled = verticalScrollBar()->value();
     for (const FlameBar& bar : m_bars) {
-        const int top = bar.depth * kFlameHeight - scrolled;
-        if (top + kFlameHeight < 0 || top > viewport()->height()) continue;
-        const int left = static_cast<int>(std::lround(bar.from * width)),
-                  right = static_cast<int>(std::lround(bar.to * width));
-        const QRect rect(left, top, std::max(1, right - left - 1), kFlameHeight - 1);
+        const QRect rect = boxOf(bar);
+        if (!rect.intersects(viewport()->rect())) continue;
         const CallNode& node = m_tree->nodes[bar.node];
         const auto op = m_tree->ops.find(node.op);
         const ColourKey key = op == m_tree->ops.end() ? ColourKey::Structure : colourKeyOf(*op->second);

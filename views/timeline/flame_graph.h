@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/trace/call_tree.h"
+#include "views/plot/spoken.h"
 
 #include <QAbstractScrollArea>
 
@@ -26,7 +27,7 @@ struct FlameBar {
 /// to right, wider children first.
 std::vector<FlameBar> flameBars(const CallTree& tree, std::uint32_t root, FlameMeasure measure, double narrowest);
 
-class FlameGraph : public QAbstractScrollArea {
+class FlameGraph : public QAbstractScrollArea, public Spoken {
     Q_OBJECT
 public:
     explicit FlameGraph(QWidget* parent = nullptr);
@@ -36,6 +37,12 @@ public:
     std::uint32_t root() const { return m_root; }
     void setRoot(std::uint32_t node);
     std::uint32_t nodeAt(QPoint at) const; ///< 0: none
+
+    QAccessible::Role spokenRole() const override { return QAccessible::Tree; }
+    int spokenParts() const override;
+    QString spokenText(int part) const override;
+    QRect spokenPlace(int part) const override;
+    int spokenCurrent() const override;
 
 signals:
     /// A bar was clicked: its whole name.
@@ -52,6 +59,7 @@ protected:
 private:
     void layOut();
     const FlameBar* barAt(QPoint at) const;
+    QRect boxOf(const FlameBar& bar) const; ///< in the viewport
     QString described(std::uint32_t node) const;
 
     std::shared_ptr<const CallTree> m_tree;

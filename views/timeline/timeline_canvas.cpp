@@ -313,6 +313,7 @@ void TimelineCanvas::setSelected(const std::optional<SelectedSlice>& slice)
 {
     m_selected = slice;
     if (!slice) m_arrows.clear();
+    tellCurrent(*this);
     update();
 }
 

@@ -5,6 +5,7 @@
 
 #include "model/trace/slice_surroundings.h"
 #include "views/base/view.h"
+#include "views/plot/spoken.h"
 #include "views/timeline/timeline_renderer.h"
 
 #include <QWidget>
@@ -44,7 +45,8 @@ struct TimelineHit {
     Instant at;
 };
 
-class TimelineCanvas : public QWidget {
+/// Screen readers are told the selected slice, if there is one, and then the rows.
+class TimelineCanvas : public QWidget, public Spoken {
     Q_OBJECT
 public:
     TimelineCanvas(TimelineSource& source, QWidget* parent = nullptr);
@@ -131,6 +133,12 @@ public:
     /// The last bar drawing, without overlays.
     const TimelineRenderer& renderer() const { return m_renderer; }
 
+    QAccessible::Role spokenRole() const override { return QAccessible::Chart; }
+    int spokenParts() const override;
+    QString spokenText(int part) const override;
+    QRect spokenPlace(int part) const override;
+    int spokenCurrent() const override { return m_selected ? 0 : -1; }
+
 signals:
     /// The user moved the view.
     void rangeChanged(fourwalls::TimeRange range);
@@ -203,6 +211,9 @@ private:
     void paintHover(QPainter& painter) const;
     QRect sliceRect(const SliceView& slice) const;
     QStringList hoverLines() const;
+    QStringList sliceLines(const SliceView& slice, const OpInfo* op) const;
+    QString rowName(const TimelineRow& row) const;
+    const TimelineRow& spokenRow(int part) const;
     QStringList eventLines() const;
     QRect labelRect(const TimelineRow& row) const;
     const TimelineRow* rowAt(int y) const;

@@ -288,8 +288,7 @@ void TimelineCanvas::paintLabel(QPainter& painter, const TimelineRow& row, const
                               : std::min(row.height, std::max(kLowestLabel + 2, row.laneHeight + 4));
     QRect place(rect.left() + kIndent, rect.top(), rect.width() - kIndent, firstLane);
     if (row.kind == TimelineRow::Kind::Track) {
-        const TrackView* shown = track(*row.track);
-        text = shown ? trackName(shown->info) : QString();
+        text = rowName(row);
         const bool byStream = m_arrangement.order == RowOrder::ByStream;
         if (row.pinned || byStream) text = tr("r%1 \u00b7 %2", "rank and track, short").arg(row.rank.value).arg(text);
         painter.setPen(theme.secondaryText);
@@ -299,7 +298,7 @@ void TimelineCanvas::paintLabel(QPainter& painter, const TimelineRow& row, const
             place.setRight(place.right() - kPinSize);
         }
     } else if (row.kind == TimelineRow::Kind::Counter) {
-        text = m_counters->nameOf(row.counter);
+        text = rowName(row);
         place.setHeight(row.height);
         painter.setPen(theme.secondaryText);
     } else {
@@ -309,7 +308,7 @@ void TimelineCanvas::paintLabel(QPainter& painter, const TimelineRow& row, const
         } else {
             place.setHeight(kLowestLabel);
         }
-        text = open && row.track ? tr("rank %1 \u00b7 step").arg(row.rank.value) : tr("rank %1").arg(row.rank.value);
+        text = rowName(row);
         if (open) font.setWeight(QFont::Bold);
         painter.setPen(open ? theme.text : theme.secondaryText);
     }
@@ -472,6 +471,18 @@ void TimelineCanvas::paintArrows(QPainter& painter) const
     painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
+QStringList TimelineCanvas::sliceLines(const SliceView& slice, const OpInfo* op) const
+{
+    QString name = op ? opName(*op) : tr("unknown operator");
+    if (const auto number = op ? stepNumberOf(slice, *op, *m_steps) : std::nullopt)
+        name += QLatin1Char(' ') + QString::number(number->value);
+    QStringList facts{formatDuration(slice.duration)};
+    if (op && op->phase != Phase::None) facts << words(op->phase);
+    if (op && op->layer) facts << tr("layer %1").arg(op->layer->value);
+    if (slice.microbatch) facts << tr("micro-batch %1").arg(slice.microbatch->value);
+    return {name, facts.join(QStringLiteral(" \u00b7 "))};
+}
+
 QStringList TimelineCanvas::hoverLines() const
 {
     QStringList lines;
@@ -497,15 +508,7 @@ QStringList TimelineCanvas::hoverLines() const
     }
     if (m_hover.lanehit.slice) {
         const SliceView& slice = *m_hover.lanehit.slice;
-        const auto op = m_source.op(slice.op);
-        lines << (op ? opName(*op) : tr("unknown operator"));
-        if (const auto number = op ? stepNumberOf(slice, *op, *m_steps) : std::nullopt)
-            lines.back() += QLatin1Char(' ') + QString::number(number->value);
-        QStringList facts{formatDuration(slice.duration)};
-        if (op && op->phase != Phase::None) facts << words(op->phase);
-        if (op && op->layer) facts << tr("layer %1").arg(op->layer->value);
-        if (slice.microbatch) facts << tr("micro-batch %1").arg(slice.microbatch->value);
-        lines << facts.join(QStringLiteral(" \u00b7 "));
+        lines << sliceLines(slice, m_source.op(slice.op).get());
         if (const QString slack = slackLine(slice); !slack.isEmpty()) lines << slack;
     } else if (m_hover.lanehit.bin) {
         const SliceBin& bin = *m_hover.lanehit.bin;

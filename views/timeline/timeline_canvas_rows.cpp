@@ -265,4 +265,49 @@ void TimelineCanvas::paintRowDrag(QPainter& painter) const
     painter.fillRect(QRect(0, plot.top() + y - 1, plot.right(), 2), theme.accent);
 }
 
+QString TimelineCanvas::rowName(const TimelineRow& row) const
+{
+    if (row.kind == TimelineRow::Kind::Counter) return m_counters->nameOf(row.counter);
+    if (row.kind == TimelineRow::Kind::Track) {
+        const TrackView* shown = track(*row.track);
+        return shown ? trackName(shown->info) : QString();
+    }
+    const bool open = row.kind == TimelineRow::Kind::Head;
+    return open && row.track ? tr("rank %1 \u00b7 step").arg(row.rank.value) : tr("rank %1").arg(row.rank.value);
+}
+
+int TimelineCanvas::spokenParts() const
+{
+    return static_cast<int>(m_layout.pinned.size() + m_layout.rows.size()) + (m_selected ? 1 : 0);
+}
+
+const TimelineRow& TimelineCanvas::spokenRow(int part) const
+{
+    const auto row = static_cast<std::size_t>(part - (m_selected ? 1 : 0)), pinned = m_layout.pinned.size();
+    return row < pinned ? m_layout.pinned[row] : m_layout.rows[row - pinned];
+}
+
+QString TimelineCanvas::spokenText(int part) const
+{
+    QStringList texts;
+    if (m_selected && part == 0) {
+        texts = sliceLines(m_selected->slice, m_selected->op.get());
+        if (const TrackView* on = track(m_selected->slice.track))
+            texts << tr("rank %1").arg(on->info.rank.value) << trackName(on->info);
+    } else {
+        const TimelineRow& row = spokenRow(part);
+        if (row.kind == TimelineRow::Kind::Track) texts << tr("rank %1").arg(row.rank.value);
+        texts << rowName(row);
+    }
+    return texts.join(QStringLiteral(", "));
+}
+
+QRect TimelineCanvas::spokenPlace(int part) const
+{
+    const bool isSlice = m_selected && part == 0;
+    const QRect plot = plotRect();
+    const QRect place = isSlice ? sliceRect(m_selected->slice) : labelRect(spokenRow(part));
+    return place.intersected(isSlice ? plot : QRect(0, plot.top(), plot.left(), plot.height()));
+}
+
 } // namespace fourwalls::views

@@ -3,6 +3,7 @@
 // it is shown. Dragging moves or resizes that part or chooses another one; a click goes there.
 #pragma once
 
+#include "views/plot/spoken.h"
 #include "views/session/trace_session.h"
 #include "views/timeline/bar_painter.h"
 
@@ -14,7 +15,7 @@
 
 namespace fourwalls::views {
 
-class TimelineMinimap : public QWidget {
+class TimelineMinimap : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit TimelineMinimap(QWidget* parent = nullptr);
@@ -32,6 +33,7 @@ public:
     QRect plotRect() const;
 
     QSize sizeHint() const override { return {400, kHeight}; }
+    QAccessible::Role spokenRole() const override { return QAccessible::Graphic; }
 
 signals:
     void rangeChosen(fourwalls::TimeRange range);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/cost/goodput.h"
+#include "views/plot/spoken.h"
 #include "views/tuning/log_axis.h"
 
 #include <QWidget>
@@ -13,7 +14,7 @@
 
 namespace fourwalls::views {
 
-class GoodputPlot : public QWidget {
+class GoodputPlot : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit GoodputPlot(QWidget* parent = nullptr);
@@ -26,6 +27,7 @@ public:
 
     QSize sizeHint() const override { return {420, 180}; }
     QSize minimumSizeHint() const override { return {220, 110}; }
+    QAccessible::Role spokenRole() const override { return QAccessible::Chart; }
 
 protected:
     void paintEvent(QPaintEvent* event) override;

@@ -4,6 +4,7 @@
 
 #include "model/cost/recorded_goodput.h"
 #include "model/trace/job_time.h"
+#include "views/plot/spoken.h"
 
 #include <QColor>
 #include <QWidget>
@@ -13,7 +14,7 @@
 
 namespace fourwalls::views {
 
-class JobTimeBars : public QWidget {
+class JobTimeBars : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit JobTimeBars(QWidget* parent = nullptr);
@@ -25,6 +26,7 @@ public:
 
     QSize sizeHint() const override { return {420, 92}; }
     QSize minimumSizeHint() const override { return {220, 92}; }
+    QAccessible::Role spokenRole() const override { return QAccessible::Chart; }
 
 protected:
     void paintEvent(QPaintEvent* event) override;

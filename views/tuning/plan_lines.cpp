@@ -222,6 +222,11 @@ void PlanLines::paintEvent(QPaintEvent*)
     painter.drawImage(QPointF(0, 0), m_picture);
     painter.setFont(fontOf(TextRole::Small));
     for (const PlanAxis axis : m_axes) paintAxis(painter, axis);
+    if (hasFocus() && spokenCurrent() >= 0) {
+        painter.setPen(QPen(currentTheme().accent, 1, Qt::DotLine));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(spokenPlace(m_axis).adjusted(0, 0, -1, -1));
+    }
     if (!m_selected || *m_selected >= m_cloud->points().size()) return;
     painter.setRenderHint(QPainter::Antialiasing, true);
     QPolygonF polygon;
@@ -274,8 +279,77 @@ void PlanLines::mouseDoubleClickEvent(QMouseEvent*)
 
 void PlanLines::keyPressEvent(QKeyEvent* event)
 {
-    if (event->key() != Qt::Key_Escape) return QWidget::keyPressEvent(event);
-    setBrushes({});
+    const int last = spokenParts() - 1;
+    PlanBrushes brushes = m_brushes;
+    switch (event->key()) {
+    case Qt::Key_Escape: return setBrushes({});
+    case Qt::Key_Left:
+    case Qt::Key_Right:
+        if (last < 0) break;
+        m_axis = spokenCurrent() < 0 ? 0 : std::clamp(m_axis + (event->key() == Qt::Key_Right ? 1 : -1), 0, last);
+        tellCurrent(*this);
+        return update();
+    case Qt::Key_Up:
+    case Qt::Key_Down:
+        if (spokenCurrent() < 0) break;
+        narrow(m_axes[static_cast<std::size_t>(m_axis)], event->key() == Qt::Key_Up);
+        return tellCurrent(*this);
+    case Qt::Key_Delete:
+    case Qt::Key_Backspace:
+        if (spokenCurrent() < 0) break;
+        brushes[static_cast<std::size_t>(m_axes[static_cast<std::size_t>(m_axis)])].reset();
+        setBrushes(brushes);
+        return tellCurrent(*this);
+    default: break;
+    }
+    QWidget::keyPressEvent(event);
+}
+
+void PlanLines::narrow(PlanAxis axis, bool fromBelow)
+{
+    const auto [low, high] = m_cloud->limits(axis);
+    PlanBrush brush = m_brushes[static_cast<std::size_t>(axis)].value_or(PlanBrush{low * 0.9999, high * 1.0001});
+    if (axis == PlanAxis::Time || axis == PlanAxis::Memory) {
+        const double step = plotRect().height() / 20; // they have a value of their own for each plan
+        if (fromBelow)
+            brush.low = valueAt(axis, yOf(axis, std::max(brush.low, low)) - step);
+        else
+            brush.high = valueAt(axis, yOf(axis, std::min(brush.high, high)) + step);
+    } else {
+        std::optional<double> end, next; // the outermost value inside, and the one behind it
+        const auto isOuter = [&](double a, double b) { return fromBelow ? a < b : a > b; };
+        for (const PlanPoint& point : m_cloud->points()) {
+            const double value = valueOn(axis, point);
+            if (!brush.holds(value) || value == end) continue;
+            if (!end || isOuter(value, *end)) {
+                next = end;
+                end = value;
+            } else if (!next || isOuter(value, *next)) {
+                next = value;
+            }
+        }
+        if (!next) return;
+        (fromBelow ? brush.low : brush.high) = *next * (fromBelow ? 0.9999 : 1.0001);
+    }
+    if (brush.low >= brush.high) return;
+    PlanBrushes brushes = m_brushes;
+    brushes[static_cast<std::size_t>(axis)] = brush;
+    setBrushes(brushes);
+}
+
+QString PlanLines::spokenText(int part) const
+{
+    const PlanAxis axis = m_axes[static_cast<std::size_t>(part)];
+    const auto [low, high] = m_cloud->limits(axis);
+    const auto& brush = m_brushes[static_cast<std::size_t>(axis)];
+    const QString all = tr("%1: %2 to %3").arg(name(axis), text(axis, low), text(axis, high));
+    return brush ? tr("%1, shown from %2 to %3").arg(all, text(axis, brush->low), text(axis, brush->high)) : all;
+}
+
+QRect PlanLines::spokenPlace(int part) const
+{
+    const double x = xOf(m_axes[static_cast<std::size_t>(part)]);
+    return QRectF(x - kGrab, 0, 2 * kGrab, height()).toRect();
 }
 
 void PlanLines::changeEvent(QEvent* event)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Parallel coordinates over what a plan is made of: one line per plan across the degrees to its time and peak. Dragging
-// on an axis brushes it: only plans inside stay.
+// on an axis brushes it: only plans inside stay. Left and Right go from axis to axis, Up leaves out what is lowest on it,
+// Down what is highest, Delete lets all through again.
 #pragma once
 
+#include "views/plot/spoken.h"
 #include "views/whatif/plan_cloud.h"
 #include "views/words/format.h"
 
@@ -13,7 +15,7 @@
 
 namespace fourwalls::views {
 
-class PlanLines : public QWidget {
+class PlanLines : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit PlanLines(QWidget* parent = nullptr);
@@ -33,6 +35,13 @@ public:
     QSize sizeHint() const override { return {560, 220}; }
     QSize minimumSizeHint() const override { return {260, 120}; }
 
+    /// The axes, each with what is let through on it.
+    QAccessible::Role spokenRole() const override { return QAccessible::Chart; }
+    int spokenParts() const override { return m_cloud ? static_cast<int>(m_axes.size()) : 0; }
+    QString spokenText(int part) const override;
+    QRect spokenPlace(int part) const override;
+    int spokenCurrent() const override { return m_axis < spokenParts() ? m_axis : -1; }
+
 signals:
     void brushesChanged();
 
@@ -48,6 +57,8 @@ protected:
 
 private:
     QRectF plotRect() const;
+    /// Leaves out the lowest or the highest of what is let through; not the last of it.
+    void narrow(PlanAxis axis, bool fromBelow);
     void chooseAxes();
     void drawLines(double ratio);
     void paintAxis(QPainter& painter, PlanAxis axis) const;
@@ -62,6 +73,7 @@ private:
     std::optional<std::uint32_t> m_selected;
     std::optional<PlanAxis> m_dragged;
     double m_dragFrom = 0;
+    int m_axis = -1; ///< in m_axes: that the keys are at
     ByteUnit m_unit = ByteUnit::GB;
     QImage m_picture;
     bool m_valid = false;

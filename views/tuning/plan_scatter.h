@@ -3,6 +3,7 @@
 // does not fit stands behind the wall of the device's capacity; the front of what nothing beats is a line.
 #pragma once
 
+#include "views/plot/spoken.h"
 #include "views/tuning/log_axis.h"
 #include "views/whatif/plan_cloud.h"
 #include "views/words/format.h"
@@ -15,7 +16,7 @@
 
 namespace fourwalls::views {
 
-class PlanScatter : public QWidget {
+class PlanScatter : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit PlanScatter(QWidget* parent = nullptr);
@@ -45,6 +46,7 @@ public:
 
     QSize sizeHint() const override { return {560, 300}; }
     QSize minimumSizeHint() const override { return {260, 150}; }
+    QAccessible::Role spokenRole() const override { return QAccessible::Chart; }
 
 signals:
     void planClicked(std::uint32_t index);

@@ -2,6 +2,7 @@
 // The memory of the fullest rank as one bar against the device's capacity, which is a brick wall.
 #pragma once
 
+#include "views/plot/spoken.h"
 #include "views/whatif/cost_words.h"
 #include "views/words/format.h"
 
@@ -11,7 +12,7 @@
 
 namespace fourwalls::views {
 
-class MemoryBar : public QWidget {
+class MemoryBar : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit MemoryBar(QWidget* parent = nullptr);
@@ -20,6 +21,7 @@ public:
     void setByteUnit(ByteUnit unit);
     QSize sizeHint() const override { return {280, 34}; }
     QSize minimumSizeHint() const override { return {160, 34}; }
+    QAccessible::Role spokenRole() const override { return QAccessible::Chart; }
 
 protected:
     void paintEvent(QPaintEvent* event) override;

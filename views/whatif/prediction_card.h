@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/trace/metrics.h"
+#include "views/plot/spoken.h"
 #include "views/whatif/prediction.h"
 
 #include "views/words/format.h"
@@ -22,7 +23,7 @@ class MemoryBar;
 class WhatIf;
 
 /// Figures in two columns: as recorded, and as predicted for the sliders (violet).
-class FigureTable : public QWidget {
+class FigureTable : public QWidget, public Spoken {
     Q_OBJECT
 public:
     struct Row {
@@ -35,6 +36,7 @@ public:
     const std::vector<Row>& rows() const { return m_rows; }
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override { return sizeHint(); }
+    QAccessible::Role spokenRole() const override { return QAccessible::StaticText; }
 
 protected:
     void paintEvent(QPaintEvent* event) override;

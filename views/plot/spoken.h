@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a painted widget is for somebody who cannot see it: its role, and the things that it draws as parts with a text
+// and a place, in a list, a tree or a table.
+#pragma once
+
+#include <QAccessible>
+#include <QRect>
+#include <QString>
+
+class QWidget;
+
+namespace fourwalls::views {
+
+/// A widget that paints its content derives from this class, too. Screen readers call these functions on the GUI thread.
+class Spoken {
+public:
+    virtual ~Spoken() = default;
+
+    virtual QAccessible::Role spokenRole() const = 0;
+    /// How many things are drawn. Their numbers begin at 0; in a table they go through the cells row by row.
+    virtual int spokenParts() const { return 0; }
+    virtual QString spokenText(int part) const;
+    /// In the coordinates of the widget; empty where the part cannot be seen.
+    virtual QRect spokenPlace(int part) const;
+    /// The part that the keys are at, or that is selected; -1: none.
+    virtual int spokenCurrent() const { return -1; }
+    /// Columns of a table, if the role is Table; there are as many parts as cells.
+    virtual int spokenColumns() const { return 0; }
+    virtual QString spokenHeading(Qt::Orientation orientation, int section) const;
+    /// Whose content the widget draws, if not its own.
+    virtual const Spoken& speaker() const { return *this; }
+};
+
+/// Lets screen readers see the parts of all widgets that are Spoken. To be called before the first window is shown.
+void installSpoken();
+
+/// Says that another part is the current one. Does nothing while nobody listens.
+void tellCurrent(const QWidget& widget);
+
+} // namespace fourwalls::views
