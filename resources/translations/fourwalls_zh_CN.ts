@@ -7109,6 +7109,14 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <source>throughput</source>
         <translation>吞吐</translation>
     </message>
+    <message>
+        <source>Energy of all devices in a step, modelled: each draws its power limit while it computes and half of it while it waits</source>
+        <translation>一步中全部设备的能量，建模所得：设备计算时消耗其功率上限，等待时消耗一半</translation>
+    </message>
+    <message>
+        <source>energy</source>
+        <translation>能量</translation>
+    </message>
 </context>
 <context>
     <name>PlanWords</name>
@@ -7241,6 +7249,14 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>does not fit: %1 of %2</source>
         <translation>放不下：%2 中需要 %1</translation>
+    </message>
+    <message>
+        <source>Energy</source>
+        <translation>能量</translation>
+    </message>
+    <message>
+        <source>Energy of all devices in a step, modelled: each draws its power limit while it computes and half of it while it waits.</source>
+        <translation>一步中全部设备的能量，建模所得：设备计算时消耗其功率上限，等待时消耗一半。</translation>
     </message>
 </context>
 <context>
@@ -10441,10 +10457,6 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <translation>什么最佳</translation>
     </message>
     <message>
-        <source>Shortest step, smallest peak, or fewest device-seconds (which may leave devices idle)</source>
-        <translation>最短的步、最小的峰值，或最少的设备秒（可能让部分设备空闲）</translation>
-    </message>
-    <message>
         <source>Clear</source>
         <translation>清除</translation>
     </message>
@@ -10523,6 +10535,22 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>At best otherwise: %1</source>
         <translation>换一个取值，最好也只有：%1</translation>
+    </message>
+    <message>
+        <source>Robust: the best plan loses least, too, where the machine&apos;s rates are not as believed: %1 on average.</source>
+        <translation>稳健：机器的速率与估计不同时，损失最小的也是最好的计划：平均 %1。</translation>
+    </message>
+    <message>
+        <source>Robust: %1. It takes %2 more, and where the machine&apos;s rates are not as believed it loses %3 on average, the best plan %4.</source>
+        <translation>稳健：%1。它多花 %2；机器的速率与估计不同时，它平均损失 %3，最好的计划损失 %4。</translation>
+    </message>
+    <message>
+        <source>Shortest step, smallest peak, or fewest device-seconds or least energy (which may leave devices idle)</source>
+        <translation>最短的步、最小的峰值、最少的设备秒或最少的能量（后两种可能让部分设备空闲）</translation>
+    </message>
+    <message>
+        <source>least energy</source>
+        <translation>最少的能量</translation>
     </message>
 </context>
 <context>

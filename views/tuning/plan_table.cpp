@@ -62,6 +62,9 @@ QVariant PlanTableModel::data(const QModelIndex& index, int role) const
     case Throughput:
         if (!(row.tokensPerSecond > 0)) return exact ? QVariant() : QVariant(QString(kDash));
         return exact ? QVariant(row.tokensPerSecond) : formatRate(row.tokensPerSecond, tr("tok/s"));
+    case Energy:
+        if (!(row.joules > 0)) return exact ? QVariant() : QVariant(QString(kDash));
+        return exact ? QVariant(row.joules) : formatRate(row.joules, QStringLiteral("J"));
     default: return {};
     }
 }
@@ -71,12 +74,16 @@ QVariant PlanTableModel::headerData(int section, Qt::Orientation orientation, in
     if (orientation != Qt::Horizontal) return {};
     if (role == Qt::TextAlignmentRole)
         return QVariant(Qt::AlignVCenter | (section == Plan ? Qt::AlignLeft : Qt::AlignRight));
+    if (role == Qt::ToolTipRole && section == Energy)
+        return tr("Energy of all devices in a step, modelled: each draws its power limit while it computes and half of "
+                  "it while it waits");
     if (role != Qt::DisplayRole) return {};
     switch (section) {
     case Plan: return tr("plan");
     case Time: return tr("step time");
     case Memory: return tr("peak memory");
     case Throughput: return tr("throughput");
+    case Energy: return tr("energy");
     default: return {};
     }
 }

@@ -17,12 +17,13 @@ struct PlanRow {
     double tokensPerSecond = 0; ///< 0: unknown
     bool feasible = true;
     std::optional<std::uint32_t> point; ///< in the cloud
+    double joules = 0;                  ///< of a step, modelled; 0: unknown
 };
 
 class PlanTableModel : public QAbstractTableModel {
     Q_OBJECT
 public:
-    enum Column { Plan, Time, Memory, Throughput, ColumnCount };
+    enum Column { Plan, Time, Memory, Throughput, Energy, ColumnCount };
     explicit PlanTableModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
 
     void setRows(std::vector<PlanRow> rows);

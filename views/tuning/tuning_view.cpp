@@ -227,8 +227,8 @@ void TuningView::fillTable()
     if (m_result && !brushed && !m_result->best.empty()) {
         // Those were simulated: they agree with what `predict` says.
         for (const cost::SearchedPlan& each : m_result->best)
-            rows.push_back(
-                {each.plan, each.seconds, each.peakBytes, tokens(each.seconds), each.feasible, std::nullopt});
+            rows.push_back({each.plan, each.seconds, each.peakBytes, tokens(each.seconds), each.feasible, std::nullopt,
+                            each.joules});
     } else {
         for (const std::uint32_t index : m_cloud->best(m_lines->brushes(), kTableRows)) {
             const PlanPoint& point = m_cloud->points()[index];
@@ -261,6 +261,18 @@ void TuningView::showReasons()
     for (const cost::PlanReason* each : nearest)
         parts << QStringLiteral("%1: %2").arg(partWords(each->key, each->plan),
                                               each->feasible ? signedPercent(each->change, 1) : tr("does not fit"));
+    const cost::RobustChoice* robust =
+        m_result && m_lines->brushes() == PlanBrushes{} && m_result->robust ? &*m_result->robust : nullptr;
+    m_robust->setVisible(robust != nullptr);
+    if (robust && robust->isBest)
+        m_robust->setText(tr("Robust: the best plan loses least, too, where the machine's rates are not as believed: "
+                             "%1 on average.")
+                              .arg(formatPercent(robust->regret)));
+    else if (robust)
+        m_robust->setText(tr("Robust: %1. It takes %2 more, and where the machine's rates are not as believed it loses "
+                             "%3 on average, the best plan %4.")
+                              .arg(planSummary(robust->plan.plan), formatPercent(robust->change),
+                                   formatPercent(robust->regret), formatPercent(robust->regretOfBest)));
     m_why->setVisible(!parts.isEmpty());
     m_why->setText(tr("At best otherwise: %1").arg(parts.join(QStringLiteral(" \u00b7 "))));
 }
@@ -394,6 +406,7 @@ void TuningView::languageChanged()
     retranslate();
     themeChanged();
     showMarks();
+    showReasons();
     showState();
     showGoodput();
 }

@@ -98,7 +98,8 @@ private:
     QTableView* m_table = nullptr;
     PlanTableModel* m_model = nullptr;
     ColumnFit* m_columns = nullptr;
-    ElidedText* m_why = nullptr; ///< what the best plans with another degree would cost
+    ElidedText* m_why = nullptr;    ///< what the best plans with another degree would cost
+    ElidedText* m_robust = nullptr; ///< which plan loses least where rates are not as believed
     GoodputPlot* m_goodput = nullptr;
     JobTimeBars* m_jobTime = nullptr;
     QSpinBox* m_devices = nullptr;

@@ -125,11 +125,15 @@ void TuningView::buildTable(QWidget* parent)
     m_table->setWordWrap(true);
     m_table->setItemDelegate(new PlanDelegate(m_table));
     m_table->verticalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
-    m_columns = new ColumnFit(m_table, {{kPlanNames, true}, {}, {}, {0, false, 1}});
+    m_columns = new ColumnFit(m_table, {{kPlanNames, true}, {}, {}, {0, false, 1}, {0, false, 2}});
     m_tableCard->addContent(m_table, 1);
     m_why = new ElidedText(ElidedText::Tone::Quiet, Qt::AlignLeft, m_tableCard);
     m_why->setMostLines(2);
     m_tableCard->addContent(m_why);
+    m_robust = new ElidedText(ElidedText::Tone::Quiet, Qt::AlignLeft, m_tableCard);
+    m_robust->setMostLines(2);
+    m_robust->hide();
+    m_tableCard->addContent(m_robust);
 }
 
 void TuningView::connectPlans()
@@ -234,7 +238,7 @@ void TuningView::retranslate()
     m_devices->setAccessibleName(tr("Devices"));
     m_objective->setAccessibleName(tr("What is best"));
     m_objective->setToolTip(
-        tr("Shortest step, smallest peak, or fewest device-seconds (which may leave devices idle)"));
+        tr("Shortest step, smallest peak, or fewest device-seconds or least energy (which may leave devices idle)"));
     m_clear->setText(tr("Clear"));
     m_mtbfName->setText(tr("A device fails every"));
     m_checkpointName->setText(tr("checkpoint"));
@@ -255,6 +259,7 @@ void TuningView::retranslate()
     m_objective->addItem(tr("shortest step"), static_cast<int>(cost::SearchObjective::Time));
     m_objective->addItem(tr("smallest peak"), static_cast<int>(cost::SearchObjective::Memory));
     m_objective->addItem(tr("fewest device-seconds"), static_cast<int>(cost::SearchObjective::Cost));
+    m_objective->addItem(tr("least energy"), static_cast<int>(cost::SearchObjective::Energy));
     m_objective->setCurrentIndex(before);
     const std::pair<const char*, QString> names[] = {{"tuning.search", tr("Tuning: search or stop")},
                                                      {"tuning.clear", tr("Tuning: show all plans")},

@@ -306,6 +306,10 @@ std::vector<FigureTable::Row> PredictionCard::rows() const
                           : step    ? std::optional(step->peakBytes)
                                     : std::nullopt),
                     meaningOf(Figure::PeakBytes)});
+    if (step && step->joules > 0)
+        rows.push_back({tr("Energy"), dash, formatRate(step->joules, QStringLiteral("J")),
+                        tr("Energy of all devices in a step, modelled: each draws its power limit while it computes "
+                           "and half of it while it waits.")});
     // As `metrics` counts it once the predicted trace is there: waits inside a pass are no work of the stage.
     const double bubble = predicted && predicted->bubbleFraction ? *predicted->bubbleFraction
                           : step                                 ? step->bubbleFraction
