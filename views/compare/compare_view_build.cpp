@@ -2,6 +2,7 @@
 // The widgets of the comparison and their texts.
 #include "views/compare/compare_view.h"
 
+#include "views/base/give_keys.h"
 #include "views/compare/compare_memory_plot.h"
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
@@ -84,7 +85,7 @@ void CompareView::build()
     column->addLayout(buildTables(), 5);
     m_pages->addWidget(m_empty);
     m_pages->addWidget(m_content);
-    setFocusProxy(m_sides[0].canvas);
+    giveKeysTo(*m_sides[0].canvas, *this);
     buildActions();
 }
 

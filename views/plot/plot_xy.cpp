@@ -291,6 +291,7 @@ void XyPlot::setContent(XyAxis x, XyAxis y, XyContent content)
     m_hovered = -1;
     m_nothing->hide();
     m_plot->show();
+    setFocusProxy(m_plot);
     m_plot->setAccessibleName(accessibleName()); // the picture has the focus and speaks for all
     rebuild();
 }
@@ -300,6 +301,7 @@ void XyPlot::setNothing(const QString& why)
     m_content = {};
     m_hovered = -1;
     m_nothing->setText(why);
+    setFocusProxy(nullptr); // what is hidden takes no keys, and Tab would not get on
     m_plot->hide();
     m_nothing->show();
 }

@@ -104,7 +104,6 @@ QueryPanel::QueryPanel(QWidget* parent)
     column->addWidget(m_edit, 1);
     column->addLayout(row);
     m_edit->setPlainText(QString::fromLatin1(kOperators));
-    setFocusProxy(m_edit);
 
     connect(m_edit, &QueryEdit::asked, this, &QueryPanel::ask);
     connect(m_edit, &QPlainTextEdit::textChanged, this, &QueryPanel::nameSaveButton);

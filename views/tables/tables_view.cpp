@@ -2,6 +2,7 @@
 // See tables_view.h.
 #include "views/tables/tables_view.h"
 
+#include "views/base/give_keys.h"
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
 #include "views/plot/plot_xy.h"
@@ -90,7 +91,7 @@ TablesView::TablesView(QWidget* parent)
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(kGap, kGap, kGap, kGap);
     column->addWidget(m_card);
-    setFocusProxy(m_table);
+    giveKeysTo(*m_table, *this);
     m_settle->setSingleShot(true);
     m_settle->setInterval(kSettleMs);
 

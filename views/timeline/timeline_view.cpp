@@ -4,6 +4,7 @@
 
 #include "model/replay/step_slack.h"
 #include "model/trace/job_step.h"
+#include "views/base/give_keys.h"
 #include "views/timeline/area_panel.h"
 #include "views/timeline/counter_curves.h"
 #include "views/timeline/details_panel.h"
@@ -91,7 +92,7 @@ TimelineView::TimelineView(QWidget* parent)
     }
     outer->addWidget(m_rows, 1);
     connect(m_rows, &QSplitter::splitterMoved, this, [this] { m_dockMoved = true; });
-    setFocusProxy(m_canvas);
+    giveKeysTo(*m_canvas, *this);
 
     connect(m_canvas, &TimelineCanvas::painted, this, &TimelineView::reportFrame);
     connect(m_canvas, &TimelineCanvas::rangeChanged, this, &TimelineView::setVisibleRange);

@@ -111,4 +111,26 @@ inline QStringList silencesOf(QWidget& window)
     return found;
 }
 
+/// Controls and drawings that Tab does not reach from where the focus is.
+inline QStringList unreachedByTab(QWidget& window)
+{
+    constexpr int kMostPresses = 3000;
+    window.activateWindow();
+    QList<QWidget*> reached;
+    if (!window.focusWidget()) window.setFocus(Qt::OtherFocusReason);
+    for (int i = 0; i < kMostPresses; ++i) {
+        QWidget* at = window.focusWidget() ? window.focusWidget() : &window;
+        if (reached.contains(at)) break;
+        reached << at;
+        QTest::keyClick(at, Qt::Key_Tab);
+    }
+    QStringList found;
+    for (QWidget* widget : placesToGo(window)) {
+        const bool wanted = (widget->focusPolicy() & Qt::TabFocus) && widget->isEnabled() && !widget->focusProxy();
+        if (wanted && !isOtherChoice(*widget) && !reached.contains(widget))
+            found << widgetPath(widget) + QStringLiteral(" is not reached by Tab");
+    }
+    return found;
+}
+
 } // namespace fourwalls::tests

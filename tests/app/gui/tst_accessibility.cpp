@@ -87,7 +87,7 @@ private slots:
         gui::test::WindowTour tour(tests::memoryOpener(), plan);
         tour.setVisitor([&](QWidget& window, const QString& where) {
             ++places;
-            for (const QString& problem : tests::silencesOf(window))
+            for (const QString& problem : tests::silencesOf(window) + tests::unreachedByTab(window))
                 if (!found.contains(problem)) found.insert(problem, where);
         });
         tour.walk();
