@@ -94,14 +94,16 @@ public:
                                        const std::map<Kind, double>& usual)
     {
         double with = 0, without = 0;
-        for (const auto& [operation, schedule] : m_schedules) {
-            if (operation->group != group) continue;
-            const auto length = [&, &members = schedule.members](bool spoilt) {
+        for (const auto& known : m_schedules) {
+            const HopSchedule& schedule = known.second;
+            if (known.first->group != group) continue;
+            const auto length = [&](bool spoilt) {
+                const std::vector<RankId>& members = schedule.members;
                 return collectiveLength(schedule, [&](const ScheduledHop& hop) {
                     const RankId from = members[static_cast<std::size_t>(hop.from)],
                                  to = members[static_cast<std::size_t>(hop.to)];
-                    const auto known = usual.find(kindOf(from, to, hop.bytes));
-                    const double time = known == usual.end() ? 0 : known->second;
+                    const auto sibling = usual.find(kindOf(from, to, hop.bytes));
+                    const double time = sibling == usual.end() ? 0 : sibling->second;
                     return spoilt && link.ranks == std::set<RankId>{from, to} ? slow(time) : HopTime{time, 0};
                 });
             };
