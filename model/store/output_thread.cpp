@@ -16,8 +16,10 @@ constexpr std::size_t kBlockValues = 8192, kBlockBytes = std::size_t{256} << 10,
 OutputThread::OutputThread(RowOutput& to)
     : m_to(to)
     , m_outOfMemory(Error{ErrorCode::Io, "out of memory", "", "end other programs"})
-    , m_thread([this] { run(); })
-{}
+{
+    m_empty.reserve(kMostWaiting); // the thread asks for no memory of its own
+    m_thread = std::thread([this] { run(); });
+}
 
 void OutputThread::row(Table table, std::span<const Value> values)
 {
@@ -57,7 +59,7 @@ void OutputThread::run()
             if (!failed) pass(block);
             status = m_to.status();
         } catch (const std::bad_alloc&) {
-            status = m_outOfMemory;
+            status = std::move(m_outOfMemory); // a copy would need memory
         }
         block.rows.clear();
         block.values.clear();

@@ -51,7 +51,7 @@ private:
     bool m_ended = false;
     Status m_status;
     Status m_outOfMemory; ///< made while there is memory
-    std::thread m_thread; ///< last: it uses everything above
+    std::thread m_thread; ///< uses everything above
 };
 
 } // namespace fourwalls::store
