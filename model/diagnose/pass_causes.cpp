@@ -200,6 +200,10 @@ void findSequenceImbalance(CaseFacts& facts)
     if (values.size() < 6) return;
     // What the operators say of their work is better than what its times say.
     const bool known = byFlops.size() == values.size() && uneven > kUnevenFlops * static_cast<double>(values.size());
+    // The engine counts what it computes: where that is equal, so are its sequences, and the cores are what is not.
+    const TraceHeader& header = facts.trace.info().header;
+    const bool exact = header.source == TraceSource::Recorded && header.spec.has_value();
+    if (exact && !known && byFlops.size() == values.size()) return;
     const double together = known ? correlation(byFlops) : correlation(values);
     if (together < kLeastCorrelation) return;
     std::vector<RankId> ranks;
