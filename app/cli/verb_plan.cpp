@@ -44,7 +44,8 @@ public:
         return m_arguments.with(
             {Argument("--gpus", &m_devices, "devices to use").required(),
              Argument("--objective", &m_objective,
-                      "shortest step, smallest peak, or fewest device-seconds or least energy (may use fewer devices)")
+                      "shortest step, smallest peak, fewest device-seconds, or least energy (the last two may use "
+                      "fewer devices)")
                  .oneOf({"time", "memory", "cost", "energy"}),
              {"--robust", &m_options.robust,
               "puts the plan first that loses least where the machine's rates are not as believed"},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The window's actions: everything that the menu, the box "Find anything" and the shortcuts can do.
+// Over 500 lines: a list, one entry an action.
 #include "app/gui/appearance.h"
 #include "app/gui/audit_dialog.h"
 #include "app/gui/demo_player.h"

@@ -132,9 +132,9 @@ Status readFacts(CaseFacts& facts, std::optional<StepIndex> wanted)
     for (const RankId rank : facts.result.ranks) {
         FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, trace.steps(rank));
         for (const StepView& each : steps)
-            if (each.record.measured()) own += static_cast<double>(each.record.range.length().ns);
+            if (each.record.step == step->step) own += static_cast<double>(each.record.range.length().ns);
     }
-    facts.runTime = own > 0 ? own / static_cast<double>(facts.runs) : facts.length();
+    facts.ownTime = own > 0 ? own / static_cast<double>(facts.summaries.size()) : facts.length();
     for (const TrackView& track : trace.tracks()) {
         if (track.slices == 0) continue;
         const TrackKind kind = track.info.kind;

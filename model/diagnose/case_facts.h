@@ -31,7 +31,7 @@ struct CaseFacts {
     std::vector<StepSummary> summaries; ///< of the step, by rank
     TimeRange range;                    ///< of the step
     std::int64_t runs = 1;              ///< measured steps times ranks: what op summaries were added up over
-    double runTime = 0;                 ///< mean length of these [ns]: longer than the step where ranks begin apart
+    double ownTime = 0; ///< mean over the ranks' own step [ns]: longer than the job's where they begin apart
     std::vector<std::pair<std::shared_ptr<const OpInfo>, OpSummary>> ops;
     std::vector<JoinedOperation> operations; ///< of the step
     bool hasDevice = false, hasHost = false;
@@ -43,8 +43,8 @@ struct CaseFacts {
 
     double length() const { return static_cast<double>(result.stepTime.ns); }
     double perStep(std::int64_t total) const { return static_cast<double>(total) / static_cast<double>(runs); }
-    /// What op summaries added up, as a share of the ranks' own steps.
-    double shareOfRuns(std::int64_t total) const { return runTime > 0 ? std::min(1.0, perStep(total) / runTime) : 0; }
+    /// What op summaries added up, as a share of the ranks' own step.
+    double shareOfOwn(std::int64_t total) const { return ownTime > 0 ? std::min(1.0, perStep(total) / ownTime) : 0; }
     /// Mean over the ranks, as a share of the step.
     template <class Part>
     double share(Part part) const

@@ -85,7 +85,7 @@ void findSmallKernels(CaseFacts& facts)
         addTo(total, summary.total);
         count += summary.count;
     }
-    const double share = facts.shareOfRuns(total.ns);
+    const double share = facts.shareOfOwn(total.ns);
     if (!facts.hasDevice || share < kLeastFinding || facts.perStep(count) < kManyKernels) return;
     Finding finding = facts.ofShare(Cause::SmallKernels, share);
     finding.add(EvidenceKind::Occurrences, std::round(facts.perStep(count)));

@@ -2381,8 +2381,8 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
         <translation>未被计算掩盖的拷贝</translation>
     </message>
     <message>
-        <source>Many kernels below %1</source>
-        <translation>许多短于 %1 的内核</translation>
+        <source>Many kernels that take less than %1 on average</source>
+        <translation>许多平均短于 %1 的内核</translation>
     </message>
     <message>
         <source>Pipeline stages wait for one another</source>

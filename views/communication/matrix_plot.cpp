@@ -253,14 +253,9 @@ void MatrixPlot::focusOutEvent(QFocusEvent* event)
 
 void MatrixPlot::keyPressEvent(QKeyEvent* event)
 {
-    const int right = event->key() == Qt::Key_Right ? 1 : event->key() == Qt::Key_Left ? -1 : 0;
-    const int down = event->key() == Qt::Key_Down ? 1 : event->key() == Qt::Key_Up ? -1 : 0;
-    if (m_names.empty() || (right == 0 && down == 0)) return QWidget::keyPressEvent(event);
-    const int last = static_cast<int>(m_names.size()) - 1;
-    if (m_hover.first < 0)
-        m_hover = {0, 0};
-    else
-        m_hover = {std::clamp(m_hover.first + down, 0, last), std::clamp(m_hover.second + right, 0, last)};
+    const auto next = cellByKey(event->key(), spokenCurrentCell());
+    if (!next) return QWidget::keyPressEvent(event);
+    m_hover = *next;
     const QPoint middle = boxOf(m_hover.first, m_hover.second).center().toPoint();
     QToolTip::showText(mapToGlobal(middle), cellText(m_hover.first, m_hover.second), this);
     tellCurrent(*this);
@@ -279,24 +274,24 @@ int MatrixPlot::spokenColumns() const
     return static_cast<int>(m_names.size());
 }
 
-int MatrixPlot::spokenParts() const
+int MatrixPlot::spokenRows() const
 {
-    return static_cast<int>(m_values.size());
+    return static_cast<int>(m_names.size());
 }
 
-QString MatrixPlot::spokenText(int part) const
+QString MatrixPlot::spokenCell(Cell cell) const
 {
-    return cellText(part / spokenColumns(), part % spokenColumns());
+    return cellText(cell.first, cell.second);
 }
 
-QRect MatrixPlot::spokenPlace(int part) const
+QRect MatrixPlot::spokenCellPlace(Cell cell) const
 {
-    return boxOf(part / spokenColumns(), part % spokenColumns()).toRect();
+    return boxOf(cell.first, cell.second).toRect();
 }
 
-int MatrixPlot::spokenCurrent() const
+std::optional<SpokenTable::Cell> MatrixPlot::spokenCurrentCell() const
 {
-    return m_hover.first < 0 ? -1 : m_hover.first * spokenColumns() + m_hover.second;
+    return m_hover.first < 0 ? std::nullopt : std::optional(m_hover);
 }
 
 QString MatrixPlot::spokenHeading(Qt::Orientation, int section) const

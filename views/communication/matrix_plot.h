@@ -14,7 +14,7 @@
 namespace fourwalls::views {
 
 /// The arrow keys go from cell to cell.
-class MatrixPlot : public QWidget, public Spoken {
+class MatrixPlot : public QWidget, public SpokenTable {
     Q_OBJECT
 public:
     explicit MatrixPlot(QWidget* parent = nullptr);
@@ -33,15 +33,14 @@ public:
     QSize sizeHint() const override { return {300, 240}; }
     QSize minimumSizeHint() const override { return {150, 110}; }
 
-    QAccessible::Role spokenRole() const override { return QAccessible::Table; }
-    int spokenParts() const override;
-    QString spokenText(int part) const override;
-    QRect spokenPlace(int part) const override;
-    int spokenCurrent() const override;
     int spokenColumns() const override;
     QString spokenHeading(Qt::Orientation orientation, int section) const override;
 
 protected:
+    int spokenRows() const override;
+    QString spokenCell(Cell cell) const override;
+    QRect spokenCellPlace(Cell cell) const override;
+    std::optional<Cell> spokenCurrentCell() const override;
     void paintEvent(QPaintEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;

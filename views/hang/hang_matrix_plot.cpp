@@ -147,36 +147,36 @@ int HangMatrixPlot::spokenColumns() const
     return static_cast<int>(m_rows.columns.size());
 }
 
-int HangMatrixPlot::spokenParts() const
+int HangMatrixPlot::spokenRows() const
 {
-    return static_cast<int>(m_rows.rows.size()) * spokenColumns();
+    return static_cast<int>(m_rows.rows.size());
 }
 
-QString HangMatrixPlot::spokenText(int part) const
+QString HangMatrixPlot::spokenCell(Cell cell) const
 {
-    const HangRow& row = m_rows.rows[static_cast<std::size_t>(part / spokenColumns())];
+    const HangRow& row = m_rows.rows[static_cast<std::size_t>(cell.first)];
     const QString loss = lossOf(row);
-    const QString what = loss.isEmpty() ? lagOf(row, static_cast<std::size_t>(part % spokenColumns())) : loss;
+    const QString what = loss.isEmpty() ? lagOf(row, static_cast<std::size_t>(cell.second)) : loss;
     return what.isEmpty() ? labelOf(row) : labelOf(row) + QStringLiteral(", ") + what;
 }
 
-QRect HangMatrixPlot::spokenPlace(int part) const
+QRect HangMatrixPlot::spokenCellPlace(Cell cell) const
 {
     const Layout layout = layoutOf(viewport()->width());
-    const int column = part % spokenColumns();
+    const int column = cell.second;
     if (column >= layout.shown) return {};
     int left = layout.label;
     for (int c = 0; c < column; ++c)
         left += m_rows.columns[static_cast<std::size_t>(c)].cells * layout.cell + kColumnGap;
-    const int top = kHangHead + part / spokenColumns() * kHangRow - verticalScrollBar()->value();
+    const int top = kHangHead + cell.first * kHangRow - verticalScrollBar()->value();
     const int width = m_rows.columns[static_cast<std::size_t>(column)].cells * layout.cell;
     return QRect(left, top, width, kHangRow).intersected(viewport()->rect().adjusted(0, kHangHead, 0, 0));
 }
 
-int HangMatrixPlot::spokenCurrent() const
+std::optional<SpokenTable::Cell> HangMatrixPlot::spokenCurrentCell() const
 {
     const auto row = chosenRow();
-    return row && spokenColumns() > 0 ? static_cast<int>(*row) * spokenColumns() : -1;
+    return row ? std::optional(Cell{static_cast<int>(*row), 0}) : std::nullopt;
 }
 
 QString HangMatrixPlot::spokenHeading(Qt::Orientation orientation, int section) const

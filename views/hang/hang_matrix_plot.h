@@ -14,7 +14,7 @@ struct Theme;
 /// Of an operation that a rank finished.
 QColor finishedColour(const Theme& theme);
 
-class HangMatrixPlot : public QAbstractScrollArea, public Spoken {
+class HangMatrixPlot : public QAbstractScrollArea, public SpokenTable {
     Q_OBJECT
 public:
     explicit HangMatrixPlot(QWidget* parent = nullptr);
@@ -25,11 +25,6 @@ public:
     QSize minimumSizeHint() const override { return {320, 120}; }
     QSize sizeHint() const override { return {700, 380}; }
 
-    QAccessible::Role spokenRole() const override { return QAccessible::Table; }
-    int spokenParts() const override;
-    QString spokenText(int part) const override;
-    QRect spokenPlace(int part) const override;
-    int spokenCurrent() const override;
     int spokenColumns() const override;
     QString spokenHeading(Qt::Orientation orientation, int section) const override;
 
@@ -37,6 +32,10 @@ signals:
     void rankChosen(int rank);
 
 protected:
+    int spokenRows() const override;
+    QString spokenCell(Cell cell) const override;
+    QRect spokenCellPlace(Cell cell) const override;
+    std::optional<Cell> spokenCurrentCell() const override;
     void paintEvent(QPaintEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;

@@ -210,13 +210,9 @@ void ExpertPlot::focusOutEvent(QFocusEvent* event)
 
 void ExpertPlot::keyPressEvent(QKeyEvent* event)
 {
-    const int right = event->key() == Qt::Key_Right ? 1 : event->key() == Qt::Key_Left ? -1 : 0;
-    const int down = event->key() == Qt::Key_Down ? 1 : event->key() == Qt::Key_Up ? -1 : 0;
-    if (m_layers.empty() || (right == 0 && down == 0)) return QWidget::keyPressEvent(event);
-    const int lastRow = static_cast<int>(m_layers.size()) - 1;
-    m_hover = m_hover ? std::pair(std::clamp(m_hover->first + down, 0, lastRow),
-                                  std::clamp(m_hover->second + right, 0, m_columns - 1))
-                      : std::pair(0, 0);
+    const auto next = cellByKey(event->key(), m_hover);
+    if (!next) return QWidget::keyPressEvent(event);
+    m_hover = next;
     const QPoint middle = boxOf(m_hover->first, m_hover->second).center().toPoint();
     QToolTip::showText(mapToGlobal(middle), cellText(m_hover->first, m_hover->second), this);
     tellCurrent(*this);
@@ -233,24 +229,24 @@ int ExpertPlot::spokenColumns() const
     return m_columns;
 }
 
-int ExpertPlot::spokenParts() const
+int ExpertPlot::spokenRows() const
 {
-    return static_cast<int>(m_layers.size()) * m_columns;
+    return static_cast<int>(m_layers.size());
 }
 
-QString ExpertPlot::spokenText(int part) const
+QString ExpertPlot::spokenCell(Cell cell) const
 {
-    return cellText(part / m_columns, part % m_columns);
+    return cellText(cell.first, cell.second);
 }
 
-QRect ExpertPlot::spokenPlace(int part) const
+QRect ExpertPlot::spokenCellPlace(Cell cell) const
 {
-    return boxOf(part / m_columns, part % m_columns).toRect();
+    return boxOf(cell.first, cell.second).toRect();
 }
 
-int ExpertPlot::spokenCurrent() const
+std::optional<SpokenTable::Cell> ExpertPlot::spokenCurrentCell() const
 {
-    return m_hover ? m_hover->first * m_columns + m_hover->second : -1;
+    return m_hover;
 }
 
 QString ExpertPlot::spokenHeading(Qt::Orientation orientation, int section) const

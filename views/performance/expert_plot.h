@@ -14,7 +14,7 @@
 namespace fourwalls::views {
 
 /// The arrow keys go from cell to cell.
-class ExpertPlot : public QWidget, public Spoken {
+class ExpertPlot : public QWidget, public SpokenTable {
     Q_OBJECT
 public:
     explicit ExpertPlot(QWidget* parent = nullptr);
@@ -29,15 +29,14 @@ public:
     QSize sizeHint() const override { return {420, 260}; }
     QSize minimumSizeHint() const override { return {180, 90}; }
 
-    QAccessible::Role spokenRole() const override { return QAccessible::Table; }
-    int spokenParts() const override;
-    QString spokenText(int part) const override;
-    QRect spokenPlace(int part) const override;
-    int spokenCurrent() const override;
     int spokenColumns() const override;
     QString spokenHeading(Qt::Orientation orientation, int section) const override;
 
 protected:
+    int spokenRows() const override;
+    QString spokenCell(Cell cell) const override;
+    QRect spokenCellPlace(Cell cell) const override;
+    std::optional<Cell> spokenCurrentCell() const override;
     void paintEvent(QPaintEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;

@@ -288,6 +288,7 @@ void XyPlot::setContent(XyAxis x, XyAxis y, XyContent content)
     m_x = std::move(x);
     m_y = std::move(y);
     m_content = std::move(content);
+    orderPoints();
     m_hovered = -1;
     m_nothing->hide();
     m_plot->show();
@@ -299,6 +300,7 @@ void XyPlot::setContent(XyAxis x, XyAxis y, XyContent content)
 void XyPlot::setNothing(const QString& why)
 {
     m_content = {};
+    orderPoints();
     m_hovered = -1;
     m_nothing->setText(why);
     setFocusProxy(nullptr); // what is hidden takes no keys, and Tab would not get on

@@ -103,7 +103,7 @@ private:
     QRect spokenPlace(int part) const override;
     int spokenCurrent() const override;
     /// Those that have an id, from left to right, and upwards where several stand above one another.
-    std::vector<const XyPoint*> pointsInOrder() const;
+    void orderPoints();
     void rebuild();
     void dress(QCPAxis& axis, const XyAxis& wanted, bool isValue);
     std::pair<double, double> rangeOf(bool isValue) const;
@@ -115,6 +115,7 @@ private:
     QLabel* m_nothing;
     XyAxis m_x, m_y;
     XyContent m_content;
+    std::vector<const XyPoint*> m_inOrder; ///< those with an id, from left to right, and upwards above one another
     std::function<QString(int)> m_toolTip;
     int m_chosen = -1, m_hovered = -1;
     QPointF m_pressed;

@@ -81,23 +81,22 @@ bool XyPlot::eventFilter(QObject* watched, QEvent* event)
     return QWidget::eventFilter(watched, event);
 }
 
-std::vector<const XyPoint*> XyPlot::pointsInOrder() const
+void XyPlot::orderPoints()
 {
-    std::vector<const XyPoint*> points;
+    m_inOrder.clear();
     for (const XyPoint& point : m_content.points)
-        if (point.id >= 0) points.push_back(&point);
-    std::ranges::stable_sort(points, {}, [](const XyPoint* point) { return std::pair(point->x, point->y); });
-    return points;
+        if (point.id >= 0) m_inOrder.push_back(&point);
+    std::ranges::stable_sort(m_inOrder, {}, [](const XyPoint* point) { return std::pair(point->x, point->y); });
 }
 
 int XyPlot::spokenParts() const
 {
-    return m_plot->isHidden() ? 0 : static_cast<int>(pointsInOrder().size());
+    return m_plot->isHidden() ? 0 : static_cast<int>(m_inOrder.size());
 }
 
 QString XyPlot::spokenText(int part) const
 {
-    const XyPoint& point = *pointsInOrder()[static_cast<std::size_t>(part)];
+    const XyPoint& point = *m_inOrder[static_cast<std::size_t>(part)];
     if (m_toolTip) return m_toolTip(point.id);
     const auto text = [](const XyAxis& axis, double value) {
         return axis.title + QLatin1Char(' ') + (axis.text ? axis.text(value) : QString::number(value));
@@ -107,7 +106,7 @@ QString XyPlot::spokenText(int part) const
 
 QRect XyPlot::spokenPlace(int part) const
 {
-    const XyPoint& point = *pointsInOrder()[static_cast<std::size_t>(part)];
+    const XyPoint& point = *m_inOrder[static_cast<std::size_t>(part)];
     const QPointF at(m_plot->xAxis->coordToPixel(point.x), m_plot->yAxis->coordToPixel(point.y));
     if (!m_plot->axisRect()->rect().contains(at.toPoint())) return {};
     const double r = point.size / 2 + kPointReach;
@@ -116,7 +115,7 @@ QRect XyPlot::spokenPlace(int part) const
 
 int XyPlot::spokenCurrent() const
 {
-    const std::vector<const XyPoint*> points = pointsInOrder();
+    const std::vector<const XyPoint*>& points = m_inOrder;
     const auto found = std::ranges::find(points, m_chosen, &XyPoint::id);
     return m_chosen < 0 || found == points.end() ? -1 : static_cast<int>(found - points.begin());
 }
@@ -128,7 +127,7 @@ bool XyPlot::takeKey(int key)
         return true;
     }
     if (key != Qt::Key_Left && key != Qt::Key_Right) return false;
-    const std::vector<const XyPoint*> points = pointsInOrder();
+    const std::vector<const XyPoint*>& points = m_inOrder;
     if (points.empty()) return false;
     const auto present = std::ranges::find(points, m_chosen, &XyPoint::id);
     auto next = key == Qt::Key_Right ? points.begin() : std::prev(points.end());

@@ -11,12 +11,14 @@
 #include <QScrollArea>
 #include <QWidget>
 
+#include <algorithm>
+
 namespace fourwalls::views {
 
 namespace {
 
 /// Of more parts only the current one is told: who reads a tree of objects reads all of it.
-constexpr int kMostParts = 20'000;
+constexpr int kMostParts = 2000;
 
 const Spoken* spokenOf(const QObject* object)
 {
@@ -280,6 +282,22 @@ QRect Spoken::spokenPlace(int) const
 QString Spoken::spokenHeading(Qt::Orientation, int) const
 {
     return {};
+}
+
+int SpokenTable::spokenCurrent() const
+{
+    const std::optional<Cell> cell = spokenCurrentCell();
+    return cell && spokenColumns() > 0 ? cell->first * spokenColumns() + cell->second : -1;
+}
+
+std::optional<SpokenTable::Cell> SpokenTable::cellByKey(int key, std::optional<Cell> from) const
+{
+    const int right = key == Qt::Key_Right ? 1 : key == Qt::Key_Left ? -1 : 0;
+    const int down = key == Qt::Key_Down ? 1 : key == Qt::Key_Up ? -1 : 0;
+    if (spokenParts() == 0 || (right == 0 && down == 0)) return std::nullopt;
+    if (!from) return Cell{0, 0};
+    return Cell{std::clamp(from->first + down, 0, spokenRows() - 1),
+                std::clamp(from->second + right, 0, spokenColumns() - 1)};
 }
 
 void installSpoken()

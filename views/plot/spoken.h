@@ -7,6 +7,9 @@
 #include <QRect>
 #include <QString>
 
+#include <optional>
+#include <utility>
+
 class QWidget;
 
 namespace fourwalls::views {
@@ -29,6 +32,30 @@ public:
     virtual QString spokenHeading(Qt::Orientation orientation, int section) const;
     /// Whose content the widget draws, if not its own.
     virtual const Spoken& speaker() const { return *this; }
+};
+
+/// A drawing of cells in rows and columns. Cells are pairs of a row and a column.
+class SpokenTable : public Spoken {
+public:
+    using Cell = std::pair<int, int>;
+
+    QAccessible::Role spokenRole() const override { return QAccessible::Table; }
+    int spokenParts() const override { return spokenRows() * spokenColumns(); }
+    QString spokenText(int part) const override { return spokenCell(cellOf(part)); }
+    QRect spokenPlace(int part) const override { return spokenCellPlace(cellOf(part)); }
+    int spokenCurrent() const override;
+
+protected:
+    virtual int spokenRows() const = 0;
+    virtual QString spokenCell(Cell cell) const = 0;
+    virtual QRect spokenCellPlace(Cell cell) const = 0;
+    virtual std::optional<Cell> spokenCurrentCell() const = 0;
+
+    /// Where an arrow key leads from a cell: the first one from none. Absent: it is no arrow key, or there are no cells.
+    std::optional<Cell> cellByKey(int key, std::optional<Cell> from) const;
+
+private:
+    Cell cellOf(int part) const { return {part / spokenColumns(), part % spokenColumns()}; }
 };
 
 /// Lets screen readers see the parts of all widgets that are Spoken. To be called before the first window is shown.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What lies around and over the timeline's bars: row names, time axis, selection, pointer, measured range, arrows.
+// Over 500 lines: one layer over the other in the order of painting, each a short function.
 #include "views/timeline/counter_curves.h"
 #include "views/timeline/memory_strip.h"
 #include "views/timeline/prediction_strip.h"

@@ -307,7 +307,8 @@ QString findingTitle(const Finding& finding)
                    : FindingWords::tr("The device waits for data");
     case Cause::CopyBound: return FindingWords::tr("Copies that no computation hides");
     case Cause::SmallKernels:
-        return FindingWords::tr("Many kernels below %1").arg(formatDuration(diagnose::kSmallKernel, 3));
+        return FindingWords::tr("Many kernels that take less than %1 on average")
+            .arg(formatDuration(diagnose::kSmallKernel, 3));
     case Cause::PipelineBubble: return FindingWords::tr("Pipeline stages wait for one another");
     case Cause::CheckpointStall: return FindingWords::tr("The job waits for checkpoints");
     case Cause::EvaluationStall: return FindingWords::tr("The job waits for evaluations");

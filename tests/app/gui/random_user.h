@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Somebody who presses everything: keys, clicks, drags, wheel, sliders, typed values, undo, views, several traces that
 // come and go, files that change or vanish while they are open, themes and languages. The same for the same seed.
+// Over 500 lines: a list of things that one can do, each a few lines, which share the window and what is drawn next.
 #pragma once
 
 #include <QtTest/QtTest>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spools of the collector as traces: tracks, launches, ranges, steps, NCCL, memory, several ranks, and cut files.
+// Over 500 lines: all cases write their spool with the one builder at the top, and each is a few records with what they become.
 #include <QtTest>
 
 #ifndef Q_MOC_RUN

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file against the in-memory trace, which computes every answer from all records: random traces, random windows.
+// Over 500 lines: one generator of traces, and for each question the comparison of its two answers.
 #include "model/store/check.h"
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"

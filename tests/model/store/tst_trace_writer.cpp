@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The writer: crashes, full queues, several threads, reading while recording, recovery.
+// Over 500 lines: all cases share the records at the top and the sums by which a file is known to be whole.
 #include "model/store/check.h"
 #include "model/store/ordered_slices.h"
 #include "model/store/trace_file.h"

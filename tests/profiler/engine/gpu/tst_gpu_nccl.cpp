@@ -2,6 +2,7 @@
 // Ranks with a GPU each and NCCL between them: with processors in the GPUs' place, which work as lazily, do not reach
 // each other's memory and wait for each other as NCCL does; and on GPUs where there are enough. Every collective, whole
 // trainings against those of ranks that share a GPU, what is recorded, and runs that fail.
+// Over 500 lines: all cases need the world of ranks and stand-ins at the top.
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "model/trace/in_memory_query.h"
