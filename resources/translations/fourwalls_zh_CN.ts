@@ -199,8 +199,8 @@
         <translation>单击名称查找全部同名切片，双击显示整条轨迹中与之相同的一切</translation>
     </message>
     <message>
-        <source>communication %1</source>
-        <translation>通信 %1</translation>
+        <source>communication %1 in all tracks</source>
+        <translation>各轨道通信合计 %1</translation>
     </message>
 </context>
 <context>

@@ -10,11 +10,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
+
+from desktop import PATIENCE, wait_for
 
 TOOLS = {"Xvfb": "xvfb", "dbus-run-session": "dbus"}
 LAUNCHERS = ("/usr/libexec/at-spi-bus-launcher", "/usr/lib/at-spi2-core/at-spi-bus-launcher")
-PATIENCE = 60  # seconds for anything to happen, also under emulation or beside a build
 ACCESSIBLE, ACTION, VALUE, TABLE = ("org.a11y.atspi." + name for name in ("Accessible", "Action", "Value", "Table"))
 FOCUSABLE, SELECTED, SHOWING = 11, 23, 25  # bits of a state
 SILENT_ROLES = {"", "unknown", "filler", "invalid", "redundant object"}
@@ -35,18 +35,6 @@ def missing_packages():
     if not any(map(os.path.exists, LAUNCHERS)):
         missing.add("at-spi2-core")
     return sorted(missing)
-
-
-def wait_for(what, found, seconds=PATIENCE):
-    """What `found` returns as soon as that is true."""
-    end = time.monotonic() + seconds
-    while True:
-        result = found()
-        if result:
-            return result
-        if time.monotonic() > end:
-            raise TimeoutError(f"waited {seconds} s in vain for {what}")
-        time.sleep(0.05)  # between two questions
 
 
 class Thing:

@@ -137,6 +137,7 @@ void MemoryAreaPlot::paintPlot(QPainter& painter)
     paintCurve(painter);
     paintMark(painter);
     painter.restore();
+    paintWallLabel(painter); // a curve above the capacity stands before the wall
     m_plates.clear();
     paintMoments(painter, inside, m_moments, m_unit, [this](Instant at) { return xOf(at); });
     paintPeak(painter);
@@ -268,7 +269,22 @@ void MemoryAreaPlot::paintWallBand(QPainter& painter) const
     painter.setClipRect(band.adjusted(0, 0, 0, 2));
     paintWall(painter, band, t, WallEdge::Bottom);
     painter.restore();
+    if (m_scale.wall() != WallPlacement::Broken) return;
+    // The interruption of the axis: two slanted strokes on its line, and a pale gap across.
+    const double gap = (band.bottom() + m_scale.linear().top()) / 2;
+    painter.setPen(QPen(t.line, 1, Qt::DotLine));
+    painter.drawLine(QPointF(band.left(), gap), QPointF(band.right(), gap));
+    painter.setPen(QPen(t.secondaryText, 1.2));
+    for (const double dy : {-2.5, 2.5}) {
+        painter.drawLine(QPointF(band.left() - 6, gap + dy + 2.5), QPointF(band.left() + 6, gap + dy - 2.5));
+    }
+}
 
+void MemoryAreaPlot::paintWallLabel(QPainter& painter) const
+{
+    if (m_scale.wall() == WallPlacement::None) return;
+    const Theme& t = currentTheme();
+    const QRectF band = m_scale.band();
     QString label = formatBytes(static_cast<double>(m_capacity), m_unit);
     label = m_device.isEmpty() ? tr("%1 capacity").arg(label) : tr("%1: capacity of %2").arg(label, m_device);
     if (m_scale.wall() == WallPlacement::Broken && m_peak && m_peak->peakBytes > 0) {
@@ -286,15 +302,6 @@ void MemoryAreaPlot::paintWallBand(QPainter& painter) const
         painter.drawRoundedRect(plate, 3, 3);
         painter.setPen(t.wallEdge);
         painter.drawText(plate, Qt::AlignCenter, label);
-    }
-    if (m_scale.wall() != WallPlacement::Broken) return;
-    // The interruption of the axis: two slanted strokes on its line, and a pale gap across.
-    const double gap = (band.bottom() + m_scale.linear().top()) / 2;
-    painter.setPen(QPen(t.line, 1, Qt::DotLine));
-    painter.drawLine(QPointF(band.left(), gap), QPointF(band.right(), gap));
-    painter.setPen(QPen(t.secondaryText, 1.2));
-    for (const double dy : {-2.5, 2.5}) {
-        painter.drawLine(QPointF(band.left() - 6, gap + dy + 2.5), QPointF(band.left() + 6, gap + dy - 2.5));
     }
 }
 

@@ -68,6 +68,7 @@ private:
     double ghostPeak() const; ///< bytes; 0 without a ghost
     void paintCurve(QPainter& painter) const;
     void paintWallBand(QPainter& painter) const;
+    void paintWallLabel(QPainter& painter) const; ///< the capacity, over the curve
     void paintStaticFigure(QPainter& painter);
     void paintReservedFigure(QPainter& painter);
     void paintGhostFigure(QPainter& painter); ///< what a ghost that leaves the scale comes to

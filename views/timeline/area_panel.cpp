@@ -297,7 +297,7 @@ void AreaPanel::describe()
             Duration communication; // what one selects a range for most often
             for (const RangeEntry& entry : m_statistics->entries)
                 if (m_statistics->ops.at(entry.op)->kind == SliceKind::Collective) communication += entry.self;
-            if (communication.ns > 0) parts << tr("communication %1").arg(formatDuration(communication));
+            if (communication.ns > 0) parts << tr("communication %1 in all tracks").arg(formatDuration(communication));
         } else {
             parts << (m_totals.tracks > 0 && m_totals.tracks < m_totals.asked
                           ? tr("reading: %1 of %2 tracks").arg(m_totals.tracks).arg(m_totals.asked)
