@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The hook of `record --` (resources/python/sitecustomize.py) in a Python of its own, beside stand-ins for torch and the
 module: marks of steps, programs that compile their optimizer, steps that raise, torch.profiler, workers that leave by
-os._exit, and programs without any of it.  python_hook.py SITECUSTOMIZE"""
+os._exit, pauses of the host, and programs without any of it.  python_hook.py SITECUSTOMIZE"""
 import os
 import subprocess
 import sys
@@ -47,7 +47,37 @@ STAND_IN = {
             def __init__(self, *, activities=None, schedule=None):
                 super().__init__(activities=activities)
         """,
+    "torch/utils/__init__.py": "",
+    "torch/utils/data/__init__.py": "",
+    "torch/utils/data/dataloader.py": """
+        class _BaseDataLoaderIter:
+            def __init__(self, batches, wait): self.batches, self.wait = iter(batches), wait
+            def __iter__(self): return self
+            def __next__(self):
+                self.wait()
+                return next(self.batches)
+        """,
 }
+
+# What a job of the tests of pauses begins with: a module that notes what it is told, and a clock that the test moves.
+PAUSES = """
+import ctypes, gc, os, sitecustomize
+gc.disable()
+told, opened, loaded = [], [], True
+class Pause:
+    def __call__(self, kind, begin, detail): told.append((kind, begin, detail))
+class Module:
+    def __init__(self, name, mode):
+        opened.append((name, mode == os.RTLD_NOLOAD | os.RTLD_NOW))
+        if not loaded: raise OSError("it is not loaded")
+        self.fourwalls_collector_pause = Pause()
+ctypes.PyDLL = Module
+class Clock:
+    now, pace = 1_000_000_000, 10_000
+    def __call__(self):
+        self.now += self.pace
+        return self.now
+"""
 
 
 class HookTest(unittest.TestCase):
@@ -146,6 +176,61 @@ class HookTest(unittest.TestCase):
         said = "works\nthe worker's own\nstopped /the/module.so\n0\n"
         self.assertEqual(self.workers("fork"), (0, said, ""))
         self.assertEqual(self.workers("forkserver"), (0, said, ""))
+
+    def run_pauses(self, text, **variables):
+        return self.run_job(PAUSES + textwrap.dedent(text), CUDA_INJECTION64_PATH="/the/module.so", **variables)
+
+    def test_garbage_collections_are_told(self):
+        result = self.run_pauses("""
+            clock = sitecustomize._pauses.clock = Clock()
+            gc.collect(1)          # from 1.000010 to 1.000020 s
+            clock.pace = 9_999
+            gc.collect()           # shorter than what is worth a record
+            clock.pace = 40_000
+            gc.collect()
+            print(told, opened)
+            print(sitecustomize._pauses.tell.argtypes == (ctypes.c_uint, ctypes.c_ulonglong, ctypes.c_ulonglong))
+            """)
+        said = "[(1, 1000010000, 1), (1, 1000079998, 2)] [('/the/module.so', True)]\nTrue\n"
+        self.assertEqual(result, (0, said, ""))
+
+    def test_waits_for_data_loaders_are_told(self):
+        result = self.run_pauses("""
+            clock = sitecustomize._pauses.clock = Clock()  # the hook takes it with the loader's module
+            from torch.utils.data.dataloader import _BaseDataLoaderIter
+            def slow(): clock.now += 1_000_000
+            class Workers(_BaseDataLoaderIter): pass       # as PyTorch's own iterators
+            print(list(Workers("ab", slow)))
+            def broken(): raise ValueError("a worker ended")
+            try:
+                next(Workers("a", broken))
+            except ValueError as problem:
+                print(problem)
+            print(told)
+            """)
+        said = "['a', 'b']\na worker ended\n[(2, 1000010000, 0), (2, 1001030000, 0), (2, 1002050000, 0), (2, 1003070000, 0)]\n"
+        self.assertEqual(result, (0, said, ""))
+
+    def test_the_module_is_looked_for_once_a_second(self):
+        result = self.run_pauses("""
+            clock = sitecustomize._pauses.clock = Clock()
+            loaded = False
+            for _ in range(5): gc.collect()
+            clock.now += 1_000_000_000
+            loaded = True
+            for _ in range(2): gc.collect()
+            print(len(opened), len(told))
+            """)
+        self.assertEqual(result, (0, "2 2\n", ""))
+
+    def test_pauses_can_be_left_out(self):
+        result = self.run_pauses("""
+            from torch.utils.data import dataloader
+            print(len(gc.callbacks), dataloader._BaseDataLoaderIter.__next__.__code__.co_firstlineno)
+            gc.collect()
+            print(next(dataloader._BaseDataLoaderIter("a", lambda: None)), opened, told)
+            """, FOURWALLS_HOST_PAUSES="0")
+        self.assertEqual(result, (0, "0 5\na [] []\n", ""))
 
     def test_a_program_without_torch_is_as_it_was(self):
         job = "import sys; print(sorted(m for m in sys.modules if 'torch' in m or m.startswith(('ctypes', 'multiprocessing')))); sys.exit(7)"
