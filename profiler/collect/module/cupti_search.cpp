@@ -57,12 +57,12 @@ void CuptiSearch::noteObject(const char* path)
     if (std::strncmp(fileName(path), "libcupti", 8) == 0 && std::strstr(fileName(path), ".so") != nullptr) {
         return add("", path, kLoaded, false);
     }
-    // A library of a Python environment: its packages of CUDA lie beside it.
-    constexpr char kPackages[] = "/site-packages/";
-    const char* const packages = std::strstr(path, kPackages);
+    // A library of a Python environment, or of Debian's own Python: its packages of CUDA lie beside it.
+    const char* packages = std::strstr(path, "/site-packages/");
+    if (packages == nullptr) packages = std::strstr(path, "/dist-packages/");
     if (packages == nullptr) return;
     char folder[512];
-    const auto length = static_cast<int>(packages - path + sizeof kPackages - 1);
+    const auto length = static_cast<int>(packages - path + sizeof "/site-packages/" - 1);
     for (const char* place : {"nvidia/cu13/lib", "nvidia/cuda_cupti/lib"}) {
         std::snprintf(folder, sizeof folder, "%.*s%s", length, path, place);
         for (const char* name : {"libcupti.so.13", "libcupti.so.12"}) add(folder, name, kOfEnvironment, true);

@@ -44,6 +44,19 @@ bool isAnyEnabled()
     return std::any_of(std::begin(g_enabled), std::end(g_enabled), [](bool enabled) { return enabled; });
 }
 
+/// With the sizes that CUPTI's manual has.
+CUptiResult setAttribute(CUpti_ActivityAttribute attribute, const std::size_t* size, const void* value)
+{
+    if (attribute == CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT) {
+        if (*size != sizeof g_poolLimit) return CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT;
+        std::memcpy(&g_poolLimit, value, sizeof g_poolLimit);
+    } else if (attribute == CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER) {
+        if (*size != 1) return CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT;
+        g_zeroed = *static_cast<const std::uint8_t*>(value) != 0;
+    }
+    return CUPTI_SUCCESS;
+}
+
 CUptiResult switchCall(CUpti_ActivityKind kind, std::uint32_t function, bool on)
 {
     const std::lock_guard lock(g_mutex);
@@ -134,7 +147,11 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
     g_complete = complete;
     return CUPTI_SUCCESS;
 }
-CUptiResult cuptiActivityFlushAll(std::uint32_t)
+CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, std::size_t* size, void* value)
+{
+    return g_shared ? CUPTI_ERROR_NOT_COMPATIBLE : setAttribute(attribute, size, value);
+}
+CUptiResult cuptiActivityFlushAll(std::uint32_t flag)
 {
     if (g_gone.load()) {
         g_asked.store(true);
@@ -143,7 +160,7 @@ CUptiResult cuptiActivityFlushAll(std::uint32_t)
     }
     const std::lock_guard lock(g_mutex);
     ++g_flushes;
-    completeBuffer();
+    if (!g_unfinished || (flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0) completeBuffer();
     return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, std::uint32_t, std::size_t* dropped)
@@ -305,7 +322,7 @@ CUptiResult sharedActivitySetAttribute(CUpti_SubscriberHandle, CUpti_ActivityAtt
         if (*size != sizeof g_clock) return CUPTI_ERROR_INVALID_PARAMETER;
         std::memcpy(&g_clock, value, sizeof g_clock);
         break;
-    default: break;
+    default: return setAttribute(attribute, size, value);
     }
     return CUPTI_SUCCESS;
 }

@@ -28,6 +28,9 @@ inline std::size_t g_size = 0;
 inline std::size_t g_used = 0;
 inline std::size_t g_dropped = 0;
 inline bool g_keepBuffers = false;
+inline bool g_unfinished = false; ///< the buffer holds a record of work that goes on: given back full or by force only
+inline std::size_t g_poolLimit = 0; ///< device buffers of a context; 0: nobody has said
+inline bool g_zeroed = false;       ///< buffers come zeroed
 inline CUpti_TimestampCallbackFunc g_clock = nullptr;
 inline std::uint32_t g_flushes = 0;
 inline std::atomic<bool> g_gone{false};
@@ -85,7 +88,7 @@ Record* add(CUpti_ActivityKind kind)
         }
     }
     auto* record = reinterpret_cast<Record*>(g_buffer + g_used);
-    std::memset(static_cast<void*>(record), 0, sizeof(Record));
+    if (!g_zeroed) std::memset(static_cast<void*>(record), 0, sizeof(Record));
     g_used += sizeof(Record);
     record->kind = kind;
     return record;

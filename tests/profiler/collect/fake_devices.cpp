@@ -132,7 +132,8 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, Process* pro
     *count = 1;
     // From a container's own process numbers the host's are others.
     const bool namespaced = std::getenv("FAKE_NVML_OTHER_PIDS") != nullptr;
-    processes[0] = {static_cast<unsigned>(namespaced ? 4'000'000 : getpid()), 25, 0, 0};
+    const bool silent = std::getenv("FAKE_NVML_SILENT") != nullptr; // NVML_VALUE_NOT_AVAILABLE
+    processes[0] = {static_cast<unsigned>(namespaced ? 4'000'000 : getpid()), silent ? ~0ULL : 25, 0, 0};
     return 0;
 }
 

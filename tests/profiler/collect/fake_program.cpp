@@ -3,6 +3,8 @@
 // structures. The recorded program (recorded_program.cpp) calls these functions in the place of CUDA's.
 #include "tests/profiler/collect/fake_cupti.h"
 
+#include <vector>
+
 using namespace fake;
 
 extern "C" {
@@ -165,6 +167,33 @@ void fake_hold(int hold)
 void fake_keep_buffers(int keep)
 {
     g_keepBuffers = keep != 0;
+}
+
+/// The program always has work under way: of itself CUPTI gives back full buffers only.
+void fake_unfinished(int unfinished)
+{
+    const std::lock_guard lock(g_mutex);
+    g_unfinished = unfinished != 0;
+}
+
+/// That many threads call CUDA, and CUPTI asks for a buffer for each. How many it got; they are given back empty.
+std::uint32_t fake_threads(std::uint32_t count)
+{
+    std::vector<std::uint8_t*> buffers;
+    std::size_t size = 0, most = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        std::uint8_t* buffer = nullptr;
+        g_request(&buffer, &size, &most);
+        if (buffer != nullptr) buffers.push_back(buffer);
+    }
+    for (std::uint8_t* const buffer : buffers) g_complete(nullptr, 0, buffer, size, 0);
+    return static_cast<std::uint32_t>(buffers.size());
+}
+
+/// How many device buffers of a context CUPTI may make, as the recording has said.
+std::size_t fake_pool_limit()
+{
+    return g_poolLimit;
 }
 
 /// The GPU falls off the bus: who asks for records waits for ever. Returns when somebody does.

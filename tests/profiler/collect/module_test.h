@@ -32,9 +32,10 @@ inline std::string toolkitLibrary(const std::string& name)
     return {};
 }
 
-/// Runs `recorded_program` with the module and stand-ins for CUPTI, the driver and NVML.
+/// Runs `recorded_program`, or another program, with the module and stand-ins for CUPTI, the driver and NVML.
 class ModuleTest : public QObject {
 protected:
+    QString m_program = QString::fromStdString(kProgram);
     std::unique_ptr<QTemporaryDir> m_folder;
     QProcess m_process;
 
@@ -53,7 +54,7 @@ protected:
         for (const auto& [name, value] : more) environment.insert(name, value);
         m_process.setProcessEnvironment(environment);
         m_process.setProcessChannelMode(QProcess::MergedChannels);
-        m_process.start(QString::fromStdString(kProgram), arguments);
+        m_process.start(m_program, arguments);
         QVERIFY(m_process.waitForStarted());
     }
 

@@ -22,7 +22,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "profiler/collect/module/nccl_interface.h"
+#include "tests/profiler/collect/recorded_nccl.h"
 #include "tests/profiler/collect/recorded_ranges.h"
 
 #include <nvtx3/nvToolsExt.h>
@@ -30,7 +30,6 @@
 
 namespace {
 
-namespace nccl = fourwalls::collect::module::nccl;
 bool g_diskIsFull = false;
 void* g_cupti = nullptr;
 void* g_module = nullptr;
@@ -81,84 +80,6 @@ void launch(std::uint32_t count)
 void step(long long n)
 {
     find<void(long long)>(g_module, "fourwalls_collector_step")(n);
-}
-
-/// One collective as NCCL 2.28 reports it, with a launch in it.
-void collective(const nccl::PluginV5& plugin, void* communicator)
-{
-    void* group = nullptr;
-    nccl::DescriptionV5 description{};
-    description.type = nccl::kGroupApi;
-    description.groupApi.depth = 1;
-    plugin.startEvent(communicator, &group, &description);
-
-    void* api = nullptr;
-    description = {};
-    description.type = nccl::kCollApi;
-    description.parent = group;
-    description.collApi = {"AllReduce", 1000, "ncclFloat32", 0, nullptr, false};
-    plugin.startEvent(communicator, &api, &description);
-
-    void* coll = nullptr;
-    description = {};
-    description.type = nccl::kColl;
-    description.parent = api;
-    description.coll = {5, "AllReduce", nullptr, nullptr, 1000, 0, "ncclFloat32", 8, 16, "RING", "SIMPLE", nullptr};
-    plugin.startEvent(communicator, &coll, &description);
-
-    void* kernel = nullptr;
-    description = {};
-    description.type = nccl::kKernelLaunch;
-    description.parent = group;
-    description.kernelLaunch = {nullptr};
-    plugin.startEvent(communicator, &kernel, &description);
-    if (g_cupti != nullptr) launch(1);
-    plugin.stopEvent(kernel);
-
-    void* p2p = nullptr;
-    description = {};
-    description.type = nccl::kP2p;
-    description.p2p = {"Send", nullptr, "ncclFloat16", 77, 3, 2, nullptr};
-    plugin.startEvent(communicator, &p2p, &description);
-    plugin.stopEvent(p2p);
-    plugin.stopEvent(coll);
-    plugin.stopEvent(api);
-    plugin.stopEvent(group);
-}
-
-void nccl5()
-{
-    const auto* plugin = static_cast<const nccl::PluginV5*>(dlsym(g_module, "ncclProfiler_v5"));
-    void* communicator = nullptr;
-    int activation = 0;
-    plugin->init(&communicator, 0xabcdef, &activation, "dp", 2, 16, 3, nullptr);
-    std::printf("activation %d\n", activation);
-    collective(*plugin, communicator);
-    void* open = nullptr;
-    nccl::DescriptionV5 description{};
-    description.type = nccl::kP2pApi;
-    description.p2pApi = {"Recv", 5, "ncclInt8", nullptr, false};
-    plugin->startEvent(communicator, &open, &description); // never stopped
-    description.type = nccl::kProxyOp;
-    plugin->startEvent(communicator, &open, &description); // not asked for
-    plugin->stopEvent(open);
-    plugin->finalize(communicator);
-}
-
-void nccl4()
-{
-    const auto* plugin = static_cast<const nccl::PluginV4*>(dlsym(g_module, "ncclProfiler_v4"));
-    void* communicator = nullptr;
-    int activation = 0;
-    plugin->init(&communicator, &activation, "dp", 0xabcdef, 2, 16, 3, nullptr);
-    std::printf("activation %d\n", activation);
-    void* event = nullptr;
-    nccl::DescriptionV4 description{};
-    description.type = nccl::kColl;
-    description.coll = {5, "AllReduce", nullptr, nullptr, 1000, 0, "ncclFloat32", 8, 16, "TREE", "LL", nullptr};
-    plugin->startEvent(communicator, &event, &description);
-    plugin->stopEvent(event);
-    plugin->finalize(communicator);
 }
 
 /// NCCL's entry points without a communicator: it refuses, but says so in an NVTX range first.
@@ -260,6 +181,21 @@ void callsOfWindows()
     }
 }
 
+/// Launches and ends without any exit handler, or is ended, when the test has seen what CUPTI gives of itself; unfinished:
+/// with work under way all the time.
+void endsAbruptly(std::uint32_t launches, bool unfinished)
+{
+    find<void(int)>(g_cupti, "fake_unfinished")(unfinished ? 1 : 0);
+    auto* const flushes = find<std::uint32_t()>(g_cupti, "fake_flushes");
+    const std::uint32_t before = flushes();
+    launch(launches);
+    while (flushes() == before) usleep(10'000);
+    std::puts("ready");
+    std::fflush(stdout);
+    std::fgetc(stdin);
+    _exit(0);
+}
+
 /// Another profiler takes CUPTI's buffers and ends, while the program goes on until its launches are recorded again.
 /// keeps: CUPTI holds a buffer of the recording meanwhile. each: launches at a time.
 void takenOver(bool keeps, std::uint32_t each)
@@ -315,8 +251,8 @@ int main(int argc, char** argv)
     loadAll("FAKE_NVML"); // before the driver, with which the module looks for it once
     loadAll("FAKE_DRIVER");
     loadModule();
-    if (what == "nccl") return nccl5(), 0;
-    if (what == "nccl4") return nccl4(), 0;
+    if (what == "nccl") return nccl5(g_module, [] {}), 0;
+    if (what == "nccl4") return nccl4(g_module), 0;
     if (what == "idle") return 0; // loaded, and nothing that starts a recording
     if (what == "together") return together(), 0;
     if (what == "own-signal") signal(SIGUSR2, [](int) {});
@@ -335,6 +271,11 @@ int main(int argc, char** argv)
         find<void()>(g_cupti, "fake_event_edge")();
     } else if (what == "paced") {
         paced(std::atoi(argv[2]), static_cast<std::uint32_t>(std::atoi(argv[3])));
+    } else if (what == "limits") {
+        const std::uint32_t buffers = find<std::uint32_t(std::uint32_t)>(g_cupti, "fake_threads")(200);
+        std::printf("pool limit %zu, buffers %u\n", find<std::size_t()>(g_cupti, "fake_pool_limit")(), buffers);
+    } else if (what == "ends-abruptly") {
+        endsAbruptly(static_cast<std::uint32_t>(std::atoi(argv[2])), std::strcmp(argv[3], "unfinished") == 0);
     } else if (what == "calls") {
         callsOfWindows();
     } else if (what == "taken-over") {
@@ -364,7 +305,7 @@ int main(int argc, char** argv)
     } else if (what == "paced-steps") {
         pacedSteps(std::atoi(argv[2]));
     } else if (what == "cuda-nccl") {
-        nccl5();
+        nccl5(g_module, [] { launch(1); });
     } else if (what == "keep") {
         find<void(int)>(g_cupti, "fake_keep_buffers")(1);
         launch(static_cast<std::uint32_t>(std::atoi(argv[2])));

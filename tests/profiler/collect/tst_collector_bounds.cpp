@@ -182,6 +182,55 @@ private slots:
         QCOMPARE(spool.all<ApiCall>(RecordKind::ApiCall).front().correlation, 31U);
     }
 
+    /// 250 device buffers, which is CUPTI's own default: fewer lose times in programs of many graphs. And buffers for 192
+    /// threads that call CUDA: three quarters of the queue's 256 MiB, 1 MiB each.
+    void buffersOfCuptiByDefault()
+    {
+        const Spool spool = record({"limits"});
+        QCOMPARE(said(), std::string("pool limit 250, buffers 192\n"));
+        QCOMPARE(spool.lost(LossKind::BufferRefused), std::uint64_t{8}); // the threads after them
+        record({"limits"}, {{kEnvPoolLimit, "8"}, {kEnvQueueBytes, "64M"}});
+        QCOMPARE(said(), std::string("pool limit 8, buffers 48\n"));
+        record({"limits"}, {{"FAKE_CUPTI_VERSION", "130500"}}); // beside other subscribers
+        QCOMPARE(said(), std::string("pool limit 250, buffers 192\n"));
+    }
+
+    void abruptEnds_data()
+    {
+        QTest::addColumn<bool>("killed");
+        QTest::addColumn<bool>("unfinished");
+        QTest::newRow("os._exit") << false << false;
+        QTest::newRow("killed") << true << false;
+        QTest::newRow("os._exit with work under way") << false << true;
+        QTest::newRow("killed with work under way") << true << true;
+    }
+    /// What has ended by the last flush is in the file. Of work that never ceases a thread's last buffer is missing, and no
+    /// more: 1 MiB of launches, each a call and its kernel (at least 40 and 208 bytes).
+    void abruptEnds()
+    {
+        QFETCH(bool, killed);
+        QFETCH(bool, unfinished);
+        constexpr std::size_t kLaunches = 15'000, kMostMissing = (1 << 20) / (40 + 208);
+        begin({"ends-abruptly", QString::number(kLaunches), unfinished ? "unfinished" : "finished"},
+              {{kEnvDetail, "normal"}});
+        QVERIFY(m_process.waitForReadyRead(20'000));
+        const auto recorded = [this] { return readSpool(spools().at(0)).count(RecordKind::Kernel); };
+        QTRY_VERIFY_WITH_TIMEOUT(recorded() >= (unfinished ? kLaunches - kMostMissing : kLaunches), 10'000);
+        if (killed) {
+            m_process.kill();
+        } else {
+            m_process.write("x");
+        }
+        end();
+        const Spool spool = readSpool(spools().at(0));
+        QVERIFY(!spool.state.ended);
+        if (unfinished) {
+            QVERIFY(spool.count(RecordKind::Kernel) < kLaunches); // the last buffer was never given back
+        } else {
+            QCOMPARE(spool.count(RecordKind::Kernel), kLaunches);
+        }
+    }
+
     void costByThread()
     {
         const Spool spool = record({"launch", "50000"});

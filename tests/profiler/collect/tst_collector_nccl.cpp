@@ -60,10 +60,23 @@ private slots:
         QCOMPARE(five.count(RecordKind::NcclColl), std::size_t{1});
         QCOMPARE(five.all<NcclKernelLaunch>(RecordKind::NcclKernelLaunch).at(0).correlated, 0U);
         QVERIFY(five.message(MessageCode::DriverMissing).find("CUDA was not initialised") != std::string::npos);
+        // NCCL's bits of group, collective and message (1, 2, 4), of their calls (256, 512, 1024) and of launches (2048).
+        QVERIFY(m_process.readAll().startsWith("activation 3847\n"));
         const Spool four = record({"nccl4"}, {{"FAKE_CUPTI", ""}});
+        QVERIFY(m_process.readAll().startsWith("activation 7\n"));
         const auto coll = four.all<NcclColl>(RecordKind::NcclColl).at(0);
         QCOMPARE(four.text(coll.algorithm), std::string("TREE"));
         QVERIFY(four.message(MessageCode::NcclPlugin).find("interface 4") != std::string::npos);
+    }
+
+    /// What NCCL reports is one mask for all communicators and all that use it: it is not touched in passing.
+    void ncclLeftOutLeavesNcclAlone()
+    {
+        for (const char* version : {"nccl", "nccl4"}) {
+            const Spool spool = record({version}, {{"FAKE_CUPTI", ""}, {kEnvWithout, "nccl"}});
+            QVERIFY(m_process.readAll().startsWith("activation 64\n"));
+            QCOMPARE(spool.count(RecordKind::NcclCommunicator), std::size_t{0});
+        }
     }
 
     void nvtxOfTheProgram()

@@ -108,17 +108,64 @@ private slots:
         QVERIFY(spool.message(MessageCode::CuptiFailed).empty());
     }
 
+    void cuptiOfThePythonEnvironmentIsFound_data()
+    {
+        QTest::addColumn<QString>("packages");
+        QTest::addColumn<QString>("place");
+        QTest::newRow("virtual environment") << "venv/lib/python3.11/site-packages/"
+                                             << "nvidia/cu13/lib/libcupti.so.13";
+        QTest::newRow("CUDA 12's package") << "venv12/lib/python3.11/site-packages/"
+                                           << "nvidia/cuda_cupti/lib/libcupti.so.12";
+        QTest::newRow("Debian's pip as root") << "usr/local/lib/python3.11/dist-packages/"
+                                              << "nvidia/cu13/lib/libcupti.so.13";
+    }
     void cuptiOfThePythonEnvironmentIsFound()
     {
+        QFETCH(QString, packages);
+        QFETCH(QString, place);
         // The process has a library of the environment and no CUPTI: it lies among the environment's packages.
-        const QString cupti = copied("venv/lib/python3.11/site-packages/nvidia/cu13/lib/libcupti.so.13");
-        const QString other = m_copies.filePath("venv/lib/python3.11/site-packages/cupy/cuda.so");
+        const QString cupti = copied(packages + place);
+        const QString other = m_copies.filePath(packages + "cupy/cuda.so");
         QDir().mkpath(QFileInfo(other).path());
         QFile::copy(m_fakes + "libnvidia-ml.so.1", other);
         const Spool spool = record(
             {"launch", "10"},
             {{"FAKE_CUPTI", ""}, {"FAKE_DRIVER", other + ":" + m_fakes + "libcuda.so.1"}, {"FAKE_CUPTI_LATE", cupti}});
         QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{10});
+    }
+
+    void cuptiOfTheToolkitIsFound_data()
+    {
+        QTest::addColumn<QString>("variable");
+        QTest::addColumn<QString>("place");
+        QTest::newRow("CUDA_HOME") << "CUDA_HOME"
+                                   << "extras/CUPTI/lib64/libcupti.so.13";
+        QTest::newRow("CUDA_PATH") << "CUDA_PATH"
+                                   << "lib64/libcupti.so.13";
+        QTest::newRow("its folder without 64") << "CUDA_HOME"
+                                               << "lib/libcupti.so.12";
+    }
+    /// A program that has its runtime inside loads no CUPTI, and the loader's own folders have none that works.
+    void cuptiOfTheToolkitIsFound()
+    {
+        QFETCH(QString, variable);
+        QFETCH(QString, place);
+        for (const char* name : {"libcupti.so.13", "libcupti.so.12", "libcupti.so"})
+            copied(QString("on-the-path/") + name);
+        const QString root = QString("toolkit-") + QTest::currentDataTag();
+        const QString cupti = copied(root + "/" + place);
+        std::map<QString, QString> variables{{"FAKE_CUPTI", ""},
+                                             {"FAKE_CUPTI_LATE", cupti},
+                                             {"FAKE_CUPTI_FAILS", "on-the-path/"},
+                                             {"FAKE_CUPTI_RESULT", "15"},
+                                             {"LD_LIBRARY_PATH", m_copies.filePath("on-the-path")},
+                                             {"CUDA_HOME", ""},
+                                             {"CUDA_PATH", ""}};
+        variables[variable] = m_copies.filePath(root);
+        const Spool spool = record({"launch", "10"}, variables);
+        verifyTheProgramIsUnharmed();
+        QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{10});
+        QVERIFY(spool.message(MessageCode::CuptiFailed).empty());
     }
 
     void aDriverOlderThanTheToolkit()
@@ -288,6 +335,18 @@ private slots:
         const std::string text = spool.message(MessageCode::NvmlMissing);
         QVERIFY2(text.find("another number (a container?)") != std::string::npos, text.c_str());
         QVERIFY(sampled({}, 15).message(MessageCode::NvmlMissing).empty());
+    }
+
+    /// NVML lists the process and does not know its memory: that is no amount, and no container either.
+    void memoryThatNvmlDoesNotKnow()
+    {
+        const Spool spool = sampled({{"FAKE_NVML_SILENT", "1"}}, 15);
+        verifyTheProgramIsUnharmed();
+        for (const NvmlSample& sample : spool.all<NvmlSample>(RecordKind::NvmlSample)) {
+            QCOMPARE(sample.valid & (kNvmlProcessMemory | kNvmlMemory), static_cast<std::uint32_t>(kNvmlMemory));
+            QCOMPARE(sample.processMemory, std::uint64_t{0});
+        }
+        QVERIFY(spool.message(MessageCode::NvmlMissing).empty());
     }
 
     void aFullDiskIsOneLine()
