@@ -9,6 +9,7 @@ README.md says what the files of a case are.
 """
 import difflib
 import json
+import pickle
 import shlex
 import sqlite3
 import subprocess
@@ -16,6 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from chakra_text import chakra
 from perfetto_text import perfetto
 from xspace_text import xspace
 
@@ -23,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def make_inputs(case, folder):
-    """Copies `input*` into the folder; SQL text becomes a database, JSON of an XSpace or a Perfetto trace its bytes. Returns their names."""
+    """Copies `input*` into the folder; SQL text becomes a database, JSON of another format its bytes. Returns their names."""
     names = []
     for path in sorted(case.glob("input*")):
         if path.suffix == ".sql":
@@ -34,6 +36,12 @@ def make_inputs(case, folder):
         elif path.name.endswith(".xspace.json"):
             target = folder / (path.name.removesuffix(".xspace.json") + ".xplane.pb")
             target.write_bytes(xspace(path.read_text(encoding="utf-8")))
+        elif path.name.endswith(".et.json"):
+            target = folder / path.name.removesuffix(".json")
+            target.write_bytes(chakra(path.read_text(encoding="utf-8")))
+        elif path.name.endswith(".pickle.json"):
+            target = folder / path.name.removesuffix(".json")
+            target.write_bytes(pickle.dumps(json.loads(path.read_text(encoding="utf-8")), protocol=4))
         elif path.name.endswith(".pftrace.json"):
             target = folder / path.name.removesuffix(".json")
             target.write_bytes(perfetto(path.read_text(encoding="utf-8")))
