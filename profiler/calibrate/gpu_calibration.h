@@ -123,8 +123,8 @@ struct GpuCalibration {
     std::vector<std::string> leftOut; ///< one sentence each
 };
 
-/// In the order of worth: products for ten seconds against a burst, products beside an all-reduce (several GPUs) and beside
-/// copying, products over shapes, collectives over sizes (several GPUs), attention, memory-bound kernels, launches, copies.
+/// In the order of worth: products in a burst (all of them while the GPU is still cool) and for ten seconds, products beside
+/// an all-reduce (several GPUs) and beside copying, products over shapes, collectives over sizes (several GPUs), attention, memory-bound kernels, launches, copies.
 std::vector<GpuMeasurement> gpuSchedule(int gpus);
 
 /// As much of the bench's schedule as fits into `seconds` by what it is to take and by the bench's clock. progress: may be

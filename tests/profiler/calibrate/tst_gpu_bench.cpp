@@ -26,6 +26,7 @@ private slots:
     void init();
     void cleanup();
     void everyWorkRuns();
+    void burstsComeBeforeWhatHeatsTheGpu();
     void operandsAreNotInTheCache();
     void graphsAreReplayed();
     void collectivesOfSeveralGpus();
@@ -82,6 +83,25 @@ void GpuBenchTest::everyWorkRuns()
         QVERIFY(times->seconds.size() >= 2);
         QVERIFY(std::all_of(times->seconds.begin(), times->seconds.end(), [](double s) { return s > 0 && s < 10; }));
         QCOMPARE(times->clockMhz, 0.0); // this GPU has no bus that NVML knows
+    }
+}
+
+/// A burst behind ten seconds of work would have their clock, and the ratio of the two would say nothing. Each product
+/// that lasts has its burst.
+void GpuBenchTest::burstsComeBeforeWhatHeatsTheGpu()
+{
+    for (const int gpus : {1, 4}) {
+        const std::vector<GpuMeasurement> all = gpuSchedule(gpus);
+        const auto hot = std::find_if(all.begin(), all.end(), [](const GpuMeasurement& m) { return m.sustained(); });
+        int pairs = 0;
+        for (const GpuMeasurement& lasting : all) {
+            if (!lasting.sustained() || lasting.work != GpuWork::Product || lasting.beside != Beside::Nothing) continue;
+            ++pairs;
+            QVERIFY(std::any_of(all.begin(), hot, [&](const GpuMeasurement& burst) {
+                return burst.work == GpuWork::Product && burst.extents == lasting.extents;
+            }));
+        }
+        QCOMPARE(pairs, 16);
     }
 }
 
