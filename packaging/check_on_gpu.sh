@@ -8,10 +8,11 @@
 #                                                  on a machine with NVIDIA's driver, Python and PyTorch: the stages of
 #                                                  check_on_gpu/stages.py in the order of their worth
 #
-# run writes report.md (each check with PASS, FAIL or TIMEOUT and the end of its log, or NOT HERE where the machine cannot try
-# it: MIG that is off, namespaces that may not be made), raw.tar and evidence.tar (below 15 MiB
-# each) into FOLDER (default: $OUT, or else gpu-check). It ends with 0 if all passed, 1 if anything did not, and 3 if the time
-# (560 s, or N) was over first: its last lines name the stage to go on --from. Without a GPU it fails.
+# run writes report.md (each check with PASS, FAIL or TIMEOUT and the end of its log, NOT HERE where the machine cannot try
+# it, as MIG that is off, or CUT where the time was over in the middle of it), raw.tar, same_job.tar and evidence.tar (below
+# 15 MiB each; what did not fit is named) into FOLDER (default: $OUT, or else gpu-check). It ends with 0 if all passed, 1 if
+# anything did not, and 3 if the time (560 s, or N) was over first: its last lines name the stage to go on --from. Without a
+# GPU it fails.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 fail() { echo "check_on_gpu.sh: $1" >&2; exit 1; }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the stages (stages.py) on a machine with a GPU and writes OUT/report.md, OUT/raw.tar and OUT/evidence.tar.
+"""Runs the stages (stages.py) on a machine with a GPU and writes OUT/report.md, OUT/raw.tar, OUT/same_job.tar and
+OUT/evidence.tar.
 
   run.py --bundle FOLDER --out FOLDER [--from STAGE] [--seconds N]
 
@@ -23,6 +24,7 @@ import stages
 import verdicts
 
 MOST = 15 << 20  # bytes of a file of evidence
+LARGEST = 64 << 20  # of a file that is packed at all: larger ones would take the time that is left
 RESERVED = 20    # seconds at the end, to pack
 
 
@@ -56,15 +58,23 @@ class Run:
         self.say("```\n" + text.strip()[-3000:] + "\n```")
 
     def check(self, words, problems, log=None, verdict="FAIL"):
-        """One line of the report; with problems, the end of the log that they come from."""
+        """One line of the report; with problems, the end of the log that they come from. What was cut by the end of the
+        run's own time says nothing of the product."""
+        if problems and self.cut:
+            verdict = "CUT"
         self.results[self.stage].append("PASS" if not problems else verdict)
         if not problems:
             self.say(f"- PASS {words}")
             return
         self.say(f"- **{verdict}** {words}: " + "; ".join(problems))
-        for name in (log, f"{log}_job") if log else ():
+        for name in (log, f"{log}_job") if log and not self.cut else ():
             if self.log(name).strip():
                 self.quote("\n".join(line[:300] for line in self.log(name).splitlines()[-15:]))
+
+    def is_over(self, seconds):
+        """Whether the run's time has no room for so many seconds; what is left of the stage is then cut."""
+        self.cut = self.cut or self.left() < seconds
+        return self.cut
 
     def absent(self, words, reason):
         """What cannot be tried on this machine: no failure, but no success either."""
@@ -89,27 +99,31 @@ class Run:
     def tests(self, name):
         return os.path.join(self.bundle, "tests", "bin", name)
 
-    def log(self, name):
+    def text(self, path):
         try:
-            with open(self.file(f"{name}.log"), encoding="utf-8", errors="replace") as file:
+            with open(path, encoding="utf-8", errors="replace") as file:
                 return file.read()
         except OSError:
             return ""
 
-    def take(self, stage, *paths):
-        """Brings files home. Raw buffers are packed at once: they are worth more than anything after them."""
-        if stage == "raw":
-            self.pack("raw.tar", sorted(glob.glob(os.path.join(paths[0], "*"))))
-        else:
-            self.taken += paths
+    def log(self, name):
+        return self.text(self.file(f"{name}.log"))
+
+    @staticmethod
+    def files(folder):
+        return sorted(glob.glob(os.path.join(folder, "*")))
+
+    def take(self, *paths):
+        """Brings files home at the end."""
+        self.taken += paths
 
     # ---- Commands --------------------------------------------------------------------------------------------------
 
     def command(self, name, limit, arguments, environment=None, apart=False):
         """Runs a command for `limit` seconds at the most; its output goes to NAME.log (its errors, apart, to
         NAME_job.log)."""
-        limit = min(limit, self.stage_end - time.monotonic(), self.left())
-        self.cut = self.cut or limit >= self.left()
+        own, left = min(limit, self.stage_end - time.monotonic()), self.left()
+        limit = min(own, left)
         status, timed_out = -1, limit <= 1
         with open(self.file(f"{name}.log"), "wb") as out, open(self.file(f"{name}_job.log"), "wb") as errors:
             if not timed_out:
@@ -126,6 +140,7 @@ class Run:
                         timed_out = True
                         os.killpg(process.pid, 9)
                         process.wait()
+        self.cut = self.cut or (timed_out and left < own)
         ran = Ran(status, timed_out, self.log(name) if not apart else self.log(name) + self.log(f"{name}_job"))
         ran.name = name
         return ran
@@ -143,14 +158,17 @@ class Run:
         return self.command(name, limit, [self.program, *arguments], {**os.environ, **self.libraries(), **(environment or {})},
                             apart="--json" in arguments)
 
-    def recorded(self, name, limit, job, options, **environment):
-        """The job under `record`, as a user calls it: what record says, and the trace. The job's output: NAME_job.log."""
+    def recorded(self, name, limit, job, options, keep=None, expected=0, **environment):
+        """The job under `record`, as a user calls it: what record says, and the trace. The job's output: NAME_job.log. keep: a
+        folder that gets the spools, which `record` removes."""
         path = self.file(f"{name}.fourwalls")
         if os.path.exists(path):
             os.remove(path)
-        ran = self.cli(name, limit, ["record", "-o", path, "--json", *options, "--", self.interpreter, self.script(job[0]), *job[1:]],
-                       environment)
-        self.judge(f"record {' '.join(options)} -- {' '.join(job)}", ran)
+        command = [self.interpreter, self.script(job[0]), *job[1:]]
+        if keep:
+            command = ["sh", "-c", '"$@"; status=$?; cp "$FOURWALLS_SPOOL_DIR"/*.fwspool "$0"; exit $status', keep, *command]
+        ran = self.cli(name, limit, ["record", "-o", path, "--json", *options, "--", *command], environment)
+        self.judge(f"record {' '.join(options)} -- {' '.join(map(os.path.basename, job))}", ran, expected)
         return verdicts.json_of(self.log(name)), path
 
     def tested(self, words, test, limit):
@@ -164,10 +182,12 @@ class Run:
         """What `import` is given of a folder of spools: it takes files alone."""
         return sorted(glob.glob(os.path.join(folder, "*.fwspool")))
 
-    def kernels(self, name, path):
-        """How many kernels a trace has."""
-        own = verdicts.json_of(self.cli(name, 20, ["facts", path, "--json"]).text) or {}
-        return own.get("gpu_kernel_events") or 0
+    def facts(self, name, path):
+        """The figures of a trace's raw events; {} where there are none."""
+        return verdicts.json_of(self.cli(name, 30, ["facts", path, "--json"]).text) or {}
+
+    def query(self, name, path, question):
+        return verdicts.json_of(self.cli(name, 30, ["query", path, question, "--json"]).text)
 
     @staticmethod
     def unshare(*options):
@@ -178,7 +198,8 @@ class Run:
         return bool(shutil.which("unshare")) and self.command("unshare", 10, [*self.unshare(*options), "true"]).status == 0
 
     def injected(self, spools, **more):
-        """The environment that `record` gives a job, without `record`."""
+        """The environment of a job that is recorded without `record`, as on a cluster (docs/collector.md): its hook for Python
+        is not there."""
         module = os.path.join(self.package, "fourwalls", "lib", "libfourwalls_collector.so")
         return {**os.environ, "FOURWALLS_SPOOL_DIR": spools, "CUDA_INJECTION64_PATH": module, "NVTX_INJECTION64_PATH": module, **more}
 
@@ -219,29 +240,49 @@ class Run:
         os.chmod(self.program, os.stat(self.program).st_mode | stat.S_IXUSR)
         return []
 
+    def packed(self, path, room):
+        """A whole file, compressed to at most `room` bytes; or why it is left out."""
+        size = os.path.getsize(path)
+        if size > LARGEST:
+            return None, f"{size >> 10} KiB, more than is packed of one file"
+        squeezer, parts, length = lzma.LZMACompressor(preset=3), [], 0
+        with open(path, "rb") as file:
+            while piece := file.read(1 << 20):
+                parts.append(squeezer.compress(piece))
+                length += len(parts[-1])
+                if time.monotonic() - self.began > self.seconds:
+                    return None, "no time left"
+                if length > room:
+                    break
+        parts.append(squeezer.flush())
+        data = b"".join(parts)
+        return (data, None) if len(data) <= room else (None, f"{size >> 10} KiB, no room")
+
     def pack(self, name, paths):
-        """A tar of single compressed files, as many as fit; what does not is named."""
-        used, left_out = 0, []
+        """A tar of single compressed files, as many as fit; each that does not is named with the reason. What an earlier run
+        has brought into the folder stays: NAME, NAME_2, …"""
+        used, left_out, stem, number = 0, [], name[:-len(".tar")], 2
+        while os.path.exists(os.path.join(self.out, name)):
+            name, number = f"{stem}_{number}.tar", number + 1
         with tarfile.open(os.path.join(self.out, name), "w") as tar:
             for path in paths:
                 if not os.path.isfile(path) or not os.path.getsize(path):
                     continue
-                with open(path, "rb") as file:
-                    packed = lzma.compress(file.read(64 << 20), preset=3)
-                if used + len(packed) + 2048 > MOST:
-                    left_out.append(f"{os.path.basename(path)} ({len(packed) >> 20} MiB packed)")
+                data, reason = self.packed(path, MOST - used - 2048)
+                if data is None:
+                    left_out.append(f"{os.path.basename(path)} ({reason})")
                     continue
-                used += (len(packed) + 1535) // 512 * 512
+                used += (len(data) + 1535) // 512 * 512
                 member = tarfile.TarInfo(os.path.basename(path) + ".xz")
-                member.size, member.mtime = len(packed), int(time.time())
-                tar.addfile(member, io.BytesIO(packed))
+                member.size, member.mtime = len(data), int(time.time())
+                tar.addfile(member, io.BytesIO(data))
         self.say(f"- packed {name}: {used >> 10} KiB" + (", left out: " + ", ".join(left_out) if left_out else ""))
 
     def stages(self, first):
         """Runs the stages from `first` on; returns the one to go on with, or None."""
         names = [name for name, _, _ in stages.STAGES]
         for name, function, limit in stages.STAGES[names.index(first):]:
-            if self.left() < min(60, limit):
+            if name != first and self.left() < limit / 2:  # else most of its time would be paid for twice
                 return name
             self.stage, self.stage_end, self.cut = name, time.monotonic() + limit, False
             self.results.setdefault(name, [])
@@ -253,7 +294,7 @@ class Run:
                 function(self)
             except Exception as failure:  # a stage that breaks says so, and the others still run
                 self.check("the stage itself", [f"{type(failure).__name__}: {failure}"])
-            if self.cut and self.left() < 5:
+            if self.cut:
                 return name
         return None
 
@@ -282,7 +323,7 @@ def worst(results):
     """The verdict of a stage: one that checked nothing has not passed."""
     if not results:
         return "FAIL"
-    return next((each for each in ("FAIL", "TIMEOUT", "PASS") if each in results), "NOT HERE")
+    return next((each for each in ("FAIL", "TIMEOUT", "CUT", "PASS") if each in results), "NOT HERE")
 
 
 def main():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small jobs, by name: one stage each of the check is about what they do."""
+import json
 import sys
 import time
 
@@ -46,10 +47,43 @@ def inside(torch):
     return 0
 
 
+def taken(torch):
+    """torch.profiler in the middle of a program that launches: where it takes the records of the GPU, that lasts for some
+    seconds. The last line says how many kernels there were in all, before it, and in the last three seconds."""
+    from torch.profiler import ProfilerActivity, profile
+
+    x = torch.ones(1 << 20, device="cuda")
+    torch.cuda.synchronize()
+
+    def part(seconds):
+        launched, end = 0, time.time() + seconds
+        while time.time() < end:
+            for _ in range(100):
+                x.mul_(1.0001)
+            launched += 100
+            torch.cuda.synchronize()
+        return launched
+
+    before = part(1)
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as own:
+        inside = part(0.2)
+    seen = sum(each.device_type.name == "CUDA" for each in own.events())
+    behind, late = part(5), part(3)
+    print(json.dumps({"launched": before + inside + behind + late, "before": before, "late": late, "profiler": seen}))
+    return 0
+
+
+def replays(torch):
+    """20,000 replays of a graph of 100 kernels."""
+    from train import replay
+
+    replay(torch, "cuda", 20000)
+    print("replayed")
+    return 0
+
+
 def edges(torch):
     """Two streams that wait for each other's events; the last line says how often."""
-    import json
-
     x, y = torch.ones(1 << 16, device="cuda"), torch.ones(1 << 16, device="cuda")
     first, second = torch.cuda.Stream(), torch.cuda.Stream()
     torch.cuda.synchronize()
@@ -90,4 +124,5 @@ def fails(torch):
 if __name__ == "__main__":
     import torch as the_torch
 
-    sys.exit({"captures": captures, "inside": inside, "edges": edges, "asserts": asserts, "fails": fails}[sys.argv[1]](the_torch))
+    jobs = (captures, inside, taken, replays, edges, asserts, fails)
+    sys.exit({job.__name__: job for job in jobs}[sys.argv[1]](the_torch))

@@ -9,7 +9,8 @@ import time
 
 def main():
     parser = argparse.ArgumentParser()
-    for name, value in (("layers", 4), ("wide", 512), ("batch", 4), ("seq", 512), ("steps", 8), ("graph", 0), ("workers", 0)):
+    for name, value in (("layers", 4), ("wide", 512), ("batch", 4), ("seq", 512), ("steps", 8), ("graph", 0), ("workers", 0),
+                        ("warm", 0)):  # warm: seconds of other work before the first step
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--compile", action="store_true", help="torch.compile of the model and of the optimizer's step")
@@ -64,6 +65,12 @@ def main():
         if on_gpu:
             torch.cuda.synchronize()
 
+    if arguments.warm:  # the GPU's clock rises with work, and a small job is over before it has
+        square, end = torch.ones(4096, 4096, device=device), time.time() + arguments.warm
+        while time.time() < end:
+            square @ square
+            wait()
+        del square
     profiler, times, loss = None, [], None
     for index in range(arguments.steps):
         if arguments.profile and index == 4:
@@ -92,7 +99,7 @@ def main():
         profiler.export_chrome_trace(arguments.profile)
     if arguments.graph:
         replay(torch, device, arguments.graph)
-    said = {"step_ms": times, "loss": float(loss), "torch": torch.__version__}
+    said = {"step_ms": times, "loss": float(loss.detach()), "torch": torch.__version__}
     if arguments.compile:
         from torch._dynamo.utils import counters
 
@@ -107,8 +114,8 @@ def main():
 
 
 def replay(torch, device, times):
-    """A CUDA graph of 100 kernels, replayed."""
-    x = torch.ones(1024, device=device)
+    """A CUDA graph of 100 kernels of some microseconds, replayed."""
+    x = torch.ones(1 << 20, device=device)
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         x.add_(1)

@@ -61,6 +61,7 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdicts.audit(with_audit(("cupti_dropped", 5))), ["cupti_dropped (5): why"])
         self.assertEqual(verdicts.audit(with_audit(("work_without_launch", 20))), [])
         self.assertEqual(len(verdicts.audit(with_audit(("work_without_launch", 21)))), 1)
+        self.assertEqual(verdicts.audit(with_audit(("work_without_launch", 900)), launches=False), [])  # low: no launches are recorded
 
     def test_replayed(self):
         good = ("buffers 3 of CUPTI 26, read with CUPTI 26\nrecords 900\n"
@@ -107,6 +108,7 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdicts.said(f"a\n{line}\nb", "disk is almost full"), [])
         self.assertEqual(verdicts.said("a\nb", "disk is almost full"), ["no line says 'disk is almost full'"])
         self.assertEqual(len(verdicts.said(f"{line}\n" * 500, "disk is almost full")), 1)  # one clear line, not hundreds
+        self.assertEqual(verdicts.said(f"a\n{line}\nb", "cannot be written", "disk is almost full"), [])
         plain = {"loss": 1.5}
         self.assertEqual(verdicts.left_alone(plain, 0, f'{line}\n{{"loss": 1.5}}\n'), [])
         self.assertEqual(verdicts.left_alone(plain, 0, '{"loss": 1.25}'), ["loss: 1.25 recorded, 1.5 plain"])
@@ -135,15 +137,110 @@ class Verdicts(unittest.TestCase):
     def test_kernels(self):
         profile = {"traceEvents": [{"cat": "kernel", "dur": 10}, {"cat": "kernel", "dur": 2.5}, {"cat": "cpu_op", "dur": 99}, {}]}
         self.assertEqual(verdicts.profile_kernels(profile), (2, 12.5))
-        self.assertEqual(verdicts.same_kernels((1000, 505.0), (1000, 500.0)), [])
-        self.assertEqual(len(verdicts.same_kernels((1000, 510.0), (1000, 500.0))), 1)  # 2 % off
-        self.assertEqual(len(verdicts.same_kernels((980, 500.0), (1000, 500.0))), 1)
-        self.assertEqual(len(verdicts.same_kernels((None, None), (1000, 500.0))), 2)
-        self.assertEqual(len(verdicts.same_kernels((0, 0.0), (0, 0.0))), 2)  # nothing agrees with nothing: no success
+        theirs = [(1000, 500.0), (1000, 502.0), (1000, 498.0)]
+        self.assertEqual(verdicts.same_kernels([(1000, 505.0), (1000, 499.0), (1000, 503.0)], theirs), [])
+        self.assertEqual(len(verdicts.same_kernels([(1000, 510.0)] * 3, theirs)), 1)  # 2 % off
+        self.assertEqual(len(verdicts.same_kernels([(980, 500.0)] * 3, theirs)), 1)
+        # The GPU itself was slower at times: times cannot tell, but counts can.
+        wavering = [(1000, 490.0), (1000, 530.0), (1000, 515.0)]
+        self.assertIsNone(verdicts.same_kernels(wavering, theirs))
+        self.assertEqual(len(verdicts.same_kernels([(980, us) for _, us in wavering], theirs)), 2)
+        self.assertEqual(len(verdicts.same_kernels([(None, None)] * 3, theirs)), 2)
+        self.assertEqual(len(verdicts.same_kernels([(0, 0.0)] * 3, [(0, 0.0)] * 3)), 2)  # nothing agrees with nothing: no success
+        self.assertEqual(len(verdicts.same_kernels([], [])), 2)
+
+    def test_kinds_of_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (("a.fwspool", "x"), ("a.json", "")):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            self.assertEqual(verdicts.kinds_of(check.Run.files(folder), (".fwspool", ".json", ".fwcupti")), ["no .json", "no .fwcupti"])
+
+    def test_endings(self):
+        # 100 launches a millisecond for three seconds.
+        text = "".join(f"{1_000_000 * ms} {100 * ms}\n" for ms in range(1, 3001))
+        launches = verdicts.Launches(text)
+        self.assertEqual((launches.all, launches.signal, launches.until(5_500_000)), (300000, None, 500))
+        self.assertAlmostEqual(launches.after(290000), 100)
+        cut = {"audit": [{"name": "recording_cut", "count": 1, "detail": "why"}]}
+        # Where the end can be seen, nothing is lost and nothing cut.
+        self.assertEqual(verdicts.ending("all", AUDIT, launches, 300001), [])
+        self.assertEqual(verdicts.ending("all", AUDIT, launches, 299999), ["299999 kernels of 300000, at least 300000 were promised"])
+        self.assertEqual(verdicts.ending("all", cut, launches, 300000), ["recording_cut (1): why"])
+        self.assertEqual(verdicts.ending("all", AUDIT, launches, 600000), ["600000 kernels, and 300000 were launched"])
+        self.assertEqual(verdicts.ending("all", with_audit(("cupti_dropped", 3)), launches, 300000), ["cupti_dropped (3): why"])
+        # Without a word: two rounds of flushing (400 ms) and two buffers, and the trace says so.
+        least = 300000 - 40000 - 2 * verdicts.BUFFER_KERNELS
+        self.assertEqual(verdicts.ending("flushed", cut, launches, least), [])
+        self.assertEqual(len(verdicts.ending("flushed", cut, launches, least - 1)), 1)
+        self.assertEqual(verdicts.ending("flushed", AUDIT, launches, least), ["the trace does not say that it was cut"])
+        self.assertEqual(verdicts.ending("flushed", AUDIT, launches, 300000), [])
+        self.assertEqual(len(verdicts.ending("flushed", cut, launches, 0)), 1)
+        # By a signal that can be caught: everything until it, but what the GPU had before itself.
+        caught = verdicts.Launches(text.replace("2500000000 250000\n", "2500000000 250000\n2500000001 signal\n"))
+        self.assertEqual(verdicts.ending("signal", with_audit(("times_lost", 90)), caught, 246000), [])
+        self.assertEqual(len(verdicts.ending("signal", AUDIT, caught, 245000)), 1)
+        self.assertEqual(len(verdicts.ending("signal", cut, caught, 300000)), 1)
+        # A job that did nothing, or that no signal came to, is no success.
+        self.assertEqual(verdicts.ending("all", AUDIT, verdicts.Launches(""), 0), ["the job did not get to its end"])
+        self.assertEqual(verdicts.ending("signal", AUDIT, launches, 300000), ["the job did not get to its end"])
+        self.assertIn("too few to tell", verdicts.ending("flushed", cut, verdicts.Launches("1000 9000\n"), 9000)[0])
+        self.assertEqual(verdicts.ending("all", None, launches, 300000), ["info printed no JSON"])
+
+    def test_graphs(self):
+        kept = with_audit(("graph_nodes", 2000000))
+        self.assertEqual(verdicts.graph_kept(kept, 2000000), [])
+        self.assertEqual(verdicts.graph_kept(with_audit(("graph_nodes", 1990000)), 2000000), ["1990000 nodes of 2000000"])
+        self.assertEqual(len(verdicts.graph_kept(with_audit(("graph_nodes", 2000000), ("times_lost", 5)), 2000000)), 1)
+        line = "CUPTI loses the times of graph nodes: from here on a replay is recorded as a whole; without graph_nodes (FOURWALLS_WITHOUT)"
+
+        def lost(nodes, times, said=line):
+            audit = with_audit(("graph_nodes", nodes), ("times_lost", times), ("cupti_times_lost", times))
+            return {"audit": audit["audit"] + ([{"name": "collector_message_25", "count": 1, "detail": said}] if said else [])}
+
+        self.assertEqual(verdicts.graph_switched(lost(1100000, 200000), 9000, 20000, 100), [])
+        self.assertIsNone(verdicts.graph_switched(kept, 0, 20000, 100))  # this CUPTI loses nothing
+        self.assertIn("no line says so", verdicts.graph_switched(lost(2000000, 1100000, None), 0, 20000, 100)[0])
+        self.assertIn("no line says so", verdicts.graph_switched(with_audit(("graph_nodes", 900000)), 0, 20000, 100)[0])
+        self.assertEqual(verdicts.graph_switched(lost(2000000, 900000), 0, 20000, 100), ["no replay was recorded as a whole"])
+        self.assertEqual(len(verdicts.graph_switched(lost(1100000, 200000), 3000, 20000, 100)), 1)  # 6000 replays are nowhere
+        self.assertEqual(len(verdicts.graph_switched(lost(1950000, 1050000), 500, 20000, 100)), 1)  # too late
+        damaged = lost(1100000, 200000)
+        damaged["audit"].append({"name": "queue_full", "count": 7, "detail": "why"})
+        self.assertEqual(verdicts.graph_switched(damaged, 9000, 20000, 100), ["queue_full (7): why"])
+        # Beside other subscribers it cannot be switched: the line says what to do.
+        locked = "CUPTI loses the times of graph nodes: without graph_nodes (FOURWALLS_WITHOUT) a replay is recorded as a whole"
+        self.assertEqual(verdicts.graph_switched(lost(2000000, 1100000, locked), 0, 20000, 100), [])
+        self.assertEqual(verdicts.graph_switched(None, 0, 20000, 100), ["info printed no JSON"])
+
+    def test_another_profiler(self):
+        job = {"launched": 90000, "before": 10000, "late": 30000, "profiler": 2000}
+        back = {"audit": [{"name": "collector_message_5", "count": 1, "detail": "another profiler had taken …; they were taken back"}]}
+        self.assertEqual(verdicts.taken_back(back, job, 60000), [])
+        self.assertIsNone(verdicts.taken_back(AUDIT, job, 90001))  # it took nothing
+        self.assertEqual(verdicts.taken_back(AUDIT, job, 60000), ["no line says that they were taken back"])
+        self.assertEqual(len(verdicts.taken_back(back, job, 11000)), 1)  # nothing since it came
+        self.assertEqual(len(verdicts.taken_back(AUDIT, job, 11000)), 2)
+        self.assertEqual(verdicts.taken_back(None, job, 0), ["a run printed no JSON"])
+
+    def test_memory(self):
+        metrics = {"peak_bytes": [{"rank": 0, "total": 9900}]}
+        self.assertEqual(verdicts.peaks(metrics, {"rows": [[10050.0]]}), (9900, 10050.0))
+        self.assertEqual(verdicts.peaks({"peak_bytes": []}, {"rows": [[None]]}), (None, None))
+        self.assertEqual(verdicts.peaks(None, None), (None, None))
+        self.assertEqual(verdicts.memory({"tensors": (9900, 10000), "allocated of CUDA": (10050.0, 10000)}), [])
+        self.assertEqual(verdicts.memory({"tensors": (9800, 10000)}), ["tensors: 9800 recorded, and 10000 by PyTorch"])
+        self.assertEqual(verdicts.memory({"tensors": (10200, 10000)}), ["tensors: 10200 recorded, and 10000 by PyTorch"])
+        self.assertEqual(verdicts.memory({"tensors": (None, 10000)}), ["tensors: None recorded, and 10000 by PyTorch"])
+        self.assertEqual(verdicts.memory({"tensors": (0, None)}), ["PyTorch tells no tensors"])
 
     def test_runs(self):
         self.assertEqual(verdicts.same_run({"loss": 1.5}, {"loss": 1.5}, ("loss",)), [])
         self.assertEqual(verdicts.same_run({"loss": 1.5}, {"loss": 1.25}, ("loss",)), ["loss: 1.25 recorded, 1.5 plain"])
+        self.assertEqual(verdicts.same_run({"loss": 1.5}, {"loss": 1.5000001}, ("loss",)), [])  # sums in another order
+        self.assertEqual(len(verdicts.same_run({"loss": 1.5}, {"loss": float("nan")}, ("loss",))), 1)
+        self.assertEqual(len(verdicts.same_run({"graphs": 3}, {"graphs": 4}, ("graphs",))), 1)
+        self.assertEqual(len(verdicts.same_run({}, {}, ("loss",))), 1)
         self.assertEqual(verdicts.same_run({"loss": 1.5}, None, ("loss",)), ["a run printed no JSON"])
 
     def test_overhead(self):
@@ -252,21 +349,70 @@ class Runs(unittest.TestCase):
         self.assertIn("NEXT: run --from long", report)
         self.assertIn("| long | not run |", report)
 
+    def test_what_the_end_of_the_time_cuts_is_no_failure(self):
+        """The run's own time ends in the middle of a stage: it says nothing of the product, and is begun again there."""
+        def stage(run):
+            run.check("fine", [])
+            run.judge("a command", run.command("slow", 90, ["sleep", "100"]))
+            run.check("what would follow from it", ["nothing"])
+        passes = lambda run: run.check("fine", [])
+        status, report, _ = self.made([("facts", passes, 1), ("cut", stage, 4), ("more", passes, 1)], seconds=check.RESERVED + 3)
+        self.assertEqual(status, 3, report)
+        self.assertIn("- **CUT** a command", report)
+        self.assertIn("| cut | CUT |", report)
+        self.assertIn("NEXT: run --from cut", report)
+        broken = lambda run: (run.check("broken", ["really"]), stage(run))
+        self.assertEqual(self.made([("facts", broken, 90)], seconds=check.RESERVED + 3)[0], 1)
+
     def test_no_gpu(self):
         status, report, _ = self.made([("facts", lambda run: run.check("fine", []), 30)], gpu=False)
         self.assertEqual(status, 1)
         self.assertIn("no driver", report)
 
-    def test_evidence_is_bounded(self):
+    def test_evidence_is_bounded_and_whole(self):
+        """What does not fit is named; what is there is whole."""
+        texts = {"a": os.urandom(6000), "b": os.urandom(6000), "c": b"small", "d": bytes(20000)}
+
         def stage(run):
-            for name in ("a", "b"):
+            for name, text in texts.items():
                 with open(run.file(name), "wb") as file:
-                    file.write(os.urandom(check.MOST * 2 // 3))
-                run.take("x", run.file(name))
+                    file.write(text)
+                run.take(run.file(name))
             run.check("fine", [])
-        _, report, out = self.made([("facts", stage, 30)])
-        self.assertFalse(os.path.exists(os.path.join(out, "evidence.tar")) and os.path.getsize(os.path.join(out, "evidence.tar")) > check.MOST + 10240)
-        self.assertIn("left out: b", report)
+        with unittest.mock.patch.object(check, "MOST", 10000), unittest.mock.patch.object(check, "LARGEST", 16000):
+            _, report, out = self.made([("facts", stage, 30)])
+        self.assertIn("left out: b (5 KiB, no room), d (19 KiB, more than is packed of one file)\n", report)
+        with tarfile.open(os.path.join(out, "evidence.tar")) as tar:
+            self.assertEqual({member.name: lzma.decompress(tar.extractfile(member).read()) for member in tar},
+                             {"a.xz": texts["a"], "c.xz": texts["c"]})
+
+    def test_a_second_run_keeps_what_the_first_has_brought(self):
+        run = check.Run(bundle(tempfile.mkdtemp()), tempfile.mkdtemp(), 60)
+        for text in ("one", "two", "three"):
+            with open(run.file("a"), "w", encoding="utf-8") as file:
+                file.write(text)
+            run.pack("evidence.tar", [run.file("a")])
+        found = {}
+        for name in ("evidence.tar", "evidence_2.tar", "evidence_3.tar"):
+            with tarfile.open(os.path.join(run.out, name)) as tar:
+                found[name] = lzma.decompress(tar.extractfile("a.xz").read())
+        self.assertEqual(list(found.values()), [b"one", b"two", b"three"])
+
+    def test_the_spools_of_a_recorded_job_are_kept(self):
+        """`record` removes the spools when it ends: the job's own shell copies them before."""
+        program = ('#!/bin/sh\nshift 3\nwhile [ "$1" != -- ]; do shift; done; shift\n'
+                   'mkdir -p "$0.spool"; FOURWALLS_SPOOL_DIR="$0.spool" "$@"; status=$?; rm -r "$0.spool"; echo "{}"; exit $status\n')
+        run = check.Run(bundle(tempfile.mkdtemp()), tempfile.mkdtemp(), 60)
+        run.stage, run.stage_end, run.results["facts"], run.interpreter = "facts", run.began + 60, [], "sh"
+        self.assertEqual(run.unpack(), [])
+        with open(run.program, "w", encoding="utf-8") as file:
+            file.write(program)
+        job, kept = run.file("job.sh"), run.folder("kept")
+        with open(job, "w", encoding="utf-8") as file:
+            file.write('echo of the job >"$FOURWALLS_SPOOL_DIR/1.fwspool"; exit 5\n')
+        run.recorded("kept", 10, [job], [], kept, expected=5)
+        self.assertEqual(run.results["facts"], ["PASS"], run.log("kept"))
+        self.assertEqual(run.text(os.path.join(kept, "1.fwspool")), "of the job\n")
 
     def test_the_command_without_a_gpu(self):
         if os.path.exists("/dev/nvidiactl"):
