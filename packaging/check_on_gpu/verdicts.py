@@ -225,6 +225,12 @@ def waits(info, expected):
     return problems + ([f"{without} waits without an arrow"] if without > 0.02 * expected else [])
 
 
+def pairing(job):
+    """How kernels are paired with NCCL's operations: by the launch that NCCL tells from 2.28 on, else by thread and time."""
+    version = (job or {}).get("nccl") or [2, 28]
+    return "nccl_kernels_paired" if version[:2] >= [2, 28] else "nccl_kernels_paired_by_time"
+
+
 def grouped(info, record, collectives):
     """Operations of NCCL's groups: each kernel is tied to its group by NCCL's own task groups, and none was divided by a
     guess; as many collectives as the job asked for."""

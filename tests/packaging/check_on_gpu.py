@@ -102,6 +102,9 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdicts.grouped(guessed, {"collectives": 15}, 15), ["nccl_kernels_divided: 10"])
         self.assertEqual(verdicts.grouped(with_audit(), {"collectives": 15}, 15), ["no kernel was paired by number"])
         self.assertEqual(len(verdicts.grouped(None, None, 15)), 1)
+        self.assertEqual(verdicts.pairing({"nccl": [2, 28, 9]}), "nccl_kernels_paired")
+        self.assertEqual(verdicts.pairing({"nccl": [2, 27, 5]}), "nccl_kernels_paired_by_time")
+        self.assertEqual(verdicts.pairing(None), "nccl_kernels_paired")
 
     def test_surroundings(self):
         line = "fourwalls: the spool's disk is almost full (2 MiB left): recording stops here, the program goes on"
