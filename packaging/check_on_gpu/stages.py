@@ -263,7 +263,7 @@ def surroundings(run):
 
 def vanishing_folder(run, job, plain):
     folder = run.folder("vanishes")
-    text = ('"$@" & job=$!; for i in $(seq 300); do ls "$0"/*.fwspool >/dev/null 2>&1 && break; sleep 0.1; done; '
+    text = ('"$@" & job=$!; for i in $(seq 300); do ls "$0"/*.fwspool >/dev/null 2>&1 && break; kill -0 $job || break; sleep 0.1; done; '
             'ls "$0"/*.fwspool >/dev/null && rm -r "$0" && echo "the folder is gone"; wait $job')
     ran = run.command("vanishes", 60, ["sh", "-c", text, folder, run.interpreter, run.script(job[0]), *job[1:]],
                       run.injected(folder, FOURWALLS_VERBOSE="1"))
@@ -383,6 +383,8 @@ def calibrate(run):
     run.judge("calibrate --device cuda", run.cli("calibrate", 150, ["calibrate", "--device", "cuda", "--seconds", "60", "-o", path]))
     ran = run.cli("predict", 30, ["predict", "--model", "gpt2-124m", "--batch", "8", "--cluster", path, "-o", run.file("predicted.fourwalls"), "--json"])
     run.judge("predict with what was measured", ran)
+    run.check("bursts and ten seconds, with the clock meanwhile; a step time", verdicts.calibrated(run.text(path), verdicts.json_of(ran.text)),
+              "calibrate")
     run.quote(run.cli("predict_text", 30, ["metrics", run.file("predicted.fourwalls")]).text)
     run.take(path)
 
@@ -390,6 +392,7 @@ def calibrate(run):
 def against_pytorch(run):
     ran = run.python("against", 220, [run.script("cuda_against_pytorch.py"), "--cli", run.program, "--only", "gpt", "--rounds", "3"])
     run.judge("the engine's step against PyTorch's", ran)
+    run.check("both were timed, and the trace is sound", verdicts.timed(verdicts.json_of(ran.text), "gpt"), "against")
     run.quote(ran.text[-1500:])
 
 

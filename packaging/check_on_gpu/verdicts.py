@@ -208,6 +208,34 @@ def kinds_of(paths, endings):
             if not any(path.endswith(ending) and os.path.isfile(path) and os.path.getsize(path) for path in paths)]
 
 
+def calibrated(preset, predicted):
+    """The file of `calibrate --device cuda`, and what `predict --json` makes of it."""
+    try:
+        preset = json.loads(preset)
+    except ValueError:
+        return ["there is no file of JSON"]
+    rows, problems = preset.get("tables", {}).get("products", []), []
+    for context in ("microbenchmark_burst", "microbenchmark_sustained"):
+        own = [row for row in rows if row.get("context") == context]
+        if not own:
+            problems.append(f"no products of {context}")
+        wrong = [row["fraction_of_peak"] for row in own if not 0.02 < (row.get("fraction_of_peak") or 0) <= 1.05]
+        if wrong:
+            problems.append(f"{len(wrong)} products of {context} at {wrong[0]} of the peak")
+        if own and not any(row.get("clock_mhz") for row in own):
+            problems.append(f"no clock beside products of {context}")
+    if not 1 <= preset.get("sustained_over_burst", 0) < 2:
+        problems.append(f"sustained over burst: {preset.get('sustained_over_burst')}")
+    return problems + ([] if ((predicted or {}).get("step_time_ms") or 0) > 0 else ["no step time was predicted"])
+
+
+def timed(report, network):
+    """The report of cuda_against_pytorch.py. How they compare is for its reader."""
+    own = (report or {}).get(network) or {}
+    problems = [f"no {name}" for name in ("engine_ms", "recorded_ms", "pytorch_ms") if not (own.get(name) or 0) > 0]
+    return problems + ([] if own.get("sound") and not own.get("dropped") else ["the engine's trace is not sound"])
+
+
 def partial(info):
     """A trace that ended before its job says so: at the limit, or cut where the last records found no room on the disk."""
     if not info:

@@ -216,6 +216,24 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdicts.graph_switched(lost(2000000, 1100000, locked), 0, 20000, 100), [])
         self.assertEqual(verdicts.graph_switched(None, 0, 20000, 100), ["info printed no JSON"])
 
+    def test_calibration(self):
+        rows = [{"context": f"microbenchmark_{context}", "fraction_of_peak": share, "clock_mhz": clock}
+                for context, share, clock in (("burst", 0.9, 1980), ("sustained", 0.75, 1650))]
+        good = {"sustained_over_burst": 1.2, "tables": {"products": rows}}
+        predicted = {"step_time_ms": 20}
+        self.assertEqual(verdicts.calibrated(json.dumps(good), predicted), [])
+        for wrong in ({"sustained_over_burst": 0.8}, {"sustained_over_burst": 3}, {"tables": {"products": rows[:1]}},
+                      {"tables": {"products": [rows[0], {**rows[1], "fraction_of_peak": 1.4}]}},
+                      {"tables": {"products": [rows[0], {**rows[1], "clock_mhz": None}]}}):
+            self.assertEqual(len(verdicts.calibrated(json.dumps({**good, **wrong}), predicted)), 1, wrong)
+        self.assertEqual(verdicts.calibrated(json.dumps(good), None), ["no step time was predicted"])
+        self.assertEqual(verdicts.calibrated("", predicted), ["there is no file of JSON"])
+        own = {"engine_ms": 10.0, "recorded_ms": 10.1, "pytorch_ms": 9.0, "sound": True, "dropped": 0}
+        self.assertEqual(verdicts.timed({"gpt": own}, "gpt"), [])
+        self.assertEqual(verdicts.timed({"gpt": {**own, "pytorch_ms": None}}, "gpt"), ["no pytorch_ms"])
+        self.assertEqual(verdicts.timed({"gpt": {**own, "sound": False}}, "gpt"), ["the engine's trace is not sound"])
+        self.assertEqual(len(verdicts.timed(None, "gpt")), 4)
+
     def test_another_profiler(self):
         job = {"launched": 90000, "before": 10000, "late": 30000, "profiler": 2000}
         back = {"audit": [{"name": "collector_message_5", "count": 1, "detail": "another profiler had taken …; they were taken back"}]}
@@ -428,6 +446,23 @@ class Runs(unittest.TestCase):
         self.assertIn("no driver", report)
         self.assertIn("\nFAILED", report)
         self.assertNotIn("PASS", report)
+
+    def test_a_product_that_does_nothing_passes_no_stage(self):
+        """Programs that print a line and end well: each stage goes to its end, and none of those about the product passes."""
+        run = check.Run(bundle(tempfile.mkdtemp()), tempfile.mkdtemp(), 600)
+        run.gpu_problems = lambda: []
+        run.interpreter = os.path.join(run.work, "python")
+        programs = [run.interpreter] + [run.tests(name) for name in ("tests_profiler_engine_gpu", "cupti_replay", "plain_program")]
+        for path in programs:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\necho '{}'\n")
+            os.chmod(path, 0o755)
+        self.assertIsNone(run.stages("facts"))
+        with open(os.path.join(run.out, "report.md"), encoding="utf-8") as file:
+            report = file.read()
+        self.assertNotIn("the stage itself", report)
+        self.assertEqual([name for name, results in run.results.items() if check.worst(results) in ("PASS", "CUT")], ["facts"], report)
 
     def test_every_stage_is_listed_once(self):
         names = [name for name, _, _ in stages.STAGES]
