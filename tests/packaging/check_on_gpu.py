@@ -464,6 +464,18 @@ class Runs(unittest.TestCase):
         self.assertNotIn("the stage itself", report)
         self.assertEqual([name for name, results in run.results.items() if check.worst(results) in ("PASS", "CUT")], ["facts"], report)
 
+    def test_jobs_can_be_read(self):
+        folder = os.path.join(PACKAGING, "check_on_gpu")
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".py"):
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    compile(file.read(), name, "exec")
+        asked = subprocess.run([sys.executable, os.path.join(folder, "train.py"), "--help"], capture_output=True, text=True, check=False)
+        for size in (stages.TINY, stages.SMALL, stages.LARGE, stages.BOUND, ["--warm", "--graph", "--workers", "--profile", "--compile"]):
+            for option in size:
+                if option.startswith("--"):
+                    self.assertIn(option, asked.stdout)
+
     def test_every_stage_is_listed_once(self):
         names = [name for name, _, _ in stages.STAGES]
         self.assertEqual(len(names), len(set(names)))
