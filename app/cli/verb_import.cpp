@@ -102,7 +102,9 @@ private:
         if (console.json()) {
             nlohmann::json object{{"files", nlohmann::json::array()},
                                   {"left_alone", listing.leftAlone},
-                                  {"left_alone_count", listing.leftAloneCount}};
+                                  {"left_alone_count", listing.leftAloneCount},
+                                  {"unreadable", listing.lost},
+                                  {"unreadable_count", listing.lostCount}};
             for (const auto& file : listing.files)
                 object["files"].push_back({{"file", file.name},
                                            {"format", file.format},
@@ -117,6 +119,8 @@ private:
         text += formatCount(static_cast<std::int64_t>(listing.files.size())) + " files";
         if (listing.leftAloneCount > 0)
             text += "; " + formatCount(listing.leftAloneCount) + " others are no profiles and left alone";
+        if (listing.lostCount > 0) text += "; " + formatCount(listing.lostCount) + " cannot be read:";
+        for (const std::string& each : listing.lost) text += "\n  " + each;
         return console.answerText(text);
     }
 

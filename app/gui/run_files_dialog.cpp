@@ -70,8 +70,11 @@ void RunFilesDialog::setAnswer(const QByteArray& json)
     QString said = tr("%n file(s) become one run.", nullptr, static_cast<int>(files.size()));
     if (leftAlone > 0)
         said += QLatin1Char(' ') + tr("%n other(s) are no profiles and are left alone.", nullptr, leftAlone);
+    const auto lost = static_cast<int>(answer.value(QLatin1String("unreadable_count")).toInteger());
+    if (lost > 0) said += QLatin1Char(' ') + tr("%n profile(s) cannot be read.", nullptr, lost);
     m_said->setText(said);
     QStringList others;
+    for (const QJsonValue& name : answer.value(QLatin1String("unreadable")).toArray()) others << name.toString();
     for (const QJsonValue& name : answer.value(QLatin1String("left_alone")).toArray()) others << name.toString();
     m_said->setToolTip(others.mid(0, 30).join(QLatin1Char('\n')));
     m_list->clear();

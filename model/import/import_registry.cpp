@@ -8,6 +8,7 @@
 #include "model/import/common/file_rank.h"
 #include "model/import/common/import_format.h"
 #include "model/import/common/input_files.h"
+#include "model/import/common/named_profiles.h"
 #include "model/import/common/one_run.h"
 #include "model/import/common/scratch_folder.h"
 #include "model/import/joined_import.h"
@@ -85,14 +86,27 @@ bool looksLikeProtobuf(std::string_view beginning)
     });
 }
 
+/// "Fourwalls spool, Ascend database, …", for who has another file.
+std::string namesOfFormats()
+{
+    std::string names;
+    for (const ImportFormat& format : importFormats()) {
+        if (!names.empty()) names += ", ";
+        names += format.name;
+    }
+    return names;
+}
+
 /// What a file is that no importer takes.
 Error unknownFormat(const std::string& path, std::string_view beginning)
 {
     using namespace std::string_view_literals;
     constexpr std::size_t kTagLength = 20;
+    constexpr std::size_t kSafetensors = 8; // the length of its JSON stands before it
     const auto begins = [&](std::string_view with) { return beginning.substr(0, with.size()) == with; };
     Error error{ErrorCode::Unsupported, "none of the formats that can be imported", path,
-                "give a PyTorch or Chrome trace, a PyTorch memory snapshot or an Nsight Systems SQLite export"};
+                "give one of: " + namesOfFormats() +
+                    "; of a log in another form, say what its lines hold: --log-line REGEX"};
     if (beginning.empty()) {
         error = {ErrorCode::Format, "the file is empty", path, "record or copy it again"};
     } else if (begins("version https://git-lfs")) {
@@ -109,6 +123,13 @@ Error unknownFormat(const std::string& path, std::string_view beginning)
                  "REPORT.nsys-rep), of Ascend's profiler the trace_view.json beside it"};
     } else if (path.ends_with(".pftrace") || path.ends_with(".perfetto-trace") || looksLikeProtobuf(beginning)) {
         error = {ErrorCode::Unsupported, "a protobuf trace (as of Perfetto or XLA)", path, "export it as Chrome JSON"};
+    } else if (begins("NVR\0"sv)) {
+        error = {ErrorCode::Unsupported, "a report of Nsight Compute: counters of single kernels, no timeline", path,
+                 "record the step with Nsight Systems: nsys profile --trace=cuda,nvtx PROGRAM"};
+    } else if (path.ends_with(".safetensors") || (beginning.size() > kSafetensors && beginning[kSafetensors] == '{' &&
+                                                  beginning.substr(kSafetensors - 2, 2) == "\0\0"sv)) {
+        error = {ErrorCode::Unsupported, "a checkpoint (safetensors), which holds weights and no profile", path,
+                 "record one: torch.profiler.profile, or fourwalls-cli record -- COMMAND"};
     } else if (begins("7z\xbc\xaf") || begins("Rar!")) {
         error = {ErrorCode::Unsupported, "an archive that is not read here (zip and tar are, also packed)", path,
                  "unpack it and give the folder"};
@@ -121,17 +142,30 @@ Error unknownFormat(const std::string& path, std::string_view beginning)
         const std::string start = lowerCase(text.substr(0, kTagLength));
         const bool isPage = start.starts_with("<!doctype html") || start.starts_with("<html");
         error = {ErrorCode::Unsupported, isPage ? "a web page" : "a text with marks (XML, Markdown), not a trace", path,
-                 isPage ? "give the profile or the memory snapshot that it shows" : error.hint};
+                 isPage ? "give the profile or the memory snapshot that it shows; a memory timeline as JSON: "
+                          "export_memory_timeline(\"timeline.json\")"
+                        : error.hint};
     }
     return error;
 }
 
-/// path: of the file, where it is at hand; empty: the first format that the beginning may be.
+/// path: of the file, where it is at hand; empty: the first format that the beginning may be. Null: none.
 const ImportFormat* formatOf(std::string_view beginning, const std::string& path)
 {
     for (const ImportFormat& format : importFormats())
         if (format.recognises(beginning) && (path.empty() || !format.confirms || format.confirms(path))) return &format;
     return nullptr;
+}
+
+/// Of a file that somebody named: one that no format confirms is refused by the last that it may be, which knows more of
+/// its like.
+const ImportFormat* formatOfNamed(std::string_view beginning, const std::string& path)
+{
+    if (const ImportFormat* format = formatOf(beginning, path)) return format;
+    const ImportFormat* last = nullptr;
+    for (const ImportFormat& format : importFormats())
+        if (format.recognises(beginning)) last = &format;
+    return last;
 }
 
 /// Snapshots that lie beside spools and can be one (a job that was killed may leave an empty file).
@@ -153,15 +187,27 @@ Error oneLine(Error error)
     return error;
 }
 
-/// Of a folder, JSON is a profile only if it has a word of one: a folder may hold any settings.
+template <std::size_t N>
+bool hasOneOf(const std::array<std::string_view, N>& words, std::string_view beginning)
+{
+    return std::any_of(words.begin(), words.end(),
+                       [&](std::string_view word) { return beginning.find(word) != std::string_view::npos; });
+}
+
 bool hasTraceWords(std::string_view beginning)
 {
     constexpr std::array<std::string_view, 7> kWords{"\"traceEvents\"",         "\"ph\"",
                                                      "\"deviceProperties\"",    "\"displayTimeUnit\"",
                                                      "\"baseTimeNanoseconds\"", "\"distributedInfo\"",
                                                      "\"fourwalls_export\""};
-    return std::any_of(kWords.begin(), kWords.end(),
-                       [&](std::string_view word) { return beginning.find(word) != std::string_view::npos; });
+    return hasOneOf(kWords, beginning);
+}
+
+/// What a snapshot's pickle begins with: its first keys, or those of its first segment.
+bool hasSnapshotWords(std::string_view beginning)
+{
+    constexpr std::array<std::string_view, 4> kWords{"segments", "device_traces", "total_size", "segment_type"};
+    return hasOneOf(kWords, beginning);
 }
 
 InputKind kindOf(const std::string& name, std::string_view beginning)
@@ -169,7 +215,7 @@ InputKind kindOf(const std::string& name, std::string_view beginning)
     if (isNsightReport(name)) return InputKind::Report;
     if (name.ends_with(".fourwalls")) return InputKind::Other; // made of a run before
     const ImportFormat* format = formatOf(beginning.substr(0, kBeginning), {});
-    if (!format || (format->recognises == isJson && !hasTraceWords(beginning))) return InputKind::Other;
+    if (!format || (format->hasProfileWords && !format->hasProfileWords(beginning))) return InputKind::Other;
     return InputKind::Profile;
 }
 
@@ -184,9 +230,32 @@ const ImportFormat& trainingLogs()
 struct RunInputs {
     InputFiles inputs;
     std::vector<const ImportFormat*> formats; ///< of each file
-
-    bool needsWrapping() const { return inputs.scratch || !inputs.notes.empty() || inputs.leftAloneCount > 0; }
 };
+
+/// "NAME, NAME": the first ones.
+std::string firstNames(const std::vector<std::string>& names)
+{
+    std::string text;
+    constexpr std::size_t kNamesShown = 5;
+    for (std::size_t i = 0; i < names.size() && i < kNamesShown; ++i) text += (i ? ", " : "") + names[i];
+    return text;
+}
+
+/// Of files that a process wrote one after the other, those of one window are taken.
+void chooseWindow(InputFiles& inputs)
+{
+    std::vector<std::string> names, others;
+    for (const InputFile& file : inputs.files) names.push_back(file.name);
+    const std::vector<std::size_t> left = otherWindows(names);
+    for (std::size_t i = left.size(); i-- > 0;)
+        inputs.files.erase(inputs.files.begin() + static_cast<std::ptrdiff_t>(left[i]));
+    for (const std::size_t each : left) others.push_back(names[each]);
+    if (others.empty()) return;
+    inputs.notes.push_back({"windows_left_out", AuditSeverity::Skipped, static_cast<std::int64_t>(others.size()),
+                            "the profiler wrote several windows of each rank: this is the last one that all have; "
+                            "open the files of another by themselves: " +
+                                firstNames(others)});
+}
 
 /// One profiler's folder may hold a run in several formats: the most particular one is taken.
 void chooseFormat(RunInputs& run)
@@ -220,7 +289,9 @@ Result<RunInputs> runInputs(const std::vector<std::string>& given, const ImportO
 {
     RunInputs run;
     FOURWALLS_TRY_ASSIGN(run.inputs, inputFiles(given, kindOf, options));
-    for (InputFile& file : run.inputs.files) {
+    chooseWindow(run.inputs);
+    std::vector<InputFile> files;
+    for (InputFile& file : std::exchange(run.inputs.files, {})) {
         if (isNsightReport(file.path)) {
             FOURWALLS_TRY_ASSIGN(ScratchFolder * scratch, run.inputs.scratchFolder(options.scratchFolder));
             FOURWALLS_TRY_ASSIGN(const std::string output,
@@ -229,18 +300,25 @@ Result<RunInputs> runInputs(const std::vector<std::string>& given, const ImportO
             file.path = output;
         }
         FOURWALLS_TRY_ASSIGN(const std::string beginning, beginningOf(file.path));
-        run.formats.push_back(options.logLine.empty() ? formatOf(beginning, file.path) : &trainingLogs());
-        if (!run.formats.back()) return run.inputs.named(unknownFormat(file.path, beginning));
+        const ImportFormat* format = !options.logLine.empty() ? &trainingLogs()
+                                     : file.found             ? formatOf(beginning, file.path)
+                                                              : formatOfNamed(beginning, file.path);
+        if (!format && file.found) {
+            run.inputs.leaveAlone(file.name);
+            continue;
+        }
+        if (!format) {
+            run.inputs.files.push_back(file);
+            return run.inputs.named(unknownFormat(file.path, beginning));
+        }
+        run.formats.push_back(format);
+        files.push_back(std::move(file));
     }
+    run.inputs.files = std::move(files);
+    if (run.inputs.files.empty())
+        return Error{ErrorCode::Unsupported, "no profile that can be imported", given.front(),
+                     "give the folder that holds the files of a run, or the files"};
     chooseFormat(run);
-    if (run.inputs.leftAloneCount > 0) {
-        std::string names;
-        constexpr std::size_t kNamesShown = 5;
-        for (std::size_t i = 0; i < run.inputs.leftAlone.size() && i < kNamesShown; ++i)
-            names += (i ? ", " : "") + run.inputs.leftAlone[i];
-        run.inputs.notes.push_back(
-            {"files_left_alone", AuditSeverity::Info, run.inputs.leftAloneCount, "no profiles: " + names});
-    }
     return run;
 }
 
@@ -251,7 +329,14 @@ public:
     InputImport(InputFiles inputs, std::unique_ptr<TraceImport> import)
         : m_inputs(std::move(inputs))
         , m_import(std::move(import))
-    {}
+    {
+        const auto note = [this](const char* name, AuditSeverity severity, std::int64_t count, std::string detail) {
+            if (count > 0) m_inputs.notes.push_back({name, severity, count, std::move(detail)});
+        };
+        note("files_left_alone", AuditSeverity::Info, m_inputs.leftAloneCount,
+             "no profiles: " + firstNames(m_inputs.leftAlone));
+        note("files_unreadable", AuditSeverity::Dropped, m_inputs.lostCount, firstNames(m_inputs.lost));
+    }
     const TraceHeader& header() const override { return m_import->header(); }
     TraceClosing closing() const override { return m_import->closing(); }
     Status write(TraceSink& sink, const ImportOptions& options) override
@@ -276,10 +361,10 @@ const std::vector<ImportFormat>& importFormats()
         {"Ascend database", isSqlite, openAscendDatabases, ascendFacts, nullptr, isAscendDatabase},
         {"rocpd database", isSqlite, openRocpd, rocpdFacts, nullptr, isRocpd},
         {"rocprofv3 table", isRocprofTable, openRocprofTables, rocprofTableFacts},
-        {"Nsight Systems export", isSqlite, openNsightExports, nsightFacts},
+        {"Nsight Systems export", isSqlite, openNsightExports, nsightFacts, nullptr, isNsightExport},
         {"XSpace profile", isXSpace, openXSpaces, xspaceFacts},
         {"Perfetto trace", isPerfetto, openPerfettos, perfettoFacts},
-        {"PyTorch memory snapshot", isPickle, openSnapshots, factsOfSnapshot},
+        {"PyTorch memory snapshot", isPickle, openSnapshots, factsOfSnapshot, nullptr, nullptr, hasSnapshotWords},
         {"Chakra execution trace", isChakra, openChakras, chakraFacts},
         {"NCCL Inspector log", isNcclInspector, openNcclInspector, ncclInspectorFacts},
         {"PyTorch memory timeline", isMemoryTimeline, openMemoryTimelines, memoryTimelineFacts},
@@ -287,7 +372,8 @@ const std::vector<ImportFormat>& importFormats()
         {"PyTorch execution trace", isExecutionTrace, openExecutionTraces, executionTraceFacts},
         {"Fourwalls export", isExport, openExports, chromeFacts},
         {"recorded operations of a pipelined job", isOperationTrace, openOperationTraces, chromeFacts},
-        {"PyTorch or Chrome trace", isJson, openChromeTraces, chromeFacts, chromeRankInBeginning},
+        {"PyTorch or Chrome trace", isJson, openChromeTraces, chromeFacts, chromeRankInBeginning, nullptr,
+         hasTraceWords},
         // Last: in a folder any profile goes before what the job wrote down beside it.
         {"TensorBoard event file", isTensorBoard, openTensorBoards, tensorBoardFacts},
         {"training log", isTrainingLog, openTrainingLogs, trainingLogFacts},
@@ -298,7 +384,7 @@ const std::vector<ImportFormat>& importFormats()
 
 namespace {
 
-Result<std::unique_ptr<TraceImport>> openFiles(const RunInputs& run, const ImportOptions& options)
+Result<std::unique_ptr<TraceImport>> openFormats(const RunInputs& run, const ImportOptions& options)
 {
     // By format, in the order given: memory snapshots may come beside files of one other format.
     std::map<const ImportFormat*, std::vector<std::string>> byFormat;
@@ -339,6 +425,23 @@ Result<std::unique_ptr<TraceImport>> openFiles(const RunInputs& run, const Impor
     return opened ? std::move(opened) : std::move(buffers);
 }
 
+/// The import of the files that can be read. Those that were found and cannot are left out, as long as others remain.
+Result<std::unique_ptr<TraceImport>> openFiles(RunInputs& run, const ImportOptions& options)
+{
+    const std::vector<std::string> paths = run.inputs.paths();
+    std::size_t remaining = paths.size();
+    ImportOptions each = options;
+    each.leaveOut = [&](const std::string& path, const Error& why) {
+        const auto at = static_cast<std::size_t>(std::find(paths.begin(), paths.end(), path) - paths.begin());
+        const bool damaged = why.code == ErrorCode::Format || why.code == ErrorCode::Unsupported;
+        if (!damaged || at == paths.size() || !run.inputs.files[at].found || remaining == 1) return false;
+        --remaining;
+        run.inputs.lose(run.inputs.files[at].name, run.inputs.named(why).what);
+        return true;
+    };
+    return openFormats(run, each);
+}
+
 /// Which rank a file is, as far as its name or its beginning tells.
 std::optional<int> rankOf(const InputFile& file, const ImportFormat& format)
 {
@@ -361,7 +464,6 @@ Result<std::unique_ptr<TraceImport>> openImport(const std::vector<std::string>& 
     if (!run.ok()) return oneLine(run.error());
     auto opened = openFiles(*run, options);
     if (!opened.ok()) return oneLine(run->inputs.named(opened.error()));
-    if (!run->needsWrapping()) return opened;
     return std::unique_ptr<TraceImport>(std::make_unique<InputImport>(std::move(run->inputs), std::move(*opened)));
 }
 
@@ -378,6 +480,8 @@ Result<ImportListing> listImport(const std::vector<std::string>& given, const Im
     }
     listing.leftAlone = run->inputs.leftAlone;
     listing.leftAloneCount = run->inputs.leftAloneCount;
+    listing.lost = run->inputs.lost;
+    listing.lostCount = run->inputs.lostCount;
     return listing;
 }
 
@@ -396,7 +500,7 @@ bool looksImportable(const std::string& path)
 {
     if (isNsightReport(path)) return true;
     const auto beginning = beginningOf(path);
-    return beginning.ok() && (isArchive(*beginning) || formatOf(*beginning, path) != nullptr);
+    return beginning.ok() && (isArchive(*beginning) || formatOfNamed(*beginning, path) != nullptr);
 }
 
 } // namespace fourwalls::importers

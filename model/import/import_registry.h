@@ -32,6 +32,8 @@ struct ImportListing {
     std::vector<File> files;
     std::vector<std::string> leftAlone; ///< files of folders and archives that are no profiles; the first ones
     std::int64_t leftAloneCount = 0;
+    std::vector<std::string> lost; ///< "NAME: why" of profiles that cannot be read; the first ones
+    std::int64_t lostCount = 0;
 };
 Result<ImportListing> listImport(const std::vector<std::string>& paths, const ImportOptions& options = {});
 

@@ -146,6 +146,13 @@
             <numerusform>%n others are no profiles and are left alone.</numerusform>
         </translation>
     </message>
+    <message numerus="yes">
+        <source>%n profile(s) cannot be read.</source>
+        <translation>
+            <numerusform>%n profile cannot be read.</numerusform>
+            <numerusform>%n profiles cannot be read.</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>RunsPage</name>

@@ -8193,6 +8193,12 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <source>told by the import</source>
         <translation>由导入得知</translation>
     </message>
+    <message numerus="yes">
+        <source>%n profile(s) cannot be read.</source>
+        <translation>
+            <numerusform>%n 个性能剖析文件无法读取。</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>RunPlots</name>

@@ -45,7 +45,9 @@ public:
                 if (options.progress && total > 0)
                     options.progress(kSurveyShare * (done + fraction * static_cast<double>(file.bytes)) / total);
             };
-            FOURWALLS_TRY_ASSIGN(file.survey, surveyChromeTrace(path, progress, options.stop, options.scratchFolder));
+            auto survey = surveyChromeTrace(path, progress, options.stop, options.scratchFolder);
+            if (leftOut(options, path, survey)) continue;
+            FOURWALLS_TRY_ASSIGN(file.survey, std::move(survey));
             done += static_cast<double>(file.bytes);
             import->m_files.push_back(std::move(file));
         }

@@ -5,6 +5,7 @@
 #include "model/import/chrome/collective_metadata.h"
 #include "model/import/chrome/grouped_requests.h"
 #include "model/import/common/decimal_time.h"
+#include "model/import/common/import_format.h"
 #include "model/import/common/kernel_class.h"
 #include "model/import/common/op_names.h"
 #include "model/import/common/operator_flops.h"
@@ -353,8 +354,7 @@ Error noTraceEvents(const ChromeSurvey& survey, const std::string& path)
         what = "a table of Ascend's profiler, not its trace";
         hint = "give the trace_view.json beside it";
     } else if (has("pg_config") || has("pg_status")) {
-        what = "a dump of PyTorch's flight recorder, which is no profile";
-        hint = "ask it what a hung job waits for: fourwalls-cli hang FILES, or open it in the window";
+        return flightRecorderDump(path);
     } else if (has("nodes") && has("startTime")) {
         what = "a V8 CPU profile";
     } else if (has("libs") && has("threads")) {

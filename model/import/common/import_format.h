@@ -23,7 +23,17 @@ struct ImportFormat {
     std::optional<int> (*rankInBeginning)(std::string_view beginning) = nullptr;
     /// Where several kinds begin alike (databases): whether this file is one. Absent: the beginning tells.
     bool (*confirms)(const std::string& path) = nullptr;
+    /// Of a folder: whether a file of this kind (JSON, a pickle) is a profile and not any other one, by its beginning (up
+    /// to kInputBeginning, unpacked). Absent: it is.
+    bool (*hasProfileWords)(std::string_view beginning) = nullptr;
 };
+
+/// What a dump of PyTorch's flight recorder is refused with.
+inline Error flightRecorderDump(const std::string& path)
+{
+    return {ErrorCode::Unsupported, "a dump of PyTorch's flight recorder, which is no profile", path,
+            "ask it what a hung job waits for: fourwalls-cli hang FILES, or open it in the window"};
+}
 
 /// All formats, the most particular first.
 const std::vector<ImportFormat>& importFormats();
@@ -43,6 +53,7 @@ Result<std::unique_ptr<TraceImport>> openOperationTraces(const std::vector<std::
 
 Result<std::unique_ptr<TraceImport>> openSnapshots(const std::vector<std::string>& paths, const ImportOptions& options);
 Result<TraceFacts> factsOfSnapshot(const std::string& path, const ImportOptions& options);
+bool isNsightExport(const std::string& path);
 Result<std::unique_ptr<TraceImport>> openNsightExports(const std::vector<std::string>& paths,
                                                        const ImportOptions& options);
 Result<TraceFacts> nsightFacts(const std::string& path, const ImportOptions& options);

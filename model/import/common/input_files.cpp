@@ -4,6 +4,7 @@
 
 #include "model/import/common/archive_reader.h"
 #include "model/import/common/byte_source.h"
+#include "model/import/common/named_profiles.h"
 #include "model/import/common/scratch_folder.h"
 
 #include <unistd.h>
@@ -128,20 +129,23 @@ private:
             const auto source = openByteSource(path);
             const auto beginning =
                 source.ok() ? firstBytes(**source, kInputBeginning) : Result<std::string>(source.error());
-            const bool side = isSideFile(name) || !beginning.ok();
-            const InputKind kind = side ? InputKind::Other : m_kindOf(name, *beginning);
+            const bool side = isSideFile(name);
+            const InputKind kind = side || !beginning.ok() ? InputKind::Other : m_kindOf(name, *beginning);
             if (kind == InputKind::Profile)
                 profiles.push_back({path, path, true});
             else if (kind == InputKind::Report)
                 reports.push_back({path, path, true});
-            else
+            else if (side)
                 m_inputs.leaveAlone(path);
+            else
+                passOver(path, name, beginning.ok() ? *beginning : std::string(),
+                         beginning.ok() ? (*source)->damage() : beginning.error().what);
         }
         std::vector<InputFile>& taken = profiles.empty() ? reports : profiles;
         if (!profiles.empty())
             for (const InputFile& report : reports) m_inputs.leaveAlone(report.name);
         if (taken.empty())
-            return inputRefused("a folder without profiles that can be imported", folder,
+            return inputRefused("a folder without profiles that can be imported" + whatWasLost(), folder,
                                 "give the folder that holds the files of a run, or the files");
         if (taken.size() > kMostFiles) return tooMany("a folder", folder);
         for (InputFile& file : taken) m_inputs.files.push_back(std::move(file));
@@ -194,6 +198,19 @@ private:
         return takeNamed(path, "standard input");
     }
 
+    /// A file of a folder or archive that no importer takes: another file, or a profile that was lost.
+    void passOver(const std::string& shown, const std::string& name, const std::string& beginning,
+                  const std::string& damage)
+    {
+        const std::string loss = lossOf(name, beginning, beginning.size() < kInputBeginning, damage);
+        if (loss.empty())
+            m_inputs.leaveAlone(shown);
+        else
+            m_inputs.lose(shown, loss);
+    }
+
+    std::string whatWasLost() const { return m_inputs.lost.empty() ? std::string() : ": " + m_inputs.lost.front(); }
+
     static Error tooMany(const std::string& what, const std::string& where)
     {
         return inputRefused(what + " with more than " + std::to_string(kMostFiles) + " profiles", where,
@@ -205,6 +222,7 @@ private:
     {
         FOURWALLS_TRY_ASSIGN(const auto archive, ArchiveReader::open(path));
         FOURWALLS_TRY_ASSIGN(ScratchFolder * folder, m_inputs.scratchFolder(m_options.scratchFolder));
+        m_checkpoint = false;
         m_room = kAlwaysUnpacked + kMostUnpacking * std::max<std::int64_t>(fileBytes(path), 1);
         const std::size_t before = m_inputs.files.size();
         std::size_t looked = 0;
@@ -215,6 +233,7 @@ private:
                                     "unpack it and give some of them");
             const std::string shown = name + "//" + printable(*member);
             const std::string file = fs::path(*member).filename().string();
+            m_checkpoint = m_checkpoint || file == "data.pkl"; // as torch.save names it
             if (only.empty() ? isHidden(file) : *member != only) continue;
             if (only.empty() && isSideFile(file)) {
                 m_inputs.leaveAlone(shown);
@@ -228,9 +247,12 @@ private:
         if (!only.empty())
             return Error{ErrorCode::NotFound, "no such file in the archive", name + "//" + printable(only),
                          "check the archive"};
-        std::string why;
+        std::string why = whatWasLost();
         if (archive->encrypted() > 0) why = ": its files have a password";
         if (!archive->damage().empty()) why = ": " + archive->damage();
+        if (m_checkpoint)
+            return inputRefused("a checkpoint (torch.save), which holds weights and no profile", name,
+                                "record one: torch.profiler.profile, or fourwalls-cli record -- COMMAND");
         return inputRefused("an archive without profiles that can be imported" + why, name,
                             "unpack it and look inside");
     }
@@ -268,7 +290,8 @@ private:
             const auto source = memorySource(beginning, kInputBeginning);
             FOURWALLS_TRY_ASSIGN(const std::string unpacked, firstBytes(*source, kInputBeginning));
             if (m_kindOf(member, unpacked) != InputKind::Profile) {
-                m_inputs.leaveAlone(shown);
+                // Of a longer member only the beginning was looked at: its packed stream seems cut.
+                passOver(shown, member, unpacked, size < kInputBeginning ? source->damage() : std::string());
                 return {};
             }
         }
@@ -304,8 +327,9 @@ private:
     InputKindOf m_kindOf;
     const ImportOptions& m_options;
     InputFiles m_inputs;
-    AuditRecord m_damage;    ///< of the archive being read
-    std::int64_t m_room = 0; ///< bytes that the archive may still unpack to
+    AuditRecord m_damage;      ///< of the archive being read
+    bool m_checkpoint = false; ///< it is one of PyTorch
+    std::int64_t m_room = 0;   ///< bytes that the archive may still unpack to
 };
 
 } // namespace
@@ -322,6 +346,12 @@ void InputFiles::leaveAlone(std::string name)
 {
     ++leftAloneCount;
     if (leftAlone.size() < kNamesKept) leftAlone.push_back(printable(std::move(name)));
+}
+
+void InputFiles::lose(const std::string& name, const std::string& why)
+{
+    ++lostCount;
+    if (lost.size() < kNamesKept) lost.push_back(printable(name + ": " + why));
 }
 
 Result<ScratchFolder*> InputFiles::scratchFolder(const std::string& within)

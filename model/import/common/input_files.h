@@ -27,11 +27,15 @@ struct InputFiles {
     std::vector<InputFile> files;
     std::vector<std::string> leftAlone; ///< names of files in folders and archives that are no profiles; the first ones
     std::int64_t leftAloneCount = 0;    ///< of them all
-    std::vector<AuditRecord> notes;     ///< for the trace's audit
+    std::vector<std::string>
+        lost;                   ///< "NAME: why" of profiles in folders and archives that cannot be read; the first ones
+    std::int64_t lostCount = 0; ///< of them all
+    std::vector<AuditRecord> notes;         ///< for the trace's audit
     std::shared_ptr<ScratchFolder> scratch; ///< removes what was unpacked; made when it is needed
 
     std::vector<std::string> paths() const;
     void leaveAlone(std::string name);
+    void lose(const std::string& name, const std::string& why);
     /// Makes the folder if there is none yet. within: see ScratchFolder::create.
     Result<ScratchFolder*> scratchFolder(const std::string& within);
     /// The error with the names that the person knows.

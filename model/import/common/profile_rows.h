@@ -119,8 +119,10 @@ Result<std::unique_ptr<TraceImport>> importWith(const std::vector<std::string>& 
 {
     std::vector<std::unique_ptr<ProfileReader>> readers;
     for (const std::string& path : paths) {
-        FOURWALLS_TRY_ASSIGN(std::unique_ptr<ProfileReader> reader, Reader::open(path, options));
-        readers.push_back(std::move(reader));
+        Result<std::unique_ptr<ProfileReader>> reader = Reader::open(path, options);
+        if (leftOut(options, path, reader)) continue;
+        if (!reader.ok()) return reader.error();
+        readers.push_back(std::move(*reader));
     }
     return importRows(std::move(readers), options);
 }

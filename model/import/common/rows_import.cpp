@@ -22,11 +22,9 @@ public:
             file.reader = std::move(reader);
             file.ranks.resize(file.description().ranks.size());
             for (RankState& rank : file.ranks) rank.links = LaunchLinks(options.scratchFolder);
-            FOURWALLS_TRY(surveyRows(file, options.stop));
-            if (file.rows == 0)
-                return Error{ErrorCode::Unsupported,
-                             "nothing in this profile can be shown: it has no work, no calls and no buffers",
-                             file.description().path, file.reader->whatToRecord()};
+            const Status survey = surveyed(file, options.stop);
+            if (leftOut(options, file.description().path, survey)) continue;
+            FOURWALLS_TRY(survey);
             for (RankState& rank : file.ranks) FOURWALLS_TRY(rank.links.resolve(rank.passes.otherwise()));
             import->m_files.push_back(std::move(file));
         }
@@ -38,6 +36,15 @@ public:
     }
 
 private:
+    static Status surveyed(RowFile& file, const std::stop_token& stop)
+    {
+        FOURWALLS_TRY(surveyRows(file, stop));
+        if (file.rows > 0) return {};
+        return Error{ErrorCode::Unsupported,
+                     "nothing in this profile can be shown: it has no work, no calls and no buffers",
+                     file.description().path, file.reader->whatToRecord()};
+    }
+
     /// Numbers that the files say, or else their names; devices that nobody numbers follow in their order.
     Status settleRanks()
     {

@@ -18,8 +18,18 @@ struct ImportOptions {
     std::stop_token stop;                 ///< Cancelled soon after it is requested
     std::string scratchFolder; ///< for what does not fit into memory; empty: the system's for temporary files
     StepChoice steps;          ///< what a step shall be, where a format leaves that open
+    /// Asked about a file that cannot be read, before the run is refused for it: whether it becomes a trace without that
+    /// file (one that was found in a folder, not named). Empty: never.
+    std::function<bool(const std::string& path, const Error& why)> leaveOut;
     std::string logLine; ///< a regular expression: the files are logs whose lines it takes apart; empty: told by them
 };
+
+/// Whether a file of a run is left out because of what became of reading it.
+template <class T>
+bool leftOut(const ImportOptions& options, const std::string& path, const Result<T>& read)
+{
+    return !read.ok() && options.leaveOut && options.leaveOut(path, read.error());
+}
 
 class TraceImport {
 public:

@@ -20,11 +20,17 @@ public:
                                                      const ImportOptions& options)
     {
         auto import = std::make_unique<NsightImport>();
+        int ranks = 0;
         for (const std::string& path : paths) {
-            FOURWALLS_TRY_ASSIGN(NsightTables tables, NsightTables::open(path));
-            NsightFile file{path, std::move(tables), {}, 0, 0};
-            FOURWALLS_TRY(import->survey(file, options));
-            FOURWALLS_TRY(file.tables.refuseEmpty());
+            auto tables = NsightTables::open(path);
+            if (leftOut(options, path, tables)) continue;
+            if (!tables.ok()) return tables.error();
+            NsightFile file{path, std::move(*tables), {}, 0, 0};
+            const Status surveyed = survey(file, options);
+            if (leftOut(options, path, surveyed)) continue;
+            FOURWALLS_TRY(surveyed);
+            for (auto& [process, rank] : file.ranks) rank.rank = RankId{rank.rank.value + ranks};
+            ranks += static_cast<int>(file.ranks.size());
             import->m_files.push_back(std::move(file));
         }
         import->describe();
@@ -34,7 +40,8 @@ public:
     }
 
 private:
-    Status survey(NsightFile& file, const ImportOptions& options)
+    /// Ranks are numbered from 0 in each file. Errors: as refuseEmpty and the tables.
+    static Status survey(NsightFile& file, const ImportOptions& options)
     {
         const std::stop_token& stop = options.stop;
         // Ranks first: processes that ran something, by their smallest device.
@@ -51,7 +58,7 @@ private:
         std::sort(order.begin(), order.end());
         for (const auto& [device, process] : order) {
             NsightProcess& rank = file.ranks[process];
-            rank.rank = m_numbers.next();
+            rank.rank = RankId{static_cast<int>(file.ranks.size()) - 1};
             rank.device = device;
             rank.links = LaunchLinks(options.scratchFolder);
         }
@@ -110,7 +117,7 @@ private:
         }));
         for (auto& [process, rank] : file.ranks) rank.requests.settle();
         for (auto& [process, rank] : file.ranks) FOURWALLS_TRY(rank.links.resolve(rank.passes.otherwise()));
-        return {};
+        return file.tables.refuseEmpty();
     }
 
     void describe()
@@ -185,6 +192,12 @@ private:
 };
 
 } // namespace
+
+bool isNsightExport(const std::string& path)
+{
+    const auto tables = ForeignTables::open(path, "nsys export", {});
+    return !tables.ok() || tables->has("StringIds"); // one that cannot be read may be one
+}
 
 Result<std::unique_ptr<TraceImport>> openNsightExports(const std::vector<std::string>& paths,
                                                        const ImportOptions& options)

@@ -2,6 +2,7 @@
 // Reading the records out of the pickle as they are completed, and the figures of a snapshot.
 #include "model/import/snapshot/memory_snapshot.h"
 
+#include "model/import/common/import_format.h"
 #include "model/import/common/memory_categories.h"
 #include "model/import/snapshot/pickle_reader.h"
 
@@ -205,6 +206,9 @@ Result<MemorySnapshot> readMemorySnapshot(const std::string& path, std::stop_tok
     const PickleValue traces = pickle.get(pickle.root(), "device_traces");
     // torch.cuda.memory_snapshot() gives the list of segments alone.
     const bool segmentsOnly = pickle.root().kind == Kind::List && !snapshot.segments.empty();
+    if (pickle.get(pickle.root(), "pg_config").kind == Kind::Dict ||
+        pickle.get(pickle.root(), "entries").kind == Kind::List)
+        return flightRecorderDump(path);
     if (!segmentsOnly && (pickle.root().kind != Kind::Dict || pickle.get(pickle.root(), "segments").kind != Kind::List))
         return Error{ErrorCode::Unsupported, "a Python pickle, but no memory snapshot", path,
                      "give the file that torch.cuda.memory._dump_snapshot wrote"};

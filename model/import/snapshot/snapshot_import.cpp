@@ -319,7 +319,9 @@ public:
         for (std::size_t i = 0; i < paths.size(); ++i) {
             SnapshotFile file;
             file.path = paths[i];
-            FOURWALLS_TRY_ASSIGN(file.snapshot, readMemorySnapshot(paths[i], options.stop, options.scratchFolder));
+            auto snapshot = readMemorySnapshot(paths[i], options.stop, options.scratchFolder);
+            if (leftOut(options, paths[i], snapshot)) continue;
+            FOURWALLS_TRY_ASSIGN(file.snapshot, std::move(snapshot));
             file.rank = RankId{rankFromFileName(paths[i]).value_or(static_cast<int>(i))};
             import->m_files.push_back(std::move(file));
             if (options.progress)

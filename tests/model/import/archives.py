@@ -11,6 +11,7 @@ import io
 import json
 import lzma
 import os
+import pickle
 import socket
 import sqlite3
 import subprocess
@@ -226,6 +227,114 @@ class Archives(unittest.TestCase):
         self.assertEqual(answer["left_alone_count"], 3)
         self.assertEqual(sorted(Path(name).name for name in answer["left_alone"]),
                          ["communication.json", "notes.txt", "settings.json"])
+
+    def folder_of(self, files):
+        folder = self.folder / "run"
+        for name, data in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        return folder
+
+    def audit_of(self, *paths, ranks=2):
+        code, out, said = self.run_cli(*paths)
+        self.assertEqual(code, 0, said)
+        answer = json.loads(out)
+        self.assertEqual(answer["ranks"], ranks)
+        return {each["name"]: (each["severity"], each["count"], each["detail"]) for each in answer["audit"]}
+
+    def test_other_pickles_and_databases_beside_profiles(self):
+        # An optimizer's state, a dump of the flight recorder, a tracker's database: none of them is a profile.
+        database = self.folder / "tracker.db"
+        with sqlite3.connect(database) as open_database:
+            open_database.execute("CREATE TABLE runs(id INTEGER)")
+        open_database.close()
+        dump = {"version": "2.4", "pg_config": {"0": {"name": "0"}}, "entries": []}
+        folder = self.folder_of({
+            "rank0.json": profile(0), "rank1.json": profile(1), "tracker.db": database.read_bytes(),
+            "opt.pkl": pickle.dumps({"state": {0: [1.0]}, "param_groups": []}), "nccl_trace_rank_0": pickle.dumps(dump),
+        })
+        audit = self.audit_of(folder)
+        self.assertEqual(audit["files_left_alone"][:2], ("info", 3))
+        self.assertNotIn("files_unreadable", audit)
+        # Named, each is refused with what it is.
+        for name, says in (("opt.pkl", "no memory snapshot"), ("nccl_trace_rank_0", "fourwalls-cli hang"),
+                           ("tracker.db", "no Nsight Systems export")):
+            code, _, said = self.run_cli(folder / name)
+            self.assertEqual(code, 1)
+            self.assertIn(says, said)
+
+    def test_a_snapshot_beside_profiles_is_taken(self):
+        snapshot = {"segments": [{"device": 0, "address": 1 << 30, "total_size": 1 << 21, "stream": 0, "blocks": []}],
+                    "device_traces": [[]]}
+        folder = self.folder_of({"rank0.json": profile(0), "memory_rank0.pickle": pickle.dumps(snapshot)})
+        self.assertNotIn("files_left_alone", self.audit_of(folder, ranks=1))
+
+    def test_ranks_that_cannot_be_read_are_said_to_be_lost(self):
+        whole = gzip.compress(profile(2))
+        folder = self.folder_of({
+            "rank0.pt.trace.json.gz": gzip.compress(profile(0)), "rank1.pt.trace.json.gz": gzip.compress(profile(1)),
+            "rank2.pt.trace.json.gz": whole[:60], "rank3.pt.trace.json": b"", "rank4.json": b'{"traceEvents": []}',
+            "rank5.json": b'{"schemaVersion": 1, "devi', "rank6.pickle": b"\x80\x04}(\x8c\x08segments",
+        })
+        severity, count, detail = self.audit_of(folder)["files_unreadable"]
+        self.assertEqual((severity, count), ("dropped", 5))
+        for rank in range(2, 7):
+            self.assertIn(f"rank{rank}.", detail)
+        run = subprocess.run([CLI, "check", str(self.inside / "run.fourwalls")], capture_output=True, check=False)
+        self.assertIn(b"files unreadable", run.stdout + run.stderr)
+        code, out, said = self.run_cli(folder, "--list", output=False)
+        self.assertEqual(code, 0, said)
+        self.assertEqual(json.loads(out)["unreadable_count"], 3)  # those that their beginning tells
+        # In an archive, too; and a file that somebody names is never left out.
+        path = self.folder / "run.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            for file in sorted(folder.iterdir()):
+                archive.write(file, file.name)
+        self.assertEqual(self.audit_of(path)["files_unreadable"][:2], ("dropped", 5))
+        code, _, said = self.run_cli(folder / "rank0.pt.trace.json.gz", folder / "rank4.json")
+        self.assertEqual(code, 1)
+        self.assertIn("no events", said)
+
+    def test_a_folder_of_lost_profiles_says_so(self):
+        code, _, said = self.run_cli(self.folder_of({"rank0.json": b""}))
+        self.assertEqual(code, 1)
+        self.assertIn("rank0.json: the file is empty", said)
+
+    def test_windows_of_one_process(self):
+        # torch.profiler's handler writes a file per window; the third of one rank was not written any more.
+        def window(rank, number):
+            return profile(rank).replace(b'"op0"', b'"window%d"' % number)
+        files = {f"host_{10 + rank}.{900 + number * 50}.pt.trace.json": window(rank, number)
+                 for rank in (0, 1) for number in (1, 2, 3) if (rank, number) != (1, 3)}
+        folder = self.folder_of(files)
+        severity, count, detail = self.audit_of(folder)["windows_left_out"]
+        self.assertEqual((severity, count), ("skipped", 3))
+        self.assertIn("host_10.950.pt.trace.json", detail)
+        query = subprocess.run([CLI, "query", str(self.inside / "run.fourwalls"),
+                                "SELECT DISTINCT name FROM op WHERE name LIKE 'window%'", "--csv"],
+                               capture_output=True, text=True, check=False)
+        self.assertEqual(query.stdout.split(), ["name", "window2"], query.stderr)
+
+    def test_what_is_no_profile_is_named(self):
+        checkpoint = self.folder / "model.pt"
+        with zipfile.ZipFile(checkpoint, "w") as archive:
+            archive.writestr("model/data.pkl", pickle.dumps({"weight": [1.0]}))
+            archive.writestr("model/data/0", b"\0" * 64)
+        tensors = self.folder / "model.safetensors"
+        header = b'{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
+        tensors.write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
+        compute = self.folder / "kernels.ncu-rep"
+        compute.write_bytes(b"NVR\0\1\2" + bytes(40))
+        page = self.folder / "timeline.html"
+        page.write_bytes(b"<html><head></head><body><img></body></html>")
+        other = self.folder / "other.log"
+        other.write_bytes(b"it 1 is done\n")
+        for path, says in ((checkpoint, "a checkpoint"), (tensors, "a checkpoint"), (compute, "Nsight Compute"),
+                           (page, "export_memory_timeline"), (other, "--log-line")):
+            code, _, said = self.run_cli(path)
+            self.assertEqual(code, 1)
+            self.assertIn(says, said)
 
     def test_a_run_that_was_imported_before_lies_beside_it(self):
         (self.inside / "rank0.json").write_bytes(profile(0))
