@@ -154,7 +154,11 @@ std::string metricsText(const TraceMetrics& metrics)
         line("loss", fmt::format("{} in the first step, {} in the last of {}", orDash(metrics.loss.front(), plain),
                                  orDash(metrics.loss.back(), plain), metrics.loss.size()));
     }
-    if (!metrics.waterfall.empty()) text += "\nwhere the step time goes\n";
+    if (!metrics.waterfall.empty())
+        text += "\nwhere the step time goes\n";
+    else if (metrics.hostOnly && metrics.stepTime)
+        text += "\nwhere the step time goes: nothing in this trace is known to be work of a device, or of a job "
+                "without one\n";
     for (const auto& [part, share] : metrics.waterfall.parts())
         text += fmt::format("  {:<24}{:>6.2f} %\n", infoOf(part).words, std::round(share * 1e4) / 100 + 0.0); // no -0
     for (const MemorySummary* memory : shownMemory(metrics.memory)) {

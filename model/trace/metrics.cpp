@@ -199,6 +199,22 @@ void addFlops(TraceMetrics& metrics, const TraceInfo& info, const PeakFacts& pea
     metrics.waterfall = waterfall(sums, achieved, recompute, unknown);
 }
 
+/// Where the time of the median step(s) went, where anything in the trace is known to be work.
+void addShares(TraceMetrics& metrics, const TraceInfo& info, const Shares& sums, const std::vector<RankedStep>& steps)
+{
+    addFlops(metrics, info, metrics.peak, sums, steps);
+    // Somebody's own trace of threads, or of a device that is not known: what of it is work nobody can tell.
+    constexpr double kNothing = 0.9999;
+    const double idle = sums.idle / sums.total;
+    if (metrics.hostOnly && idle > kNothing) {
+        metrics.waterfall = {};
+        return;
+    }
+    metrics.exposedCommFraction = sums.exposedComm / sums.total;
+    metrics.exposedCopyFraction = sums.exposedCopy / sums.total;
+    metrics.idleFraction = idle;
+}
+
 /// The peaks of one step, of the ranks that have any.
 Status takeMemoryOf(StepIndex step, TraceMetrics& metrics, TraceQuery& trace)
 {
@@ -290,10 +306,7 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace, std::optional<StepIndex> 
         metrics.tokensPerSecond.reset();
         metrics.samplesPerSecond.reset();
     } else if (sums.total > 0 && !isLogOnly(info)) {
-        metrics.exposedCommFraction = sums.exposedComm / sums.total;
-        metrics.exposedCopyFraction = sums.exposedCopy / sums.total;
-        metrics.idleFraction = sums.idle / sums.total;
-        addFlops(metrics, info, metrics.peak, sums, steps);
+        addShares(metrics, info, sums, steps);
         if (isPipelined(info.header)) {
             addBubble(metrics, steps, info.header);
         } else if (info.header.spec) {

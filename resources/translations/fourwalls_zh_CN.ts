@@ -6048,8 +6048,8 @@ MFU %4，HFU %5</translation>
         <translation>没有内容被识别为集合通信</translation>
     </message>
     <message>
-        <source>nothing was recognised as an operator or as work of a device</source>
-        <translation>没有内容被识别为算子或设备的工作</translation>
+        <source>nothing is known to be work of a device, or of a job without one</source>
+        <translation>没有已知属于设备（或无设备作业）的工作</translation>
     </message>
     <message>
         <source>Nothing in this trace was recognised as a collective.</source>
@@ -6396,9 +6396,9 @@ Open the run&apos;s profile beside it to see where its time goes.</source>
         <translation>此轨迹的算子说明了计算量，但不知道哪些内核属于它们：没有屋顶线。</translation>
     </message>
     <message>
-        <source>Nothing in this trace was recognised as an operator or as work of a device.
+        <source>Nothing in this trace is known to be work of a device, or of a job without one.
 The timeline shows what its threads did.</source>
-        <translation>此轨迹中没有内容被识别为算子或设备的工作。
+        <translation>此轨迹中没有已知属于设备（或无设备作业）的工作。
 时间线显示其线程做了什么。</translation>
     </message>
     <message>

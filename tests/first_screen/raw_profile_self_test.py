@@ -126,7 +126,7 @@ class RawProfile(unittest.TestCase):
     def test_operators_without_categories(self):
         facts = Facts(self.run_of(self.BEFORE_KINETO), 50_000.0)
         self.assertAlmostEqual(facts.share("compute"), 0.4)
-        self.assertEqual(self.judged_without_steps("Nothing in this trace was recognised as an operator or as work of a device."), FALSE)
+        self.assertEqual(self.judged_without_steps("Nothing in this trace is known to be work of a device, or of a job without one."), FALSE)
         self.assertEqual(self.judged_without_steps("no device was recorded"), TRUE)
         self.assertEqual(self.judged_without_steps("40 %", "In operators"), TRUE)
 

@@ -351,7 +351,7 @@ def finding_detail(match, claim, facts):
     return facts.detail(match, claim)
 
 
-@rule(r"[Nn]othing (in this trace )?was recognised as an operator or as work of a device")
+@rule(r"[Nn]othing (in this trace )?is known to be work of a device, or of a job without one")
 def threads_only(match, claim, facts):
     operators = any(c in rank.categories for rank in facts.run.ranks for c in ("cpu_op", "Operator", "kernel", "Kernel"))
     return verdict(not operators and not facts.device_work, "operators are in the file" if operators else "threads only")

@@ -174,14 +174,10 @@ Result<OverviewFacts> askOverview(TraceQuery& trace, int columns, std::optional<
         if (step.complete) spans.push_back({step.range, step.step, step.state});
     facts.steps = std::make_shared<const StepSpans>(std::move(spans));
     FOURWALLS_TRY(addScope(facts, trace, steps));
-    // Somebody's own trace of threads: what of it is work nobody can tell, so no time is taken apart.
     facts.logOnly = isLogOnly(info);
     facts.orderOnly = hasOrderOnly(info);
-    facts.threadsOnly = facts.metrics.hostOnly && facts.metrics.idleFraction && *facts.metrics.idleFraction > 0.9999;
-    if (facts.threadsOnly) {
-        facts.metrics.waterfall = {};
-        facts.metrics.idleFraction.reset();
-    }
+    facts.threadsOnly = facts.metrics.hostOnly && facts.metrics.stepTime && facts.metrics.waterfall.empty() &&
+                        !facts.logOnly && !facts.orderOnly;
     FOURWALLS_TRY(addMemory(facts, trace, columns));
     FOURWALLS_TRY(addLinks(facts, trace));
     FOURWALLS_TRY(addRoofline(facts, trace));

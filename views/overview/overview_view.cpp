@@ -363,9 +363,8 @@ void OverviewView::showWaterfall()
                                          ? tr("Where the time goes")
                                          : tr("Where the step's time goes"));
     m_waterfall->setNothing(
-        m_facts->threadsOnly ? tr("Nothing in this trace was recognised as an operator or as work of a device.\nThe "
-                                  "timeline shows what its "
-                                  "threads did.")
+        m_facts->threadsOnly ? tr("Nothing in this trace is known to be work of a device, or of a job without one.\n"
+                                  "The timeline shows what its threads did.")
         : m_facts->orderOnly ? tr("An execution trace has operators in their order, and no times.\nOpen the profile of "
                                   "the same steps to "
                                   "see where their time goes.")

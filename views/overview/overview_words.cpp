@@ -181,7 +181,7 @@ QString performanceVerdict(const OverviewFacts& facts, const compare::WallVerdic
     default: text = computationWords(facts); break;
     }
     if (facts.memoryOnly) return Overview::tr("a memory snapshot records no kernels");
-    if (facts.threadsOnly) return Overview::tr("nothing was recognised as an operator or as work of a device");
+    if (facts.threadsOnly) return Overview::tr("nothing is known to be work of a device, or of a job without one");
     if (facts.orderOnly) return Overview::tr("operators in their order, without times");
     if (facts.logOnly) return Overview::tr("a job's own log: where the time goes is not in it");
     if (facts.metrics.waterfall.empty()) return Overview::tr("no measured step: where its time goes is unknown");

@@ -96,7 +96,7 @@ public:
         if (phase == 'X')
             slice(event, written, category, *fine);
         else if (phase == 'B')
-            laneOf(m_survey.lanes, category, event);
+            m_survey.unknown.slice(event, category, laneOf(m_survey.lanes, category, event));
         else if (phase == 'b' || phase == 'S')
             m_survey.lanes.find(LaneRole::Async, event[EventKey::Pid].text, event[EventKey::Cat].text);
     }
@@ -126,6 +126,7 @@ private:
         if (what == "process_name") m_survey.xla.nameProcess(event[EventKey::Pid].text, event[ArgKey::Name].text);
         if (what == "thread_name")
             m_survey.xla.nameThread(event[EventKey::Pid].text, event[EventKey::Tid].text, event[ArgKey::Name].text);
+        if (what == "process_name") m_survey.unknown.nameProcess(event[EventKey::Pid].text, event[ArgKey::Name]);
         if (what == "process_name")
             m_survey.lanes.nameProcess(event[EventKey::Pid].text, decoded(event[ArgKey::Name]).substr(0, 200));
         else if (what == "thread_name")
@@ -163,6 +164,7 @@ private:
                    category == Category::GpuUserAnnotation) {
             annotation(event, category, lane, ts, dur);
         }
+        m_survey.unknown.slice(event, category, lane);
     }
 
     const NameHints& hints(Category category, std::string_view name)
@@ -462,6 +464,8 @@ Result<ChromeSurvey> surveyChromeTrace(const std::string& path, const std::funct
         if (known || (!survey.ascend.found() && !survey.xla.found())) break;
     }
     if (survey.usable == 0) return noTraceEvents(survey, path);
+    // What the processes of XLA and Ascend are is known.
+    if (!survey.xla.hasDevices() && !survey.ascend.found()) survey.unknown.settle();
     if (survey.ascend.found() || survey.xla.found()) survey.lanes.keepStreamNames();
     survey.kineto = survey.kineto || survey.header.kineto;
     joinRequests(survey);

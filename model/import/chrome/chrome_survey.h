@@ -6,6 +6,7 @@
 #include "model/import/chrome/ascend_processes.h"
 #include "model/import/chrome/chrome_header.h"
 #include "model/import/chrome/chrome_reader.h"
+#include "model/import/chrome/unknown_device.h"
 #include "model/import/chrome/xla_processes.h"
 #include "model/import/common/clock_alignment.h"
 #include "model/import/common/collective_detail.h"
@@ -48,6 +49,7 @@ struct ChromeSurvey {
     ChromeReadReport report;
     AscendProcesses ascend;
     XlaProcesses xla;
+    UnknownDevice unknown;
     LaneIndex lanes;
     LaunchLinks links;
     std::vector<CollectiveRequest> requests;         ///< as the events come; by Launch::collective
@@ -73,6 +75,8 @@ struct ChromeSurvey {
     /// The same where nothing is written: as its name and process tell. written: of writtenCategory().
     static Category categoryOf(const ChromeEvent& event, Category written);
 
+    /// Whether operators of the host are the work: nothing in the file is of an accelerator, known or not.
+    bool hostWorks() const { return !deviceWork && !unknown.found(); }
     /// Whether times are Unix times once the base is added.
     bool wallClock() const;
     /// What the request of a launch says; null: it has none.

@@ -59,7 +59,7 @@ ChromeWriter::ChromeWriter(ChromeSurvey& survey, TraceSink& sink, RunCollectives
     , m_fileSize(fileSize)
     , m_producer(sink.openProducer())
     , m_tracks(survey.lanes.defineTracks(sink, m_placement.rank))
-    , m_names(sink, !survey.deviceWork)
+    , m_names(sink, survey.hostWorks())
     , m_facts(m_placement.scratchFolder)
     , m_pairs([this](const DurationPairs::Slice& s) {
         const bool sound = s.end - s.begin <= kLargestTimeNs && inRange(s.begin, s.end - s.begin);
@@ -477,6 +477,7 @@ TraceFacts ChromeWriter::finish(const ChromeReadReport& report)
         audit("devices_not_told_apart", Skipped, 1,
               "the file has several devices of XLA, and does not say which ranks they are: open the .xplane.pb beside "
               "it");
+    if (!m_survey.deviceWork) m_survey.unknown.audit(m_sink);
     audit("no_time", Skipped, m_noTime, "events without a readable ts");
     audit("negative_duration", Skipped, m_negative);
     audit("time_out_of_range", Skipped, m_outOfRange);
@@ -484,7 +485,6 @@ TraceFacts ChromeWriter::finish(const ChromeReadReport& report)
     audit("unsupported_phase", Skipped, m_unsupported, "objects, contexts and unknown kinds of event");
     audit("memory_event_unread", Skipped, m_unreadMemory, "allocator events without a size");
     audit("counter_event_unread", Skipped, m_unreadCounters, "counter events without a number");
-
     audit("text_behind_the_trace", Skipped, report.bytesBehind, "bytes behind the end of the trace: none of it");
     audit("bytes_behind_gzip", Skipped, report.unpackedBehind, "bytes behind the packed data that are not packed");
     if (!m_survey.deviceWork)

@@ -15,7 +15,7 @@ Category categoryOf(std::string_view cat)
     static constexpr std::array<Row, 42> kTable{{
         {"cpu_op", Category::CpuOp},
         {"Operator", Category::CpuOp},
-        {"hpu_op", Category::CpuOp},
+        {"hpu_op", Category::OtherRuntime},
         {"user_annotation", Category::UserAnnotation},
         {"gpu_user_annotation", Category::GpuUserAnnotation},
         {"cuda_runtime", Category::Runtime},
