@@ -23,7 +23,10 @@ const std::vector<Table>& tables()
          {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "syncType"}},
         {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
          {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "graphId"}},
-        {"NVTX_EVENTS", {"start", "end", "eventType", "globalTid", "text", "textId", "domainId"}},
+        {"NVTX_EVENTS",
+         {"start", "end", "eventType", "globalTid", "text", "textId", "domainId", "jsonText", "jsonTextId",
+          "binaryData"}},
+        {"NVTX_PAYLOAD_SCHEMA_ENTRIES", {"domainId", "schemaId", "idx", "type", "name", "offset"}},
         {"ThreadNames", {"nameId", "priority", "globalTid"}},
         {"TARGET_INFO_GPU", {"id", "name", "totalMemory", "cuDevice"}},
         {"TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"}},
@@ -45,6 +48,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                                  "cudaLaunchKernel_v7000",
                                                  "EXPORT_PRODUCT_VERSION",
                                                  "iteration_99999999999",
+                                                 "ncclAllGather",
+                                                 "ncclCommInitRank",
+                                                 "Message size [bytes]",
+                                                 "No. of ranks",
+                                                 "{\"NCCL communicator ID\": 7, \"Message size [bytes]\": 64}",
+                                                 "layer_0",
                                                  ""};
     fourwalls::fuzz::importDatabase(data, size, tables(), kTexts);
     return 0;

@@ -2,6 +2,7 @@
 // How each category counts in a trace.
 #include "model/import/common/op_names.h"
 
+#include "model/base/ascii.h"
 #include "model/import/common/collective_detail.h"
 #include "model/import/common/decimal_time.h"
 #include "model/import/common/demangled_name.h"
@@ -39,6 +40,22 @@ Activity hostActivity(std::string_view call)
         call == "hipHostFree")
         return Activity::Synchronisation;
     return Activity::None;
+}
+
+/// The number of a layer that a range is named for: "layer_0", "decoder.layers.12", "TransformerLayer 3".
+std::optional<LayerIndex> layerNamed(std::string_view name)
+{
+    constexpr std::size_t kMostDigits = 5;
+    const std::size_t last = name.find_last_not_of("0123456789");
+    const std::size_t digits = last == std::string_view::npos ? 0 : name.size() - last - 1;
+    if (digits == 0 || digits > kMostDigits) return std::nullopt;
+    std::string_view word = name.substr(0, last + 1);
+    if (!word.empty() && (word.back() == '_' || word.back() == '.' || word.back() == ' ')) word.remove_suffix(1);
+    if (!word.empty() && lowerCase(word.back()) == 's') word.remove_suffix(1);
+    constexpr std::string_view kLayer = "layer";
+    if (word.size() < kLayer.size() || lowerCase(word.substr(word.size() - kLayer.size())) != kLayer)
+        return std::nullopt;
+    return LayerIndex{static_cast<std::int32_t>(*integerFromText(name.substr(last + 1)))};
 }
 
 bool isWord(char c)
@@ -129,7 +146,8 @@ NamedWork OpNames::make(Category category, std::string_view name, std::string_vi
         break;
     case Category::UserAnnotation:
     case Category::GpuUserAnnotation:
-        info.kind = SliceKind::Marker;
+        info.layer = layerNamed(info.name);
+        info.kind = info.layer ? SliceKind::Layer : SliceKind::Marker;
         if (m_cpuOnly && isHostCollective(info.name)) communication();
         break;
     case Category::PythonFunction:

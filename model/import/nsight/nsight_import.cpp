@@ -99,7 +99,8 @@ private:
                 context.tellPhase(range.text);
                 rank.passes.note(context.phase);
                 context.autogradNode = range.text.find("autograd::engine::evaluate_function") != std::string_view::npos;
-                if (range.end) context.collective = rank.requests.add(lane, range.start, *range.end, range.text);
+                if (range.end)
+                    context.collective = rank.requests.add(lane, range.start, *range.end, range.text, range.payload);
                 if (range.end && (context.phase != Phase::None || context.collective >= 0))
                     rank.links.addOperator(lane, range.start, *range.end, context);
             },

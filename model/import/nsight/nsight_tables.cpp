@@ -3,6 +3,7 @@
 #include "model/import/nsight/nsight_tables.h"
 
 #include "model/base/time.h"
+#include "model/import/common/json_scan.h"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +16,8 @@ namespace {
 /// Calls of MPI and UCX, all of one shape.
 constexpr const char* kCallTables[] = {"MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS",
                                        "MPI_OTHER_EVENTS", "UCP_EVENTS"};
-constexpr std::int64_t kPushPopRange = 59;
+constexpr std::int64_t kPushPopRange = 59, kDomainCreated = 75;
+constexpr std::size_t kMostDomains = 10'000;
 constexpr std::size_t kMostMetrics = 10'000;
 
 constexpr const char* kNsightAgain = "export the report again with: nsys export --type sqlite";
@@ -85,6 +87,7 @@ Status NsightTables::readDescription()
                                        return true;
                                    },
                                    {}));
+    FOURWALLS_TRY(m_payloads.readSchemas(m_tables));
     m_tables.restartCounts();
     return {};
 }
@@ -272,7 +275,9 @@ Status NsightTables::eachRange(const std::function<void(const NsightRange&)>& vi
             },
             stop));
     return m_tables.eachRow(
-        "NVTX_EVENTS", {"start", "end", "eventType", "globalTid", "text", "textId"},
+        "NVTX_EVENTS",
+        {"start", "end", "eventType", "globalTid", "text", "textId", "domainId", "jsonText", "jsonTextId",
+         "binaryData"},
         [&](const sqlite::Statement& row) {
             const auto start = row.asInteger(0), type = row.asInteger(2);
             if (!start || !type) return false;
@@ -286,11 +291,27 @@ Status NsightTables::eachRange(const std::function<void(const NsightRange&)>& vi
                 range.text = *text;
             else if (const auto id = row.asInteger(5))
                 range.text = string(*id);
+            if (const std::int64_t domain = columnOr(row, 6, 0); domain != 0) range.domain = domainOf(range, domain);
+            if (range.text.starts_with("nccl")) {
+                const auto id = row.asInteger(8);
+                const std::string_view json = row.asText(7).value_or(id ? std::string_view(string(*id)) : "");
+                range.payload = m_payloads.read(json, row.asBlob(9).value_or(""));
+            }
             ++m_timedRows;
             visit(range);
             return true;
         },
         stop);
+}
+
+/// A domain's name is the text of the event that created it.
+std::string_view NsightTables::domainOf(const NsightRange& range, std::int64_t domain)
+{
+    const std::pair key{processOf(range.thread), domain};
+    if (range.type == kDomainCreated && m_domains.size() < kMostDomains)
+        m_domains.try_emplace(key, validUtf8(range.text.substr(0, 200)));
+    const auto found = m_domains.find(key);
+    return found == m_domains.end() ? std::string_view() : std::string_view(found->second);
 }
 
 Status NsightTables::eachSample(const std::function<void(const NsightSample&)>& visit, std::stop_token stop)

@@ -6,6 +6,7 @@
 
 #include "model/base/result.h"
 #include "model/import/common/foreign_tables.h"
+#include "model/import/nsight/nvtx_payloads.h"
 
 #include <cstdint>
 #include <functional>
@@ -42,7 +43,10 @@ struct NsightRange {
     std::int64_t start = 0, type = 0, thread = 0;
     std::optional<std::int64_t> end;
     std::string_view text; ///< inline, or of the registered string; valid during the call
-    bool isCall = false;   ///< of MPI or UCX
+    std::string_view
+        domain;          ///< of a library that names its ranges apart; empty: the program's own; valid as the tables
+    NvtxPayload payload; ///< of NCCL's ranges
+    bool isCall = false; ///< of MPI or UCX
 };
 
 /// A metric of a GPU at an instant.
@@ -139,6 +143,10 @@ private:
     std::string m_product;
     const NsightGpu* gpuOf(std::int64_t device, std::int64_t process) const;
 
+    std::string_view domainOf(const NsightRange& range, std::int64_t domain);
+
+    NvtxPayloads m_payloads;
+    std::map<std::pair<std::int64_t, std::int64_t>, std::string> m_domains; ///< names by process and NVTX's number
     std::int64_t m_epochNs = 0, m_timedRows = 0;
     std::vector<NsightGpu> m_gpus;
     std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>

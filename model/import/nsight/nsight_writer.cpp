@@ -90,6 +90,7 @@ bool NsightWriter::emit(const NsightProcess& rank, int lane, OpId op, std::int64
 void NsightWriter::work(const NsightWork& work)
 {
     m_facts.add(m_file.tables, work);
+    m_graphs += work.kind == NsightWork::Kind::Graph;
     NsightProcess& rank = m_file.rankOf(work.process);
     const bool wait = work.kind == NsightWork::Kind::Wait;
     if (!wait) m_devicesOf[rank.rank].insert(work.device);
@@ -151,7 +152,9 @@ void NsightWriter::range(const NsightRange& range)
     const RangeText parts = rangeText(range.text);
     m_numbered += parts.numbered;
     const std::string name(parts.name);
-    NamedWork& named = m_names.find(Category::UserAnnotation, name, parts.detail);
+    std::string detail(parts.detail);
+    if (!range.domain.empty()) detail.insert(0, "domain " + std::string(range.domain) + (detail.empty() ? "" : "; "));
+    NamedWork& named = m_names.find(Category::UserAnnotation, name, detail);
     const int lane = rank.rangeLane(range);
     const std::optional<CollectiveOp> mpi = range.end ? blockingMpi(name) : std::nullopt;
     const OpId op = mpi ? m_names.id(named, Phase::None, 0, Activity::Transfer) : m_names.id(named);
@@ -187,6 +190,10 @@ void NsightWriter::auditFile()
     audit("import_instants", Info, m_marks, "NVTX marks kept");
     audit("operator_numbers_left_out", Info, m_numbered,
           "NVTX ranges whose texts number every call: the name is kept, and sizes");
+    audit("graphs_as_a_whole", Skipped, m_graphs,
+          "CUDA graphs recorded as a whole: each counts as computing, though it may hold communication and copies: "
+          "record "
+          "with --cuda-graph-trace=node");
     audit("begin_without_end", Repaired, m_openRanges, "NVTX ranges still open: ended with the capture");
     for (const NsightTables::Unread& unread : m_file.tables.unreadTables()) {
         const std::string counter = "unread_" + lowerCase(unread.table);

@@ -72,7 +72,7 @@ private:
     NsightFile& m_file;
     NsightFacts m_facts;
     std::map<RankId, std::set<std::int64_t>> m_devicesOf;
-    std::int64_t m_launchCalls = 0, m_openRanges = 0, m_marks = 0, m_numbered = 0;
+    std::int64_t m_launchCalls = 0, m_openRanges = 0, m_marks = 0, m_numbered = 0, m_graphs = 0;
 };
 
 } // namespace fourwalls::importers
