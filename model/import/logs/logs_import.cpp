@@ -85,10 +85,10 @@ public:
             step.learningRate = logged.learningRate;
             step.gradientNorm = logged.gradientNorm;
             if (logged.samples) samplesOf = static_cast<std::int64_t>(std::clamp(*logged.samples, 0.0, 1e12));
-            step.samples = samplesOf;
+            step.samples = samplesOf > 0 ? samplesOf : samplesAtRate(logged, step.range.length());
             if (m_log.sequenceLength)
                 step.tokens = static_cast<std::int64_t>(
-                    std::clamp(static_cast<double>(samplesOf) * *m_log.sequenceLength, 0.0, 1e18));
+                    std::clamp(static_cast<double>(step.samples) * *m_log.sequenceLength, 0.0, 1e18));
             producer->step(kLogRank, step);
             SliceRecord slice;
             slice.track = track;
@@ -118,6 +118,13 @@ public:
     }
 
 private:
+    /// Of a log that has no batch, but says how many samples were done in a second. 0: it does not.
+    std::int64_t samplesAtRate(const LoggedStep& logged, Duration length) const
+    {
+        const std::optional<double> rate = logged.samplesPerSecond ? logged.samplesPerSecond : m_log.samplesPerSecond;
+        return rate ? std::llround(std::clamp(*rate * length.seconds(), 0.0, 1e12)) : 0;
+    }
+
     /// Gives every step a begin and an end. False if nothing tells any length.
     bool place()
     {

@@ -16,7 +16,21 @@ namespace {
 constexpr std::size_t kMostLoggedSteps = 5'000'000;
 constexpr std::size_t kMostLoggedNames = 64; ///< of one step
 
-enum class Figure : std::uint8_t { Loss, Rate, Norm, Samples, Milliseconds, Seconds, Sequence, Runtime, Other, None };
+enum class Figure : std::uint8_t {
+    Loss,
+    Rate,
+    Norm,
+    Samples,
+    SamplesPerSecond,
+    SamplesPerSecondOfRun,
+    TokensPerSecondAndDevice,
+    Milliseconds,
+    Seconds,
+    Sequence,
+    Runtime,
+    Other,
+    None
+};
 
 /// The last part of a tag of TensorBoard: "train/loss" is the loss. Those of an evaluation are not the step's.
 std::string loggedName(std::string_view name)
@@ -39,7 +53,7 @@ Figure figureOf(const std::string& name)
     const std::string_view last =
         slash == std::string::npos ? std::string_view(name) : std::string_view(name).substr(slash + 1);
     using Row = std::pair<std::string_view, Figure>;
-    static constexpr std::array<Row, 34> kTable{{{"loss", Figure::Loss},
+    static constexpr std::array<Row, 38> kTable{{{"loss", Figure::Loss},
                                                  {"lm loss", Figure::Loss},
                                                  {"train loss", Figure::Loss},
                                                  {"training loss", Figure::Loss},
@@ -64,6 +78,12 @@ Figure figureOf(const std::string& name)
                                                  {"iter time (s)", Figure::Seconds},
                                                  {"train step timing in s", Figure::Seconds},
                                                  {"end to end(s)", Figure::Seconds},
+                                                 // DeepSpeed, from the batch of all its ranks; the Trainer's, at
+                                                 // its end; torchtitan's, of one device.
+                                                 {"currsamplespersec", Figure::SamplesPerSecond},
+                                                 {"samples per second", Figure::SamplesPerSecond},
+                                                 {"train samples per second", Figure::SamplesPerSecondOfRun},
+                                                 {"tps", Figure::TokensPerSecondAndDevice},
                                                  {"seq length", Figure::Sequence},
                                                  {"train runtime", Figure::Runtime},
                                                  {"step", Figure::None},
@@ -102,6 +122,9 @@ void StepLog::add(LoggedStep& step, std::string_view name, double value)
     case Figure::Rate: step.learningRate = value; break;
     case Figure::Norm: step.gradientNorm = value; break;
     case Figure::Samples: step.samples = value; break;
+    case Figure::SamplesPerSecond: step.samplesPerSecond = value; break;
+    case Figure::SamplesPerSecondOfRun: samplesPerSecond = value; break;
+    case Figure::TokensPerSecondAndDevice: step.figures["tokens per second and device"] = value; break;
     case Figure::Milliseconds: step.length = value / 1e3; break;
     case Figure::Seconds: step.length = value; break;
     case Figure::Sequence: sequenceLength = value; break;

@@ -17,18 +17,20 @@ struct LoggedStep {
     std::optional<double> unixTime; ///< when it was written down, at the step's end
     std::optional<double> length;   ///< of the step, where the log says it
     std::optional<double> loss, learningRate, gradientNorm, samples;
-    std::map<std::string, double> figures; ///< others, by the log's own names: throughput, MFU, loss scale
+    std::optional<double> samplesPerSecond; ///< of the whole job
+    std::map<std::string, double> figures;  ///< others, by the log's own names: throughput, MFU, loss scale
 };
 
 /// The log of one run, of one or several files.
 struct StepLog {
     std::string producer; ///< "TensorBoard", "training log"
     std::map<std::int64_t, LoggedStep> steps;
-    std::optional<double> sequenceLength; ///< tokens of a sample, where the log says it
-    std::optional<double> runtime;        ///< of the whole training [s], where only that is known
-    std::int64_t records = 0;             ///< lines or events read
-    std::int64_t leftOut = 0;             ///< figures that are no numbers, or of too many names
-    std::string damage;                   ///< why reading ended early; empty: it did not
+    std::optional<double> sequenceLength;   ///< tokens of a sample, where the log says it
+    std::optional<double> runtime;          ///< of the whole training [s], where only that is known
+    std::optional<double> samplesPerSecond; ///< of the whole training, where only that is known
+    std::int64_t records = 0;               ///< lines or events read
+    std::int64_t leftOut = 0;               ///< figures that are no numbers, or of too many names
+    std::string damage;                     ///< why reading ended early; empty: it did not
 
     /// The step with that number; null where there are too many already.
     LoggedStep* at(std::int64_t step);

@@ -131,7 +131,7 @@ private slots:
     void otherFiguresAreKept()
     {
         const StepLog log = readLog("step: 3  loss: 2.0  tps: 1,228,345  tflops: 71.10  mfu: 7.19%\n");
-        QCOMPARE(log.steps.at(3).figures.at("tps"), 1228345.0);
+        QCOMPARE(log.steps.at(3).figures.at("tokens per second and device"), 1228345.0);
         QCOMPARE(log.steps.at(3).figures.at("mfu"), 7.19);
         QCOMPARE(log.steps.at(3).figures.count("loss"), std::size_t{0});
     }
