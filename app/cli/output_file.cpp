@@ -19,14 +19,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A name for this process, which keeps two commands with the same output apart. Removes what was left under such names
-/// by processes that are gone.
-std::string besides(const fs::path& target, const char* word)
+constexpr const char* kPartialMark = ".partial-";
+constexpr const char* kPreviousMark = ".previous-";
+
+/// A name for this process, which keeps two commands with the same output apart.
+std::string besides(const fs::path& target, const std::string& mark)
 {
-    const std::string prefix = "." + target.filename().string() + "." + word + "-";
-    const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
-    removeAbandoned(folder.string(), prefix);
-    return (target.parent_path() / (prefix + processMark())).string();
+    return (target.parent_path() / ("." + target.filename().string() + mark + processMark())).string();
+}
+
+std::string folderOfOutput(const fs::path& target)
+{
+    return target.has_parent_path() ? target.parent_path().string() : ".";
 }
 
 Status checkKind(const fs::path& target, OutputKind kind, const std::string& where)
@@ -63,11 +67,13 @@ Result<PendingOutput> PendingOutput::create(const std::string& path, OutputKind 
         if (target.filename().empty() || !fs::is_empty(target, failure))
             return Error{ErrorCode::Io, "there is a folder of that name", where, "another name"};
     }
-    const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+    const fs::path folder = folderOfOutput(target);
     if (!fs::is_directory(folder, failure))
         return Error{ErrorCode::Io, "its folder does not exist", where, "mkdir -p " + folder.string()};
     FOURWALLS_TRY(checkKind(target, kind, where));
-    const std::string temporary = besides(folder / target.filename(), "partial");
+    // What processes that are gone left of any output.
+    removeAbandoned(folder.string(), kPartialMark);
+    const std::string temporary = besides(folder / target.filename(), kPartialMark);
     fs::remove_all(temporary, failure);
     // Said now, and not after the work.
     const int probe = ::open(temporary.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
@@ -105,7 +111,9 @@ KeptFile::KeptFile(const std::string& path) : m_path(path)
 {
     std::error_code failure;
     if (!fs::is_regular_file(path, failure)) return;
-    const std::string kept = besides(path, "previous");
+    const fs::path target(path);
+    removeAbandoned(folderOfOutput(target), "." + target.filename().string() + kPreviousMark);
+    const std::string kept = besides(target, kPreviousMark);
     fs::remove(kept, failure);
     fs::create_hard_link(path, kept, failure);
     if (!failure) m_kept = kept;

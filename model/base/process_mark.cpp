@@ -40,17 +40,18 @@ std::string processMark()
     return machineMark() + std::to_string(::getpid());
 }
 
-void removeAbandoned(const std::string& folder, std::string_view prefix)
+void removeAbandoned(const std::string& folder, std::string_view before)
 {
-    const std::string ours = std::string(prefix) + machineMark();
+    const std::string ours = std::string(before) + machineMark();
     std::vector<std::string> abandoned;
     // Not the standard library's iterator: without memory it ends the program.
     const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.empty() ? "." : folder.c_str()), ::closedir);
     while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
         const std::string_view name = entry->d_name;
-        if (!name.starts_with(ours)) continue;
+        const std::size_t at = name.find(ours);
+        if (at == std::string_view::npos) continue;
         int process = 0;
-        std::from_chars(name.data() + ours.size(), name.data() + name.size(), process);
+        std::from_chars(name.data() + at + ours.size(), name.data() + name.size(), process);
         if (process > 0 && ::kill(process, 0) != 0 && errno == ESRCH) abandoned.emplace_back(name);
     }
     std::error_code ignored;

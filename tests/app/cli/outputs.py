@@ -95,8 +95,10 @@ class Outputs(unittest.TestCase):
         mark, running = f"{socket.gethostname()}-{gone.pid}", f"{socket.gethostname()}-{os.getpid()}"
         elsewhere = f"another-machine-{gone.pid}"
         name = self.trace.name
-        left = [f".{name}.partial-{mark}", f".{name}.partial-{mark}-wal", f".{name}.partial-{mark}.starting-{mark}"]
-        kept = [f".{name}.partial-{running}", f".{name}.partial-{elsewhere}", f".other.partial-{mark}"]
+        left = [f".{name}.partial-{mark}", f".{name}.partial-{mark}-wal", f".{name}.partial-{mark}.starting-{mark}",
+                f".other.partial-{mark}", f".other.partial-{mark}-journal"]
+        kept = [f".{name}.partial-{running}", f".{name}.partial-{elsewhere}", f".other.partial-{running}",
+                f".other.previous-{mark}"]
         for each in left + kept:
             (self.folder / each).write_bytes(b"half")
         self.cli("import", self.source, "-o", self.trace)
