@@ -250,7 +250,10 @@ private:
         message.number(3, static_cast<std::uint64_t>(type));
         message.numbers(5, before);
         const std::int64_t end = m_graph.recordedEnd[node];
-        const std::uint64_t start = microseconds(end - m_graph.duration[node]);
+        // Members of a predicted operation need not meet: then each has its own length.
+        std::int64_t length = m_graph.duration[node];
+        if (length < 0 && operation) length = (operation->end - operation->lastArrival).ns;
+        const std::uint64_t start = microseconds(end - std::max<std::int64_t>(0, length));
         message.number(6, start);
         message.number(7, microseconds(end) - start);
         message.attribute(kBoolValue, "is_cpu_op", onHost ? 1 : 0);
@@ -301,6 +304,14 @@ Result<ChakraExport> exportChakra(TraceQuery& trace, const std::string& folder, 
                                   std::stop_token stop)
 {
     ChakraExport result;
+    for (const RankInfo& rank : trace.info().header.ranks)
+        if (rank.multiplicity > 1)
+            return Error{ErrorCode::Unsupported,
+                         "this prediction has one rank for " + std::to_string(rank.multiplicity) +
+                             " equal ones, and a simulator needs the file of every rank",
+                         "export",
+                         "predict a plan without dp, tp, cp and ep (pipeline stages are ranks of their own), or record "
+                         "the step: fourwalls-cli record --clock device"};
     if (!step) {
         FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
         if (const auto typical = typicalStep(steps)) step = typical->step;
