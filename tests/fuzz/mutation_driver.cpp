@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a fuzz target where there is no libFuzzer: every file once as it is, then mutants of them, the same ones in
-// every run. Usage: PROGRAM [-runs=N] [-seed=N] [-max_len=BYTES] [-ending=SUFFIX]… FILES AND FOLDERS
+// every run. An input that takes more than five seconds of processor time for each of its megabytes ends the run.
+// Usage: PROGRAM [-runs=N] [-seed=N] [-max_len=BYTES] [-ending=SUFFIX]… [-packed] FILES AND FOLDERS
+// With -packed, files are not unpacked first.
 #include "model/import/common/byte_source.h"
 #include "tests/fuzz/import_bytes.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -18,11 +21,12 @@ namespace {
 
 using Bytes = std::string;
 
-/// A file's bytes, unpacked.
-Bytes bytesOf(const std::string& path)
+constexpr double kSecondsOfMegabyte = 5;
+
+Bytes bytesOf(const std::string& path, fourwalls::importers::Unpacking unpacking)
 {
     Bytes bytes;
-    const auto source = fourwalls::importers::openByteSource(path);
+    const auto source = fourwalls::importers::openByteSource(path, unpacking);
     std::vector<char> piece(1 << 16);
     while (source.ok()) {
         const auto got = (*source)->read(piece.data(), piece.size());
@@ -112,6 +116,7 @@ int main(int argc, char** argv)
 {
     std::uint64_t runs = 200, seed = 1;
     std::size_t longest = 100'000;
+    auto unpacking = fourwalls::importers::Unpacking::All;
     std::vector<std::string> paths, endings;
     for (int i = 1; i < argc; ++i) {
         const std::string_view argument = argv[i];
@@ -122,6 +127,8 @@ int main(int argc, char** argv)
             seed = value("-seed=");
         else if (argument.starts_with("-max_len="))
             longest = value("-max_len=");
+        else if (argument == "-packed")
+            unpacking = fourwalls::importers::Unpacking::None;
         else if (argument.starts_with("-ending="))
             endings.emplace_back(argument.substr(8));
         else if (std::filesystem::is_directory(argument)) {
@@ -136,11 +143,19 @@ int main(int argc, char** argv)
     for (const std::string& path : paths) {
         const auto ends = [&](const std::string& ending) { return path.ends_with(ending); };
         if (!endings.empty() && std::none_of(endings.begin(), endings.end(), ends)) continue;
-        Bytes bytes = bytesOf(path);
+        Bytes bytes = bytesOf(path, unpacking);
         if (bytes.size() <= longest) corpus.push_back(std::move(bytes));
     }
-    const auto run = [](const Bytes& bytes) {
+    double longestTook = 0;
+    const auto run = [&longestTook](const Bytes& bytes) {
+        const std::clock_t before = std::clock();
         LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+        const double took = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+        longestTook = std::max(longestTook, took);
+        if (took <= kSecondsOfMegabyte * std::max(1.0, static_cast<double>(bytes.size()) / 1e6)) return;
+        std::ofstream("too_slow.bin", std::ios::binary) << bytes;
+        std::fprintf(stderr, "an input of %zu bytes took %.1f s of processor time: too_slow.bin\n", bytes.size(), took);
+        std::exit(1);
     };
     if (corpus.empty()) {
         std::fprintf(stderr, "no file of at most %zu bytes\n", longest);
@@ -149,6 +164,7 @@ int main(int argc, char** argv)
     for (const Bytes& bytes : corpus) run(bytes);
     Mutator mutator(seed, corpus);
     for (std::uint64_t i = 0; i < runs; ++i) run(mutator.next(longest));
-    std::printf("%zu files, %llu mutants\n", corpus.size(), static_cast<unsigned long long>(runs));
+    std::printf("%zu files, %llu mutants, at most %.2f s of processor time each\n", corpus.size(),
+                static_cast<unsigned long long>(runs), longestTook);
     return 0;
 }
