@@ -399,8 +399,16 @@ class Archives(unittest.TestCase):
         running.mkdir()
         elsewhere = self.inside / f".fourwalls-unpacked-another-machine-{gone.pid}-abcdef"
         elsewhere.mkdir()
+        # Unfinished traces, too, whatever they were to be called; an earlier output that was set aside is kept.
+        partial = f".other.fourwalls.partial-{socket.gethostname()}-"
+        names = [f"{partial}{gone.pid}", f"{partial}{gone.pid}-journal", f"{partial}{os.getpid()}",
+                 f".other.fourwalls.partial-another-machine-{gone.pid}",
+                 f".other.fourwalls.previous-{socket.gethostname()}-{gone.pid}"]
+        for name in names:
+            (self.inside / name).write_bytes(b"x")
         self.expect(self.tar("a.tar", "w"))
         self.assertEqual((left.exists(), running.exists(), elsewhere.exists()), (False, True, True))
+        self.assertEqual([(self.inside / name).exists() for name in names], [False, False, True, True, True])
         running.rmdir()
         elsewhere.rmdir()
 
