@@ -16,7 +16,7 @@ from tracked_files import tracked_files
 GPL_FOLDERS = ("views/", "app/gui/", "tests/views/", "tests/app/gui/")
 EITHER_FOLDERS = ("tests/bench/", "tests/slow/")
 # Formats that cannot carry a comment, files that tools rewrite, and data.
-EXEMPT_SUFFIXES = {".json", ".png", ".ts", ".fourwalls", ".txt", ".csv", ".bin", ".sqlite", ".gz", ".z", ".pickle", ".tar", ".pb", ".pftrace", ".et", ".tfevents",
+EXEMPT_SUFFIXES = {".json", ".png", ".ts", ".fourwalls", ".txt", ".csv", ".bin", ".sqlite", ".gz", ".z", ".pickle", ".tar", ".zip", ".zst", ".pb", ".pftrace", ".et", ".tfevents",
                    ".log"}
 EXEMPT_PREFIXES = ("_dump_",)  # of flight recorders
 EXEMPT_NAMES = {"LICENSE", "LICENSE.GPL-3.0"}

@@ -16,7 +16,7 @@ constexpr std::size_t kMostSchemas = 10'000, kLongestNvtxPayload = std::size_t{1
 constexpr std::size_t kPayloadHeader = 32, kSchemaAt = 8;
 
 /// Little-endian, signed.
-std::int64_t numberAt(std::string_view bytes, std::size_t at, std::size_t size)
+std::int64_t payloadNumber(std::string_view bytes, std::size_t at, std::size_t size)
 {
     std::uint64_t value = 0;
     for (std::size_t i = 0; i < size; ++i)
@@ -71,11 +71,11 @@ NvtxPayload NvtxPayloads::read(std::string_view json, std::string_view binary) c
         return payload;
     }
     if (binary.size() < kPayloadHeader || binary.size() > kLongestNvtxPayload) return payload;
-    const auto schema = m_schemas.find({numberAt(binary, 0, 4), numberAt(binary, kSchemaAt, 4)});
+    const auto schema = m_schemas.find({payloadNumber(binary, 0, 4), payloadNumber(binary, kSchemaAt, 4)});
     if (schema == m_schemas.end()) return payload;
     for (const Field& field : schema->second)
         if (kPayloadHeader + field.offset + field.size <= binary.size())
-            payload.*field.member = numberAt(binary, kPayloadHeader + field.offset, field.size);
+            payload.*field.member = payloadNumber(binary, kPayloadHeader + field.offset, field.size);
     return payload;
 }
 
