@@ -25,7 +25,7 @@ std::int64_t payloadNumber(std::string_view bytes, std::size_t at, std::size_t s
 }
 
 /// Of NVTX_PAYLOAD_ENTRY_TYPE: int and unsigned; long, long long, 64 bits and size_t. 0: no whole number of these.
-std::size_t bytesOfType(std::int64_t type)
+std::size_t nvtxTypeBytes(std::int64_t type)
 {
     if (type == 5 || type == 6 || type == 15 || type == 16) return 4;
     return (type >= 7 && type <= 10) || type == 17 || type == 18 || type == 22 ? 8 : 0;
@@ -49,7 +49,7 @@ Status NvtxPayloads::readSchemas(ForeignTables& tables)
             const auto domain = row.asInteger(0), schema = row.asInteger(1);
             if (!domain || !schema) return false;
             const Member member = memberOf(row.asText(3).value_or(""));
-            const std::size_t size = bytesOfType(columnOr(row, 2, 0));
+            const std::size_t size = nvtxTypeBytes(columnOr(row, 2, 0));
             const std::int64_t offset = columnOr(row, 4, 0); // of the first one it is NULL
             const bool sound = offset >= 0 && offset < static_cast<std::int64_t>(kLongestNvtxPayload);
             if (member && size > 0 && sound && m_schemas.size() < kMostSchemas)
