@@ -118,6 +118,7 @@ int runCommandLine(int argc, const char* const* argv)
 try {
     std::set_terminate(endWithoutMemory);
     std::signal(SIGPIPE, SIG_IGN); // a reader that went away is a failed write, not a death in mid-recording
+    std::signal(SIGXFSZ, SIG_IGN); // so is a file that may grow no further
     CLI::App app{"Fourwalls: record, inspect and convert traces of large-model training steps.", "fourwalls-cli"};
     app.set_version_flag("--version", kVersion);
     app.require_subcommand(1);

@@ -188,6 +188,8 @@ Arguments RecordArguments::all()
         {"--checkpoint-dir", &checkpointFolder,
          "folder for them (default: that of --resume, else beside the trace, OUT.checkpoints)"},
         {"--checkpoint-async", &checkpointsBeside, "copies them in memory and writes them beside the next steps"},
+        {"--checkpoint-sharded", &checkpointShards,
+         "every rank writes what it updates to a file of its own, instead of rank 0 the whole network"},
         {"--resume", &resumeFolder,
          "folder of checkpoints to go on from: the newest that is whole; the plan and the number of ranks may be "
          "others"},
@@ -310,9 +312,11 @@ Result<RunSpec> RecordArguments::resolveRun() const
         return wrongArgument("--eval-every", "must be at least 1", "--eval-every 10");
     if (checkpointEvery && *checkpointEvery < 1)
         return wrongArgument("--checkpoint-every", "must be at least 1", "--checkpoint-every 10");
-    if ((!checkpointFolder.empty() || checkpointsBeside) && !checkpointEvery)
-        return wrongArgument(checkpointsBeside ? "--checkpoint-async" : "--checkpoint-dir", "needs --checkpoint-every",
-                             "--checkpoint-every 10");
+    if ((!checkpointFolder.empty() || checkpointsBeside || checkpointShards) && !checkpointEvery)
+        return wrongArgument(checkpointsBeside  ? "--checkpoint-async"
+                             : checkpointShards ? "--checkpoint-sharded"
+                                                : "--checkpoint-dir",
+                             "needs --checkpoint-every", "--checkpoint-every 10");
     if (checkpointEvery && checkpointFolder.empty() && resumeFolder.empty() && output.empty())
         return wrongArgument("--checkpoint-every", "without a trace there is no folder for them",
                              "--checkpoint-dir DIR");
@@ -347,6 +351,7 @@ Result<engine::RunOptions> RecordArguments::runOptions(const RunSpec& spec) cons
     options.loadWeightsDirectory = loadWeights;
     options.resumeFolder = resumeFolder;
     options.checkpointsBeside = checkpointsBeside;
+    options.checkpointShards = checkpointShards;
     options.checkpointEvery = checkpointEvery.value_or(0);
     options.checkpointFolder = !checkpointFolder.empty() ? checkpointFolder
                                : !resumeFolder.empty()   ? resumeFolder

@@ -37,7 +37,7 @@ struct RecordArguments {
     std::optional<std::int64_t> evaluateEvery, evaluateBatches, checkpointEvery;
     std::string data, saveWeights, loadWeights, kernelTimes, checkpointFolder, resumeFolder;
     std::vector<std::string> slowRanks, disturbances, linkFaults, faults;
-    bool noTrace = false, blind = false, checkpointsBeside = false;
+    bool noTrace = false, blind = false, checkpointsBeside = false, checkpointShards = false;
     bool memorySnapshot = false; ///< of PyTorch, with a command
     std::string detail, host;    ///< likewise
     std::optional<std::int64_t> every, spoolLimit;

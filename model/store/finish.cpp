@@ -2,8 +2,8 @@
 // The finished file: a fresh database that is filled without journal, brought to the disk, and renamed into place.
 #include "model/store/finish.h"
 
+#include "model/base/disk.h"
 #include "model/base/process_mark.h"
-#include "model/store/disk.h"
 #include "model/store/finisher.h"
 #include "model/store/output_thread.h"
 #include "model/store/paged_output.h"

@@ -2,9 +2,9 @@
 // Creating and committing.
 #include "model/store/recording.h"
 
+#include "model/base/disk.h"
 #include "model/base/process_mark.h"
 #include "model/sqlite/stranger.h"
-#include "model/store/disk.h"
 #include "model/store/schema.h"
 
 #include <cerrno>

@@ -74,14 +74,16 @@ private:
 
     Status train(RankSlot& slot, RankReport& report, std::shared_ptr<void>& kept);
 
-    // Beside the training only where the processor computes: another device's tensors are its own thread's.
     void saveState(Trainer& trainer, Recorder& recorder, StateWriter& writer, std::int64_t step);
 
     // A job that can go back keeps nothing that a bit which was turned over has spoilt.
     void checkWeights(const Trainer& trainer) const;
 
     // A checkpoint that cannot be written ends itself, not the run.
-    void sayWritten(Recorder& recorder, const std::optional<Status>& written);
+    void sayWritten(Recorder& recorder, std::int64_t step, const Result<bool>& whole);
+
+    // For a checkpoint that is written beside the training, if there is one.
+    void waitForWriter(Recorder& recorder, StateWriter& writer);
 
     // A worker of parameter servers.
     Status trainServed(RankSlot& slot, RankReport& report, std::shared_ptr<void>& kept);
@@ -116,7 +118,6 @@ private:
     std::vector<std::int64_t> m_skipped; // batches
     std::optional<StopVote> m_stop;
     std::optional<CoreExchange> m_cores; // of threads that compute on cores and wait for each other in every step
-    std::int64_t m_savedStep = 0;        // rank 0's last checkpoint
 
     std::mutex m_mutex;
     double m_fastest = 0;

@@ -187,6 +187,9 @@ Status checkOptions(const RunSpec& spec, const RunOptions& options)
     const bool served = spec.plan.parameterServer != ParameterServer::None;
     if ((options.checkpointEvery > 0 || !options.resumeFolder.empty()) && served)
         return Error{ErrorCode::Unsupported, "parameter servers take no checkpoints", "checkpoint", "ps=none"};
+    if (options.checkpointsBeside && !options.checkpointShards && onGpu(spec))
+        return Error{ErrorCode::Unsupported, "--checkpoint-async puts the whole network together on the processor",
+                     "--device cuda", "--checkpoint-async --checkpoint-sharded"};
     if (options.checkpointEvery < 0 || (options.checkpointEvery > 0 && options.checkpointFolder.empty()))
         return invalid("checkpoint", "the number of steps is out of range, or there is no folder", "every 10 steps");
     if (!options.resumeFolder.empty() && !options.loadWeightsDirectory.empty())

@@ -149,10 +149,7 @@ Status RunAttempt::train(RankSlot& slot, RankReport& report, std::shared_ptr<voi
         [&](std::int64_t step) { saveState(*trainer, recorder, writer, step); },
         [&](std::int64_t probe) { trainer->probeNoise(probe, m_options.noiseBatches); });
     if (first) m_report.noise = trainer->noise();
-    if (writer.busy()) {
-        const Scope wait(recorder, SliceKind::Checkpoint, "wait for checkpoint", Phase::CheckpointSave);
-        sayWritten(recorder, writer.finish());
-    }
+    waitForWriter(recorder, writer);
     checkWeights(*trainer);
     if (trainer->hostPool()) report.peakHostBytes = trainer->hostPool()->statistics().peakAllocated;
 
@@ -171,23 +168,34 @@ void RunAttempt::saveState(Trainer& trainer, Recorder& recorder, StateWriter& wr
         const Scope check(recorder, SliceKind::Checkpoint, "check weights", Phase::CheckpointSave);
         checkWeights(trainer);
     }
-    const bool writes = recorder.rank().value == 0, beside = m_options.checkpointsBeside && !onGpu(m_spec);
-    if (writes && writer.busy()) {
-        const Scope wait(recorder, SliceKind::Checkpoint, "wait for checkpoint", Phase::CheckpointSave);
-        sayWritten(recorder, writer.finish());
-    }
+    const bool sharded = m_options.checkpointShards, writes = sharded || recorder.rank().value == 0;
+    waitForWriter(recorder, writer);
+    const std::int64_t ofWeights = sharded ? trainer.loadedBytes() : trainer.savedBytes();
     const Scope save(recorder, SliceKind::Checkpoint, "save checkpoint", Phase::CheckpointSave, -1,
-                     trainer.savedBytes() * trainer.tensorsPerParameter());
-    auto files = trainer.gatherState(step);
+                     ofWeights * trainer.tensorsPerParameter());
+    auto files =
+        sharded ? Result<StateFiles>(trainer.copyShard(step, m_options.checkpointFolder)) : trainer.gatherState(step);
     if (!files.ok()) throw EngineError(files.error());
     // What the checkpoint keeps, the trace keeps, whoever is killed next.
     if (m_options.processes && m_options.restarts > 0 && m_options.sink) m_options.sink->settle();
     if (!writes) return;
-    m_savedStep = step;
-    if (beside)
+    if (m_options.checkpointsBeside)
         writer.start(std::move(*files), m_options.checkpointFolder, m_spec);
     else
-        sayWritten(recorder, files->write(m_options.checkpointFolder, m_spec));
+        sayWritten(recorder, step, files->write(m_options.checkpointFolder, m_spec));
+}
+
+void RunAttempt::waitForWriter(Recorder& recorder, StateWriter& writer)
+{
+    if (!writer.busy()) return;
+    const Scope wait(recorder, SliceKind::Checkpoint, "wait for checkpoint", Phase::CheckpointSave);
+    const std::optional<WrittenState> written = writer.finish();
+    const auto at = [&](std::chrono::steady_clock::time_point time) {
+        return Instant{recorder.wallNow().ns -
+                       std::chrono::nanoseconds(std::chrono::steady_clock::now() - time).count()};
+    };
+    recorder.written("write checkpoint", written->bytes, at(written->begin), at(written->end));
+    sayWritten(recorder, written->step, written->whole);
 }
 
 void RunAttempt::checkWeights(const Trainer& trainer) const
@@ -197,13 +205,14 @@ void RunAttempt::checkWeights(const Trainer& trainer) const
         throw EngineError(ErrorCode::Internal, *problem, "training", "a memory test of that machine");
 }
 
-void RunAttempt::sayWritten(Recorder& recorder, const std::optional<Status>& written)
+void RunAttempt::sayWritten(Recorder& recorder, std::int64_t step, const Result<bool>& whole)
 {
-    if (!written) return;
-    if (written->ok())
-        return recorder.event(EventKind::Checkpoint, "checkpoint after step " + std::to_string(m_savedStep - 1));
-    recorder.event(EventKind::Fault, "no checkpoint: " + written->error().message());
-    say("no checkpoint: " + written->error().message());
+    if (!whole.ok()) {
+        recorder.event(EventKind::Fault, "no checkpoint: " + whole.error().message());
+        say("no checkpoint: " + whole.error().message());
+    } else if (*whole) {
+        recorder.event(EventKind::Checkpoint, "checkpoint after step " + std::to_string(step - 1));
+    }
 }
 
 Status RunAttempt::trainServed(RankSlot& slot, RankReport& report, std::shared_ptr<void>& kept)

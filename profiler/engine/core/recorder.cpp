@@ -232,6 +232,15 @@ void Recorder::copy(const char* name, std::int64_t bytes, Instant start, Instant
     ++m_events;
 }
 
+void Recorder::written(const char* name, std::int64_t bytes, Instant start, Instant end)
+{
+    if (!on() || m_virtual) return;
+    if (!m_writes) m_writes = m_sink->defineTrack({m_rank, TrackKind::CpuThread, "checkpoint writer", 7});
+    const OpId op = intern({name, SliceKind::Checkpoint, Phase::None, Activity::None, -1, 0, bytes, {}});
+    m_producer->slice({*m_writes, op, start, end - start, std::nullopt, std::nullopt});
+    ++m_events;
+}
+
 void Recorder::collective(const CollectiveRecord& record)
 {
     if (!on()) return;

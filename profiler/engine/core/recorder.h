@@ -156,6 +156,8 @@ public:
     /// A copy between the rank's memory and the host's, on a track of its own. detail: how its time came about; like a
     /// name it outlives the recorder's use of it.
     void copy(const char* name, std::int64_t bytes, Instant start, Instant end, const char* detail);
+    /// What another thread wrote beside the rank's work, on a track of its own; on the wall clock only.
+    void written(const char* name, std::int64_t bytes, Instant start, Instant end);
     void collective(const CollectiveRecord& record);
     void flow(const FlowRecord& record);
     GroupId defineGroup(const ProcessGroupInfo& info) { return on() ? m_sink->defineGroup(info) : GroupId{}; }
@@ -224,7 +226,7 @@ private:
     std::vector<std::int64_t> m_marks;
     Instant m_resolved; // nothing of the device's is before it
     std::function<void(const MarkTimes&)> m_alsoSettle;
-    std::optional<TrackId> m_communication, m_copies;
+    std::optional<TrackId> m_communication, m_copies, m_writes;
     RankId m_rank;
     std::int64_t m_originNs = 0, m_firstNumber = 0;
     TrackId m_steps, m_phases, m_operators, m_kernels;

@@ -65,6 +65,7 @@ struct RunOptions {
     std::string checkpointFolder;      ///< of checkpoints; needed where checkpointEvery is set
     std::int64_t checkpointEvery = 0;  ///< steps between checkpoints; 0: none
     bool checkpointsBeside = false;    ///< they are written while the training goes on
+    bool checkpointShards = false;     ///< every rank writes what it updates, instead of rank 0 everything
     std::string resumeFolder;          ///< empty: begin with step 0. Else go on from the newest whole checkpoint there
     bool measurePeak = true;           ///< the 100 ms matrix-product sweep before the first step
     ClockKind clock = ClockKind::Wall; ///< Wall, or Device: needs at least 3 steps, of which 2 measure the operators

@@ -2,6 +2,7 @@
 // See safetensors.h.
 #include "profiler/engine/train/safetensors.h"
 
+#include "model/base/disk.h"
 #include "profiler/engine/core/host_access.h"
 
 #include <nlohmann/json.hpp>
@@ -49,20 +50,6 @@ double halfToDouble(std::uint16_t h)
     else
         value = std::ldexp(1024 + fraction, exponent - 25);
     return sign ? -value : value;
-}
-
-// Reads element `index` of a tensor's bytes.
-double storedElement(const std::string& type, const char* bytes, std::int64_t index)
-{
-    const auto get = [bytes, index]<class T>(T) {
-        T value;
-        std::memcpy(&value, bytes + static_cast<std::size_t>(index) * sizeof(T), sizeof(T));
-        return value;
-    };
-    if (type == "F32") return static_cast<double>(get(float{}));
-    if (type == "F64") return get(double{});
-    if (type == "BF16") return static_cast<double>(Bf16{get(std::uint16_t{})}.toFloat());
-    return halfToDouble(get(std::uint16_t{}));
 }
 
 // Everything that belongs into a weight file: what has a tensor.
@@ -124,6 +111,19 @@ Result<StoredTensor> readEntry(const std::string& file, const std::string& name,
 
 } // namespace
 
+double storedElement(const std::string& type, const char* bytes, std::int64_t index)
+{
+    const auto get = [bytes, index]<class T>(T) {
+        T value;
+        std::memcpy(&value, bytes + static_cast<std::size_t>(index) * sizeof(T), sizeof(T));
+        return value;
+    };
+    if (type == "F32") return static_cast<double>(get(float{}));
+    if (type == "F64") return get(double{});
+    if (type == "BF16") return static_cast<double>(Bf16{get(std::uint16_t{})}.toFloat());
+    return halfToDouble(get(std::uint16_t{}));
+}
+
 Result<SafetensorsHeader> readSafetensorsHeader(const std::string& file)
 {
     std::error_code problem;
@@ -168,14 +168,44 @@ Result<SafetensorsHeader> readSafetensorsHeader(const std::string& file)
     return header;
 }
 
+Status writeSafetensors(const std::string& file, const std::vector<TensorToStore>& tensors,
+                        const std::function<void(std::ostream&)>& data)
+{
+    nlohmann::ordered_json header;
+    header["__metadata__"] = {{"format", "pt"}};
+    std::uint64_t offset = 0;
+    for (const TensorToStore& tensor : tensors) {
+        header[tensor.name] = {{"dtype", tensor.type == DType::F64 ? "F64" : "F32"},
+                               {"shape", tensor.shape},
+                               {"data_offsets", {offset, offset + tensor.bytes}}};
+        offset += tensor.bytes;
+    }
+    std::string text = header.dump();
+    text.resize((text.size() + 7) / 8 * 8, ' '); // the data starts aligned
+
+    const std::string part = file + ".part";
+    std::ofstream out(part, std::ios::binary | std::ios::trunc);
+    const std::uint64_t headerBytes = text.size();
+    out.write(reinterpret_cast<const char*>(&headerBytes), 8);
+    out.write(text.data(), static_cast<std::streamsize>(text.size()));
+    data(out);
+    out.close();
+    std::error_code problem;
+    if (!out || !bringToDisk(part).ok()) {
+        std::filesystem::remove(part, problem);
+        return Error{ErrorCode::Io, "cannot be written", file, "a directory with free space and write permission"};
+    }
+    std::filesystem::rename(part, file, problem);
+    if (problem) return Error{ErrorCode::Io, "cannot be written: " + problem.message(), file, "another directory"};
+    return {};
+}
+
 Status saveWeights(const std::string& directory, const ParameterList& parameters, const std::string& name)
 {
     std::error_code problem;
     std::filesystem::create_directories(directory, problem);
     if (problem) return Error{ErrorCode::Io, "cannot be created: " + problem.message(), directory, "another directory"};
-    nlohmann::ordered_json header;
-    header["__metadata__"] = {{"format", "pt"}};
-    std::uint64_t offset = 0;
+    std::vector<TensorToStore> tensors;
     for (Parameter* p : storedIn(parameters)) {
         const std::uint64_t width = static_cast<std::uint64_t>(bytesOf(p->weight.type()));
         for (const auto& piece : p->pieces) {
@@ -187,46 +217,30 @@ Status saveWeights(const std::string& directory, const ParameterList& parameters
                 shape = piece.transposed ? std::vector{piece.columns, full[0]} : std::vector{full[0], piece.columns};
             else
                 for (int i = 0; i < full.rank(); ++i) shape.push_back(full[i]);
-            const std::uint64_t bytes = static_cast<std::uint64_t>(p->weight.rows() * piece.columns) * width;
-            header[piece.name] = {{"dtype", p->weight.type() == DType::F64 ? "F64" : "F32"},
-                                  {"shape", shape},
-                                  {"data_offsets", {offset, offset + bytes}}};
-            offset += bytes;
+            tensors.push_back({piece.name, p->weight.type(), std::move(shape),
+                               static_cast<std::uint64_t>(p->weight.rows() * piece.columns) * width});
         }
     }
-    std::string text = header.dump();
-    text.resize((text.size() + 7) / 8 * 8, ' '); // the data starts aligned
-
-    const std::string final = directory + "/" + name, part = final + ".part";
-    std::ofstream out(part, std::ios::binary | std::ios::trunc);
-    const std::uint64_t headerBytes = text.size();
-    out.write(reinterpret_cast<const char*>(&headerBytes), 8);
-    out.write(text.data(), static_cast<std::streamsize>(text.size()));
-    std::vector<char> buffer;
-    for (Parameter* p : storedIn(parameters)) {
-        const std::int64_t rows = p->weight.rows(), columns = p->weight.columns();
-        const std::size_t width = static_cast<std::size_t>(bytesOf(p->weight.type()));
-        const HostAccess weight(p->weight, HostAccess::Mode::Read);
-        const char* source = static_cast<const char*>(weight.data());
-        for (const auto& piece : p->pieces) {
-            buffer.resize(static_cast<std::size_t>(rows * piece.columns) * width);
-            for (std::int64_t i = 0; i < rows; ++i)
-                for (std::int64_t j = 0; j < piece.columns; ++j) {
-                    const auto to = static_cast<std::size_t>(piece.transposed ? j * rows + i : i * piece.columns + j);
-                    const auto from = static_cast<std::size_t>(i * columns + piece.firstColumn + j);
-                    std::memcpy(buffer.data() + to * width, source + from * width, width);
-                }
-            out.write(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+    return writeSafetensors(directory + "/" + name, tensors, [&](std::ostream& out) {
+        std::vector<char> buffer;
+        for (Parameter* p : storedIn(parameters)) {
+            const std::int64_t rows = p->weight.rows(), columns = p->weight.columns();
+            const std::size_t width = static_cast<std::size_t>(bytesOf(p->weight.type()));
+            const HostAccess weight(p->weight, HostAccess::Mode::Read);
+            const char* source = static_cast<const char*>(weight.data());
+            for (const auto& piece : p->pieces) {
+                buffer.resize(static_cast<std::size_t>(rows * piece.columns) * width);
+                for (std::int64_t i = 0; i < rows; ++i)
+                    for (std::int64_t j = 0; j < piece.columns; ++j) {
+                        const auto to =
+                            static_cast<std::size_t>(piece.transposed ? j * rows + i : i * piece.columns + j);
+                        const auto from = static_cast<std::size_t>(i * columns + piece.firstColumn + j);
+                        std::memcpy(buffer.data() + to * width, source + from * width, width);
+                    }
+                out.write(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+            }
         }
-    }
-    out.close();
-    if (!out) {
-        std::filesystem::remove(part, problem);
-        return Error{ErrorCode::Io, "cannot be written", final, "a directory with free space and write permission"};
-    }
-    std::filesystem::rename(part, final, problem);
-    if (problem) return Error{ErrorCode::Io, "cannot be written: " + problem.message(), final, "another directory"};
-    return {};
+    });
 }
 
 Status loadPieces(RankContext& rank, const std::string& directory, const std::vector<ParameterPiece>& pieces,

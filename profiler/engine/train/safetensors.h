@@ -9,6 +9,8 @@
 #include "profiler/engine/train/parameter_bucket.h"
 
 #include <cstdint>
+#include <functional>
+#include <iosfwd>
 #include <map>
 #include <string>
 #include <vector>
@@ -31,6 +33,22 @@ struct SafetensorsHeader {
 /// Reads and checks a header: sizes, types, ranges inside the file and without overlap, products without overflow.
 /// The file is not trusted. Errors: Io; Format naming what is wrong.
 Result<SafetensorsHeader> readSafetensorsHeader(const std::string& file);
+
+/// Element `index` of a floating-point tensor's bytes.
+double storedElement(const std::string& type, const char* bytes, std::int64_t index);
+
+/// A tensor that is to be written.
+struct TensorToStore {
+    std::string name;
+    DType type = DType::F32;
+    std::vector<std::int64_t> shape;
+    std::uint64_t bytes = 0;
+};
+
+/// Writes a file that appears complete or not at all, and is on the disk then. data: writes the bytes of the tensors, one
+/// behind the other. The folder exists. Errors: Io.
+Status writeSafetensors(const std::string& file, const std::vector<TensorToStore>& tensors,
+                        const std::function<void(std::ostream&)>& data);
 
 inline constexpr const char* kWeightsFile = "model.safetensors";
 

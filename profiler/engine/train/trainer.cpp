@@ -173,6 +173,15 @@ Result<StateFiles> Trainer::gatherState(std::int64_t step)
     return files;
 }
 
+StateFiles Trainer::copyShard(std::int64_t step, const std::string& folder)
+{
+    m_store->showHome(true);
+    StateFiles files =
+        engine::copyShard(m_rank, step, m_skipped, folder, *m_store, m_optimizer->states(), m_network.chunks);
+    m_store->showHome(false);
+    return files;
+}
+
 Status Trainer::loadState(const SavedState& saved)
 {
     FOURWALLS_TRY(engine::loadState(m_rank, saved, *m_store, m_optimizer->states(), m_network.chunks));

@@ -40,7 +40,7 @@ public:
 
     /// Bytes of the file with all weights, on the rank that writes it; 0 on others.
     std::int64_t savedBytes() const;
-    /// Bytes that this rank reads of such a file.
+    /// Bytes that this rank reads of such a file, and has in its shard of a checkpoint of weights.
     std::int64_t loadedBytes() const;
     /// Tensors of a checkpoint for each parameter: its weights and what the optimizer remembers.
     std::int64_t tensorsPerParameter() const { return 1 + static_cast<std::int64_t>(m_optimizer->states().size()); }
@@ -62,6 +62,7 @@ public:
 
     /// A checkpoint of the training after so many steps, and back. Errors: see checkpoint.h.
     Result<StateFiles> gatherState(std::int64_t step);
+    StateFiles copyShard(std::int64_t step, const std::string& folder);
     Status loadState(const SavedState& saved);
 
     /// Turns over the highest bit of the exponent of one of a rank's weights. Called by all ranks.

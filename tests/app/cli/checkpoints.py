@@ -5,6 +5,8 @@ plan; a torn checkpoint is never taken.
 
 Usage: checkpoints.py FOURWALLS-CLI
 """
+import json
+import resource
 import shutil
 import signal
 import sqlite3
@@ -16,6 +18,14 @@ import unittest
 from pathlib import Path
 
 CLI = str(Path(sys.argv.pop(1)).resolve()) if len(sys.argv) > 1 else ""
+
+
+def fnv(data):
+    """FNV-1a of 64 bits, by its definition."""
+    value = 0xCBF29CE484222325
+    for byte in data:
+        value = (value ^ byte) * 0x100000001B3 & (1 << 64) - 1
+    return value
 
 
 class Checkpoints(unittest.TestCase):
@@ -67,6 +77,84 @@ class Checkpoints(unittest.TestCase):
                 self.assertEqual(self.take(plan, *more), undisturbed, "taking checkpoints changes the run")
                 self.interrupted()
                 self.assertEqual(self.weights("--resume", self.states, *more, plan=plan), undisturbed)
+
+    def test_shards_same_plan_same_bits(self):
+        for plan, *more in (("",), ("dp=2 zero=3",), ("dp=2 tp=2 zero=1", "--checkpoint-async"), ("pp=2 microbatches=2",),
+                            ("dp=2 offload=optimizer",), ("tp=2", "--optimizer", "sgd", "--transport", "gloo")):
+            with self.subTest(plan=plan):
+                undisturbed = self.weights(*more[:2] if "--optimizer" in more else (), plan=plan)
+                self.assertEqual(self.take(plan, "--checkpoint-sharded", *more), undisturbed)
+                self.assertEqual(sorted(each.name for each in self.states.iterdir()), ["step-4", "step-6"])
+                self.interrupted()
+                resumed = self.weights("--resume", self.states, *(each for each in more if each != "--checkpoint-async"),
+                                       plan=plan)
+                self.assertEqual(resumed, undisturbed)
+
+    def test_shards_hold_each_value_once(self):
+        self.take("dp=2 tp=2 zero=1", "--checkpoint-sharded")
+        whole = self.folder / "whole"
+        self.train("--checkpoint-every", 6, "--checkpoint-dir", whole)
+        def bytes_in(folder):
+            size = 0
+            for file in folder.glob("*.safetensors"):
+                header = struct.unpack("<Q", file.read_bytes()[:8])[0]
+                size += file.stat().st_size - 8 - header
+            return size
+        self.assertEqual(len(list((self.states / "step-6").glob("rank-*.safetensors"))), 4)
+        self.assertEqual(bytes_in(self.states / "step-6"), bytes_in(whole / "step-6"))
+
+    def test_shards_for_another_plan(self):
+        """The losses of every step behind it are those of the run that nobody interrupted."""
+        def losses(*arguments, plan):
+            trace = self.folder / "losses.fourwalls"
+            trace.unlink(missing_ok=True)
+            subprocess.run([CLI, "record", "-o", trace, "--model", "gpt-tiny", "--batch", "8", "--seq", "16", "--seed", "3",
+                            "--steps", "6", "--plan", plan, *map(str, arguments)], check=True, capture_output=True)
+            with sqlite3.connect(trace) as rows:
+                return dict(rows.execute("SELECT step, loss FROM job_step"))
+        undisturbed = losses("--checkpoint-every", 2, "--checkpoint-dir", self.states, "--checkpoint-sharded",
+                             plan="dp=4 tp=2")
+        self.interrupted()
+        for plan in ("dp=2 pp=2 microbatches=2", "dp=2 zero=3", "dp=4 tp=2", ""):
+            resumed = losses("--resume", self.states, plan=plan)
+            self.assertEqual(list(resumed), [4, 5])
+            for step, loss in resumed.items():
+                self.assertAlmostEqual(loss, undisturbed[step], delta=1e-6 * undisturbed[step], msg=plan)
+
+    def test_torn_shards_are_left_alone(self):
+        undisturbed = self.take("dp=2 zero=1", "--checkpoint-sharded")
+        self.interrupted()
+        whole = self.folder / "whole"
+        shutil.copytree(self.states / "step-4", whole)
+        for tear in (
+            lambda path: (path / "rank-1.safetensors").write_bytes((path / "rank-1.safetensors").read_bytes()[:-4]),
+            lambda path: (path / "rank-1.json").unlink(),
+            lambda path: (path / "rank-0.json").write_text("{}"),
+            lambda path: (path / "checkpoint.json").write_text(
+                (path / "checkpoint.json").read_text().replace('"shards": 2', '"shards": 1')),
+        ):
+            shutil.rmtree(self.states / "step-5", ignore_errors=True)
+            shutil.copytree(whole, self.states / "step-5")
+            tear(self.states / "step-5")
+            said = self.train("--resume", self.states, "--save-weights", self.folder / "weights", plan="dp=2 zero=1")
+            self.assertIn("torn", said)
+            self.assertEqual((self.folder / "weights" / "model.safetensors").read_bytes(), undisturbed)
+
+    def test_places_that_nobody_wrote_are_refused(self):
+        """Files whose sums fit, but whose places do not: what a stranger could send."""
+        self.take("tp=2", "--checkpoint-sharded")
+        self.interrupted()
+        folder = self.states / "step-4"
+        places, manifest = json.loads((folder / "rank-1.json").read_text()), folder / "checkpoint.json"
+        name = next(each for each in places if "full" in places[each])
+        for wrong in ({"first": 1 << 62}, {"full": [1, 1]}, {"columns": [[0, 1 << 40]]}, {"rows": [5, -1]}, {"of": "x"},
+                      {"first": 1}):
+            (folder / "rank-1.json").write_text(json.dumps({**places, name: {**places[name], **wrong}}))
+            sums = json.loads(manifest.read_text())
+            sums["files"]["rank-1.json"] = str(fnv((folder / "rank-1.json").read_bytes()))
+            manifest.write_text(json.dumps(sums))
+            said = self.train("--resume", self.states, plan="tp=2", code=1)
+            self.assertRegex(said, "does not say where|another shape|are in none of its files", wrong)
 
     def test_beside_the_steps(self):
         for plan in ("", "dp=2 zero=2"):
@@ -120,6 +208,18 @@ class Checkpoints(unittest.TestCase):
         self.train("--checkpoint-every", "0", code=2)
         self.train("--checkpoint-every", "2", code=2)
 
+    def test_files_that_may_not_grow_end_the_checkpoint_only(self):
+        def small():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        for how in ((), ("--checkpoint-async",), ("--checkpoint-sharded",)):
+            run = subprocess.run(
+                [CLI, "record", "--no-trace", "--model", "gpt-tiny", "--batch", "8", "--seq", "16", "--steps", "4", "--plan",
+                 "dp=2", "--checkpoint-every", "2", "--checkpoint-dir", self.states, *how],
+                preexec_fn=small, capture_output=True, text=True, check=False)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertRegex(run.stderr, "no checkpoint: .*: cannot be written")
+            self.assertEqual([each for each in self.states.iterdir() if each.name.startswith("step-")], [])
+
     def test_a_full_disk_ends_the_checkpoint_only(self):
         self.states.write_text("no folder")
         said = self.train("--checkpoint-every", 2, "--checkpoint-dir", self.states, plan="dp=2")
@@ -147,6 +247,18 @@ class Checkpoints(unittest.TestCase):
             self.assertEqual((out / "model.safetensors").read_bytes(), undisturbed)
             resumed += 1
         self.assertGreater(resumed, 0)
+
+    def test_the_trace_has_what_is_written_beside_the_steps(self):
+        trace = self.folder / "run.fourwalls"
+        subprocess.run(
+            [CLI, "record", "-o", trace, "--model", "gpt-tiny", "--batch", "8", "--seq", "16", "--steps", "6", "--plan", "dp=2",
+             "--checkpoint-every", "2", "--checkpoint-async", "--checkpoint-sharded"], check=True, capture_output=True)
+        rows = sqlite3.connect(trace)
+        written = rows.execute("SELECT track.rank, op.bytes FROM slice JOIN op ON op.id = slice.op JOIN track ON slice.run "
+                               "BETWEEN first_run AND last_run WHERE op.name = 'write checkpoint' ORDER BY 1").fetchall()
+        self.assertEqual([rank for rank, _ in written], [0, 0, 0, 1, 1, 1])
+        size = sum(path.stat().st_size for path in (trace.with_name("run.fourwalls.checkpoints") / "step-6").glob("*.safetensors"))
+        self.assertAlmostEqual(sum(count for _, count in written) / 3, size, delta=0.02 * size)
 
     def test_what_the_trace_says(self):
         self.take("dp=2")

@@ -85,6 +85,7 @@ class JobCase(unittest.TestCase):
         self.assertEqual(recorded["steps"], STEPS)
         named = sum(recorded["lost_seconds"].values())
         self.assertAlmostEqual(named, recorded["wasted_seconds"], delta=0.01 * recorded["wasted_seconds"] + 1e-6)
+        self.assertLessEqual(recorded["lost_seconds"]["other"], 0.01 * recorded["wasted_seconds"])
         return recorded
 
     def one(self, *faults, failures=1, **how):
@@ -104,6 +105,8 @@ class RanksThatEnd(JobCase):
             self.one("kill:0:0", transport=transport)
         self.one("kill:1:4", "kill:0:5", "kill:1:7", failures=3, transport=TRANSPORTS[-1])
         self.one("kill:3:5", plan="tp=2 pp=2 microbatches=2", more=("--checkpoint-async",))
+        self.one("kill:1:5", plan="tp=2 pp=2 microbatches=2", transport=TRANSPORTS[-1],
+                 more=("--checkpoint-async", "--checkpoint-sharded"))
 
     def test_steps_that_were_lost(self):
         recorded = self.one("kill:1:5", transport="local")

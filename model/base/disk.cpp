@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fsync with words.
-#include "model/store/disk.h"
+#include "model/base/disk.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace fourwalls::store {
+namespace fourwalls {
 
 std::string folderOf(const std::string& path)
 {
@@ -28,4 +28,4 @@ Status bringToDisk(const std::string& path)
                  "check the disk"};
 }
 
-} // namespace fourwalls::store
+} // namespace fourwalls
