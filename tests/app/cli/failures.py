@@ -9,6 +9,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -29,6 +30,19 @@ HAS_GLOO = "no Gloo" not in subprocess.run(
     [CLI, "record", "--no-trace", "--steps", "1", "--seq", "8", "--batch", "1", "--transport", "gloo"],
     capture_output=True, text=True, check=False).stderr if CLI else False
 TRANSPORTS = ("local", "gloo") if HAS_GLOO else ("local",)
+
+
+def children(parent):
+    """The processes that this one started and that still run, the oldest first."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue  # it has ended
+        if int(fields[1]) == parent and fields[0] != "Z":
+            found.append(int(status.parent.name))
+    return sorted(found)
 
 
 class JobCase(unittest.TestCase):
@@ -107,6 +121,30 @@ class RanksThatEnd(JobCase):
         self.one("kill:3:5", plan="tp=2 pp=2 microbatches=2", more=("--checkpoint-async",))
         self.one("kill:1:5", plan="tp=2 pp=2 microbatches=2", transport=TRANSPORTS[-1],
                  more=("--checkpoint-async", "--checkpoint-sharded"))
+
+    @unittest.skipUnless(HAS_GLOO, "without Gloo no rank is a process")
+    def test_killed_from_outside(self):
+        """Whatever a rank is doing: computing, copying its part of a checkpoint, writing it, giving the folder its name."""
+        plain, undisturbed = self.reference("dp=2 zero=1")
+        for how in ((), ("--checkpoint-sharded",), ("--checkpoint-sharded", "--checkpoint-async")):
+            out = self.folder / "weights"
+            for folder in (out, self.folder / "states"):
+                shutil.rmtree(folder, ignore_errors=True)
+            command = [CLI, "record", "-o", self.trace, "--model", "gpt-tiny", "--batch", "8", "--seq", "16", "--seed", "3",
+                       "--steps", STEPS, "--plan", "dp=2 zero=1", "--save-weights", out, "--transport", "gloo",
+                       "--restarts", "5", "--checkpoint-every", "1", "--checkpoint-dir", self.folder / "states", *how]
+            killed = 0
+            with subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as job:
+                for line in job.stderr:
+                    if killed < 2 and line.startswith(f"step {2 + 3 * killed} "):
+                        os.kill(children(job.pid)[killed % 2], signal.SIGKILL)
+                        killed += 1
+            with self.subTest(how=how):
+                self.assertEqual((job.returncode, killed), (0, 2))
+                with sqlite3.connect(self.trace) as rows:
+                    self.assertEqual([row[0] for row in rows.execute("SELECT loss FROM job_step ORDER BY step")], plain["loss"])
+                self.assertEqual((out / "model.safetensors").read_bytes(), undisturbed)
+                self.check_trace(2)
 
     def test_steps_that_were_lost(self):
         recorded = self.one("kill:1:5", transport="local")
