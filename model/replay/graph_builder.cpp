@@ -147,6 +147,7 @@ void GraphBuilder::nameBounds(const Sorted& sorted, ReplayGraph& graph) const
     for (std::size_t i = 0; i < named.size(); ++i) {
         for (NodeIndex& node : graph.steps[i].begins) node = sorted.place[node];
         for (NodeIndex& node : graph.steps[i].ends) node = sorted.place[node];
+        for (NodeIndex& node : graph.steps[i].deviceEnds) node = sorted.place[node];
         named[i] = !graph.steps[i].ends.empty();
     }
     for (std::size_t at = 0; at < graph.nodes(); ++at) {

@@ -2,10 +2,14 @@
 // See host_rules.h.
 #include "model/replay/host_rules.h"
 
+#include "model/replay/host_work.h"
+#include "model/replay/launch_queue.h"
 #include "model/trace/collective_timing.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -16,48 +20,21 @@ namespace {
 /// A device that does not begin within this long after nothing holds it up any more stands still: twenty times what a launch
 /// takes.
 constexpr Duration kStall{200'000};
-/// Times nearer than this are one instant of two clocks.
-constexpr Duration kClockSlack{1'000};
-/// Share of event queries among a thread's calls from which on it only watches.
-constexpr double kWatching = 0.9;
-
-bool contains(const std::string& name, std::string_view word)
-{
-    return name.find(word) != std::string::npos;
-}
+/// A stream with this share of a rank's work is what its program launches on.
+constexpr double kMostWork = 0.9;
 
 /// What held a piece of device work up, as recorded: classes of delays.
 enum class HeldBy : std::uint8_t { Nothing, Launch, Stream, Event };
-
-struct Call {
-    std::uint32_t piece = kNone;
-    NodeIndex issue = kNone, done = kNone;
-    std::vector<std::uint32_t> launched; ///< in the rank's device work
-};
-
-struct DeviceWork {
-    std::uint32_t piece = kNone;
-    std::uint32_t call = kNone; ///< in the rank's calls
-    NodeIndex begin = kNone, done = kNone;
-    std::vector<std::uint32_t> waitsFor; ///< events: in the rank's device work
-};
-
-struct RankWork {
-    std::vector<Call> calls;                                    ///< by start
-    std::vector<DeviceWork> device;                             ///< by start
-    std::map<std::int32_t, std::vector<std::uint32_t>> streams; ///< device work by track, by start
-    std::map<std::int32_t, std::vector<std::uint32_t>>
-        operators; ///< pieces of host threads that are no calls, by start
-};
 
 class HostRules {
 public:
     explicit HostRules(const Recording& recording)
         : m_recording(recording)
         , m_builder(recording.steps.front().range.begin)
+        , m_ranks(workOfRanks(recording))
     {}
 
-    Result<GraphBuilder> build(std::int64_t& stalls)
+    Result<GraphBuilder> build(HostFacts& facts)
     {
         const Instant origin = m_recording.steps.front().range.begin;
         for (std::size_t i = 0; i < m_recording.steps.size(); ++i) {
@@ -69,15 +46,10 @@ public:
             of.chained = i > 0 && step.range.begin <= m_recording.steps[i - 1].range.end;
             m_steps.push_back(std::move(of));
         }
-        collect();
         findShortest();
-        for (auto& [rank, work] : m_ranks) {
-            linkLaunches(work);
-            findEventWaits(work);
-            addNodes(rank, work);
-        }
+        for (auto& [rank, work] : m_ranks) addNodes(rank, work);
         FOURWALLS_TRY(meet());
-        stalls = m_stalls;
+        facts = m_facts;
         for (GraphStep& step : m_steps) m_builder.addStep(std::move(step));
         return std::move(m_builder);
     }
@@ -86,104 +58,6 @@ private:
     const Piece& pieceOf(const Call& call) const { return m_recording.pieces[call.piece]; }
     const Piece& pieceOf(const DeviceWork& work) const { return m_recording.pieces[work.piece]; }
     const std::string& nameOf(const Call& call) const { return m_recording.op(pieceOf(call)).name; }
-
-    void collect()
-    {
-        std::map<std::int32_t, std::pair<std::int64_t, std::int64_t>> queries; // of a thread: event queries, calls
-        for (const Piece& piece : m_recording.pieces) {
-            const OpInfo& op = m_recording.op(piece);
-            if (op.kind != SliceKind::HostCall) continue;
-            auto& [query, all] = queries[piece.track.value];
-            query += contains(op.name, "EventQuery") ? 1 : 0;
-            ++all;
-        }
-        for (std::uint32_t i = 0; i < m_recording.pieces.size(); ++i) {
-            const Piece& piece = m_recording.pieces[i];
-            const OpInfo& op = m_recording.op(piece);
-            const TrackKind kind = m_recording.track(piece).kind;
-            RankWork& work = m_ranks[piece.rank];
-            if (op.kind == SliceKind::HostCall) {
-                const auto& [query, all] = queries[piece.track.value];
-                if (static_cast<double>(query) < kWatching * static_cast<double>(all))
-                    work.calls.push_back({i, kNone, kNone, {}});
-            } else if (kind == TrackKind::ComputeStream || kind == TrackKind::CommStream ||
-                       kind == TrackKind::CopyStream) {
-                if (op.kind == SliceKind::Collective && !piece.isCollective()) continue;
-                work.device.push_back({i, kNone, kNone, kNone, {}});
-            } else if (kind == TrackKind::CpuThread) {
-                work.operators[piece.track.value].push_back(i);
-            }
-        }
-        for (auto& [rank, work] : m_ranks) {
-            std::stable_sort(work.calls.begin(), work.calls.end(),
-                             [this](const Call& a, const Call& b) { return pieceOf(a).start < pieceOf(b).start; });
-            std::stable_sort(work.device.begin(), work.device.end(), [this](const DeviceWork& a, const DeviceWork& b) {
-                return pieceOf(a).start < pieceOf(b).start;
-            });
-            for (std::uint32_t i = 0; i < work.device.size(); ++i)
-                work.streams[pieceOf(work.device[i]).track.value].push_back(i);
-        }
-    }
-
-    /// Of calls inside calls the outer one counts; both know what they launched.
-    void linkLaunches(RankWork& work)
-    {
-        std::unordered_map<std::int64_t, std::uint32_t> byCorrelation;
-        std::map<std::int32_t, std::uint32_t> open; // of a thread: its last call
-        std::vector<Call> outer;
-        for (const Call& call : work.calls) {
-            const Piece& piece = pieceOf(call);
-            const auto last = open.find(piece.track.value);
-            std::uint32_t index = static_cast<std::uint32_t>(outer.size());
-            if (last != open.end() && pieceOf(outer[last->second]).end > piece.start)
-                index = last->second;
-            else
-                outer.push_back(call);
-            open[piece.track.value] = index;
-            if (piece.correlation >= 0) byCorrelation.try_emplace(piece.correlation, index);
-        }
-        work.calls = std::move(outer);
-        for (std::uint32_t i = 0; i < work.device.size(); ++i) {
-            const std::int64_t correlation = pieceOf(work.device[i]).correlation;
-            const auto found = correlation < 0 ? byCorrelation.end() : byCorrelation.find(correlation);
-            if (found == byCorrelation.end()) continue;
-            if (pieceOf(work.calls[found->second]).start > pieceOf(work.device[i]).start + kClockSlack) continue;
-            work.device[i].call = found->second;
-            work.calls[found->second].launched.push_back(i);
-        }
-    }
-
-    /// The stream that is launched on next waits for the last work of the others. Where times contradict that, the wait was
-    /// for a later launch on the stream.
-    void findEventWaits(RankWork& work)
-    {
-        // The last launch on each stream before a call, and the first one behind it.
-        std::map<std::int32_t, std::uint32_t> last;
-        std::vector<std::map<std::int32_t, std::uint32_t>> before;
-        std::vector<std::uint32_t> waiting; // calls
-        for (std::uint32_t i = 0; i < work.calls.size(); ++i) {
-            const Call& call = work.calls[i];
-            if (contains(nameOf(call), "StreamWaitEvent")) {
-                waiting.push_back(i);
-                before.push_back(last);
-            }
-            for (const std::uint32_t device : call.launched) last[pieceOf(work.device[device]).track.value] = device;
-        }
-        for (std::size_t w = 0; w < waiting.size(); ++w) {
-            std::uint32_t next = waiting[w] + 1;
-            while (next < work.calls.size() && work.calls[next].launched.empty()) ++next;
-            if (next >= work.calls.size()) continue;
-            const std::uint32_t first = work.calls[next].launched.front();
-            const std::vector<std::uint32_t>& stream = work.streams[pieceOf(work.device[first]).track.value];
-            for (const auto& [track, ended] : before[w]) {
-                if (track == pieceOf(work.device[first]).track.value) continue;
-                const Instant end = pieceOf(work.device[ended]).end;
-                auto at = std::lower_bound(stream.begin(), stream.end(), first);
-                while (at != stream.end() && pieceOf(work.device[*at]).start + kClockSlack < end) ++at;
-                if (at != stream.end()) work.device[*at].waitsFor.push_back(ended);
-            }
-        }
-    }
 
     using OperationKind = std::tuple<int, std::int32_t, std::int64_t>; // operation, group, payload
     static OperationKind kindOf(const CollectiveRecord& record)
@@ -241,7 +115,11 @@ private:
                 addCall(state, work, each.index, synchronising);
             else
                 addDevice(state, work, each.index);
-        for (const std::uint32_t call : synchronising) waitForDevice(work, call);
+        for (const std::uint32_t call : synchronising) waitForDevice(work, call, state);
+        for (const auto& [track, stream] : work.streams) {
+            waitForQueue(work, stream);
+            endSteps(work, stream);
+        }
     }
 
     struct Rank {
@@ -250,6 +128,7 @@ private:
         std::map<std::int32_t, std::pair<Instant, NodeIndex>> lastCall; ///< of a thread: when it ended
         std::map<std::int32_t, std::uint32_t> lastWork;                 ///< of a stream
         std::optional<std::uint32_t> step;
+        std::vector<std::pair<Instant, NodeIndex>> marks; ///< ends of steps
     };
 
     NodeIndex sourceOf(Rank& state, std::uint32_t step)
@@ -280,6 +159,7 @@ private:
         const NodeIndex mark = m_builder.filler(end, {NodeRole::Host, kNone, step, 0});
         m_builder.edge(hostBefore(state, end, step), mark);
         m_steps[step].ends.push_back(mark);
+        state.marks.push_back({end, mark});
     }
 
     void addCall(Rank& state, RankWork& work, std::uint32_t index, std::vector<std::uint32_t>& synchronising)
@@ -292,7 +172,7 @@ private:
         m_builder.edge(call.issue, call.done);
         state.lastCall[piece.track.value] = {piece.end, call.done};
         const std::string& name = nameOf(call);
-        if (contains(name, "Synchronize") || contains(name, "Memcpy")) synchronising.push_back(index);
+        if (nameHas(name, "Synchronize") || nameHas(name, "Memcpy")) synchronising.push_back(index);
     }
 
     /// The operator of the program that a call was made in; kNone: none is recorded.
@@ -323,23 +203,29 @@ private:
         if (device.call != kNone && work.calls[device.call].issue != kNone)
             after(work.calls[device.call].issue, pieceOf(work.calls[device.call]).start, HeldBy::Launch,
                   EdgeOrigin::Stated);
+        NodeIndex overlapped = kNone;
         if (const auto last = state.lastWork.find(piece.track.value); last != state.lastWork.end()) {
             const DeviceWork& earlier = work.device[last->second];
-            if (pieceOf(earlier).end <= piece.start + kClockSlack &&
-                m_steps[piece.step].chained + (pieceOf(earlier).step == piece.step))
-                after(earlier.done, pieceOf(earlier).end, HeldBy::Stream, EdgeOrigin::Stated);
+            const Instant ended = pieceOf(earlier).end;
+            if (m_steps[piece.step].chained || pieceOf(earlier).step == piece.step) {
+                if (ended <= piece.start + kClockSlack)
+                    after(earlier.done, ended, HeldBy::Stream, EdgeOrigin::Stated);
+                else if (ended < piece.end && !piece.isCollective())
+                    overlapped = earlier.done;
+            }
         }
         for (const std::uint32_t each : device.waitsFor)
             if (work.device[each].done != kNone)
                 after(work.device[each].done, pieceOf(work.device[each]).end, HeldBy::Event, EdgeOrigin::Derived);
         if (before.empty()) before.push_back({sourceOf(state, piece.step), EdgeOrigin::Derived});
-        const bool stalls = held != HeldBy::Nothing && piece.start - ready > kStall;
+        if (overlapped != kNone) before.push_back({overlapped, EdgeOrigin::Stated});
+        const bool stalls = overlapped == kNone && held != HeldBy::Nothing && piece.start - ready > kStall;
         const NodeTag tag{NodeRole::Work, device.piece, piece.step,
                           1 + static_cast<std::uint64_t>(held) * 2 + (piece.isCollective() ? 1 : 0)};
         NodeIndex begin = kNone;
         if (stalls) {
             begin = m_builder.filler(piece.start, {NodeRole::Stall, device.piece, piece.step, 0});
-            ++m_stalls;
+            ++m_facts.stalls;
         }
         if (piece.isCollective()) {
             NodeTag arrival = tag;
@@ -360,16 +246,21 @@ private:
             }
             m_operations[{record.group.value, record.sequence}].push_back(
                 {&record, device.piece, device.begin, device.done, piece.step});
+        } else if (overlapped != kNone) {
+            // Begun before the work in front of it was done: it takes what it goes on for afterwards.
+            device.begin = device.done = m_builder.moving(piece.end, tag);
         } else {
             device.begin = device.done = m_builder.work(piece.start, piece.end, tag);
         }
         for (const auto& [node, origin] : before) m_builder.edge(node, stalls ? begin : device.begin, origin);
         if (stalls) m_builder.edge(begin, device.begin);
-        state.lastWork[piece.track.value] = index;
+        const auto [last, isFirst] = state.lastWork.try_emplace(piece.track.value, index);
+        if (!isFirst && piece.end >= pieceOf(work.device[last->second]).end) last->second = index;
     }
 
-    /// A call that synchronises returns after the work that it waited for: of a copy its own, else what ended last before.
-    void waitForDevice(RankWork& work, std::uint32_t index)
+    /// A call that synchronises returns after the work that it waited for: of a copy its own, else what ended last before. A
+    /// step that ends within such a call, behind that work, waited for it, too.
+    void waitForDevice(RankWork& work, std::uint32_t index, const Rank& state)
     {
         const Call& call = work.calls[index];
         const Piece& piece = pieceOf(call);
@@ -379,7 +270,7 @@ private:
             if (of.end <= piece.end + kClockSlack && of.end > piece.start && (!waited || of.end > pieceOf(*waited).end))
                 waited = &each;
         };
-        if (contains(nameOf(call), "Memcpy")) {
+        if (nameHas(nameOf(call), "Memcpy")) {
             for (const std::uint32_t each : call.launched) consider(work.device[each]);
         } else {
             for (const auto& [track, stream] : work.streams) {
@@ -390,7 +281,70 @@ private:
                 for (int looked = 0; behind != stream.begin() && looked < 4; ++looked) consider(work.device[*--behind]);
             }
         }
-        if (waited) m_builder.edge(waited->done, call.done, EdgeOrigin::Derived);
+        if (!waited) return;
+        m_builder.edge(waited->done, call.done, EdgeOrigin::Derived);
+        for (const auto& [end, mark] : state.marks)
+            if (end > piece.start && end < piece.end && pieceOf(*waited).end <= end + kClockSlack)
+                m_builder.edge(waited->done, mark, EdgeOrigin::Derived);
+    }
+
+    /// A launch returns once its work has a place in the queue.
+    void waitForQueue(RankWork& work, const std::vector<std::uint32_t>& stream)
+    {
+        std::vector<QueuedWork> queued;
+        std::vector<std::uint32_t> calls;
+        for (const std::uint32_t each : stream) {
+            const DeviceWork& device = work.device[each];
+            queued.push_back({pieceOf(device).end, {}});
+            calls.push_back(kNone);
+            if (device.call == kNone || work.calls[device.call].launched.size() != 1) continue;
+            const Piece& call = pieceOf(work.calls[device.call]);
+            queued.back().call = TimeRange{call.start, call.end};
+            calls.back() = device.call;
+        }
+        for (const std::uint32_t call : launchesBehind(work, stream)) {
+            const Piece& piece = pieceOf(work.calls[call]);
+            queued.push_back({Instant{std::numeric_limits<std::int64_t>::max()}, TimeRange{piece.start, piece.end}});
+            calls.push_back(call);
+        }
+        const std::optional<LaunchQueue> queue = launchQueue(queued);
+        if (!queue) return;
+        m_facts.queued += static_cast<std::int64_t>(queue->blocked);
+        m_facts.queuedTime += queue->time;
+        for (std::size_t i = 0; i < queued.size(); ++i)
+            if (const auto earlier = queue->after[i])
+                m_builder.edge(work.device[stream[*earlier]].done, work.calls[calls[i]].done, EdgeOrigin::Derived);
+    }
+
+    /// Launches of the last step whose work came after it: calls like those that launched the stream's work, behind the
+    /// last of those. None where other streams have much work, too, as nothing says which one they were for.
+    std::vector<std::uint32_t> launchesBehind(const RankWork& work, const std::vector<std::uint32_t>& stream) const
+    {
+        std::vector<std::uint32_t> behind;
+        if (static_cast<double>(stream.size()) < kMostWork * static_cast<double>(work.device.size())) return behind;
+        std::set<OpId> launching;
+        std::uint32_t last = 0;
+        for (const std::uint32_t each : stream) {
+            const std::uint32_t call = work.device[each].call;
+            if (call == kNone) continue;
+            launching.insert(pieceOf(work.calls[call]).op);
+            last = std::max(last, call);
+        }
+        for (std::uint32_t i = last + 1; i < work.calls.size(); ++i)
+            if (work.calls[i].launched.empty() && launching.count(pieceOf(work.calls[i]).op)) behind.push_back(i);
+        return behind;
+    }
+
+    /// The last work of a stream in each step.
+    void endSteps(const RankWork& work, const std::vector<std::uint32_t>& stream)
+    {
+        if (m_recording.wholeTrace) return;
+        for (std::size_t i = 0; i < stream.size(); ++i) {
+            const DeviceWork& last = work.device[stream[i]];
+            const std::uint32_t step = pieceOf(last).step;
+            if (i + 1 == stream.size() || pieceOf(work.device[stream[i + 1]]).step != step)
+                m_steps[step].deviceEnds.push_back(last.done);
+        }
     }
 
     Status meet()
@@ -431,7 +385,7 @@ private:
     std::map<RankId, RankWork> m_ranks;
     std::map<std::pair<std::int32_t, std::int64_t>, std::vector<Member>> m_operations;
     std::map<OperationKind, Duration> m_shortest;
-    std::int64_t m_stalls = 0;
+    HostFacts m_facts;
 };
 
 } // namespace
@@ -448,9 +402,9 @@ bool hasHostCalls(const Recording& recording)
     return false;
 }
 
-Result<GraphBuilder> hostGraph(const Recording& recording, std::int64_t& stalls)
+Result<GraphBuilder> hostGraph(const Recording& recording, HostFacts& facts)
 {
-    return HostRules(recording).build(stalls);
+    return HostRules(recording).build(facts);
 }
 
 } // namespace fourwalls::replay

@@ -37,7 +37,12 @@ MovedTimes::MovedTimes(const Recording& recording, const ReplayGraph& graph, std
         // The time before a call belongs to the operator around it, which other nodes may share.
         if (role == NodeRole::Host && recording.op(recording.pieces[index]).kind != SliceKind::HostCall) continue;
         const Instant last = graph.origin + Duration{end[node] + shifts[graph.step[node]]};
-        const Instant first = last - Duration{duration[node]};
+        // Work that began beside the work in front of it keeps that share of its length.
+        const std::int64_t beside =
+            role == NodeRole::Work
+                ? std::max<std::int64_t>(0, recording.pieces[index].length().ns - graph.duration[node])
+                : 0;
+        const Instant first = last - Duration{duration[node] + beside};
         MovedPiece& piece = m_pieces[index];
         if (!piece.known) piece = {first, last, first, true};
         piece.start = std::min(piece.start, first);

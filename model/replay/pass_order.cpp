@@ -17,12 +17,6 @@ namespace fourwalls::replay {
 
 namespace {
 
-/// A pass of one micro-batch on a rank, added up from the work in it.
-struct MeasuredPass {
-    Instant start;
-    double time = 0;
-};
-
 /// Mean time of a stage's passes and their spread [ns], of all its chunks together.
 struct StagePasses {
     double forward = 0, input = 0, weight = 0, variance = 0;
@@ -32,7 +26,8 @@ class PassReader {
 public:
     explicit PassReader(const Recording& recording) : m_recording(recording) {}
 
-    Status read()
+    /// times: of the graph's nodes.
+    Status read(const ReplayGraph& graph, const NodeTimes& times)
     {
         for (const RankInfo& rank : m_recording.info.header.ranks)
             m_stages = std::max(m_stages, rank.pipelineStage + 1);
@@ -40,25 +35,27 @@ public:
             return Error{ErrorCode::Unsupported, "the trace has no pipeline stages", "--change",
                          "replay a recording with pp > 1, or one whose ranks name their pipeline stage"};
         std::vector<std::int64_t> hops;
-        for (const Piece& piece : m_recording.pieces) {
-            const OpInfo& op = m_recording.op(piece);
-            if (piece.isCollective()) {
+        for (std::size_t node = 0; node < graph.nodes(); ++node) {
+            if (graph.piece[node] == kNone) continue;
+            const Piece& piece = m_recording.pieces[graph.piece[node]];
+            const auto taken = static_cast<double>(times.duration[node]);
+            if (graph.role[node] == NodeRole::Moving && piece.isCollective()) {
                 const CollectiveRecord& record = m_recording.collectives[piece.collective].record;
-                if (record.operation == CollectiveOp::Send) hops.push_back((record.end - record.lastArrival).ns);
-                continue;
+                if (record.operation != CollectiveOp::Send) continue;
+                const auto way = static_cast<double>((record.end - record.lastArrival).ns);
+                const double share = graph.duration[node] > 0 ? taken / static_cast<double>(graph.duration[node]) : 1;
+                hops.push_back(std::llround(way * share));
             }
-            if (piece.microbatch < 0 || op.activity != Activity::Compute) continue;
+            const OpInfo& op = m_recording.op(piece);
+            if (graph.role[node] != NodeRole::Work || piece.microbatch < 0 || op.activity != Activity::Compute)
+                continue;
             const int pass = op.phase == Phase::Forward                                         ? 0
                              : op.phase == Phase::BackwardInput || op.phase == Phase::Recompute ? 1
                              : op.phase == Phase::BackwardWeight                                ? 2
                                                                                                 : -1;
             if (pass < 0) continue;
             m_split = m_split || pass == 2;
-            const auto [found, isNew] = m_passes.try_emplace(
-                {m_recording.stageOf(piece.rank), piece.step, piece.rank.value, piece.microbatch, pass},
-                MeasuredPass{piece.start, 0});
-            found->second.time += static_cast<double>(piece.length().ns);
-            found->second.start = std::min(found->second.start, piece.start);
+            m_passes[{m_recording.stageOf(piece.rank), piece.step, piece.rank.value, piece.microbatch, pass}] += taken;
             m_microbatches = std::max(m_microbatches, piece.microbatch + 1);
         }
         if (m_passes.empty())
@@ -85,8 +82,8 @@ private:
             double sum = 0, squares = 0, count = 0;
             for (const auto& [key, each] : m_passes) {
                 if (std::get<0>(key) != stage || std::get<4>(key) != pass) continue;
-                sum += each.time;
-                squares += each.time * each.time;
+                sum += each;
+                squares += each * each;
                 ++count;
             }
             if (count == 0) continue;
@@ -97,8 +94,8 @@ private:
     }
 
     const Recording& m_recording;
-    /// By stage, step, rank, micro-batch and pass (forward, gradients of inputs, of weights).
-    std::map<std::tuple<int, std::uint32_t, std::int32_t, std::int32_t, int>, MeasuredPass> m_passes;
+    /// What passes take [ns], added up from the work in them: by stage, step, rank, micro-batch and pass (forward, gradients of inputs, of weights).
+    std::map<std::tuple<int, std::uint32_t, std::int32_t, std::int32_t, int>, double> m_passes;
     std::vector<StagePasses> m_times;
     int m_stages = 1, m_microbatches = 0;
     bool m_split = false;
@@ -182,17 +179,18 @@ PipelineShape recordedShape(const Recording& recording, const PassReader& passes
 
 } // namespace
 
-Result<PipelineShape> recordedPasses(const Recording& recording)
+Result<PipelineShape> recordedPasses(const Recording& recording, const ReplayGraph& graph)
 {
     PassReader passes(recording);
-    FOURWALLS_TRY(passes.read());
+    FOURWALLS_TRY(passes.read(graph, timesOf(graph, DelayRule::None)));
     return recordedShape(recording, passes);
 }
 
-Result<PassOrder> orderPasses(const Recording& recording, std::span<const ReplayChange> changes)
+Result<PassOrder> orderPasses(const Recording& recording, const ReplayGraph& graph, const NodeTimes& times,
+                              std::span<const ReplayChange> changes)
 {
     PassReader passes(recording);
-    FOURWALLS_TRY(passes.read());
+    FOURWALLS_TRY(passes.read(graph, times));
     PassOrder order;
     const PipelineShape shape = recordedShape(recording, passes);
     if (!recording.info.header.spec)
@@ -225,9 +223,9 @@ Result<PassOrder> orderPasses(const Recording& recording, std::span<const Replay
     order.recordedShape = shape;
     order.changedShape = wanted;
     for (int stage = 0; stage < passes.stages(); ++stage) {
-        const StagePasses& times = passes.times(stage);
-        const double whole = times.input + times.weight;
-        order.inputShare.push_back(passes.split() && whole > 0 ? times.input / whole : 0.5);
+        const StagePasses& of = passes.times(stage);
+        const double whole = of.input + of.weight;
+        order.inputShare.push_back(passes.split() && whole > 0 ? of.input / whole : 0.5);
     }
     order.hop = Duration{passes.hop()};
     order.recorded = Duration{before};
@@ -235,6 +233,14 @@ Result<PassOrder> orderPasses(const Recording& recording, std::span<const Replay
     double variance = 0;
     for (int stage = 0; stage < passes.stages(); ++stage) variance = std::max(variance, passes.times(stage).variance);
     order.deviation = std::sqrt(variance * wanted.microbatches);
+    double all = 0, supposed = 0;
+    for (const PlacedPass& pass : order.passes) {
+        const auto time = static_cast<double>(pass.end - pass.start);
+        const bool half = halves && pass.action.pass != PipelinePass::Forward;
+        all += time;
+        if (half || wanted.chunks != shape.chunks) supposed += time;
+    }
+    if (all > 0) order.supposed = supposed / all;
     return order;
 }
 

@@ -2,6 +2,9 @@
 // See replay.h.
 #include "model/replay/replay.h"
 
+#include "model/base/format.h"
+#include "model/replay/busy_floor.h"
+#include "model/replay/core_share.h"
 #include "model/replay/device_rules.h"
 #include "model/replay/host_rules.h"
 #include "model/replay/operation_rules.h"
@@ -21,13 +24,24 @@ namespace {
 constexpr double kBandDeviations = 1.645;
 /// A delay is long beyond this share of its step.
 constexpr double kLongDelay = 0.01;
+/// An unchanged replay of ranks with a core each is nearer than this [%].
+constexpr double kCrowdedError = 10;
+/// A step that lacks less than this share of its busiest stream's work is as good as that work.
+constexpr double kNearFloor = 0.99;
 
-Duration meanOf(const std::vector<std::int64_t>& lengths)
+Duration meanOf(const std::vector<Duration>& lengths)
 {
     if (lengths.empty()) return {};
     double sum = 0;
-    for (const std::int64_t each : lengths) sum += static_cast<double>(each);
+    for (const Duration each : lengths) sum += static_cast<double>(each.ns);
     return Duration{std::llround(sum / static_cast<double>(lengths.size()))};
+}
+
+Duration meanOf(const std::vector<std::int64_t>& lengths)
+{
+    std::vector<Duration> durations;
+    for (const std::int64_t each : lengths) durations.push_back(Duration{each});
+    return meanOf(durations);
 }
 
 /// Mean of the steps' errors without sign, and the largest [%].
@@ -60,16 +74,96 @@ bool restsOnItself(const ReplayGraph& graph)
     return own > 0.5 * all;
 }
 
+/// The time of a step that nothing on its path covers. path: latest first.
+std::int64_t uncovered(const ReplayGraph& graph, const std::vector<NodeIndex>& path, std::int64_t length)
+{
+    if (path.empty()) return 0;
+    const std::int64_t last = graph.recordedEnd[path.front()], first = last - length;
+    std::int64_t at = last, gaps = 0; // nodes may overlap where times contradict an edge
+    for (const NodeIndex node : path) {
+        gaps += std::max<std::int64_t>(0, at - std::max(first, graph.recordedEnd[node]));
+        at = std::clamp(graph.recordedEnd[node] - graph.duration[node], first, at);
+    }
+    return gaps + (at - first);
+}
+
+/// What a changed replay rests on, by the time of its path [ns].
+struct PathBasis {
+    double measured = 0;
+    double scaled = 0;   ///< with the time that the changes took away from the unchanged path
+    double variance = 0; ///< of the times that were averaged or scaled
+};
+
+/// unchanged: the times before the changes. end: of the changed graph.
+PathBasis basisOf(const ReplayGraph& graph, const PeerClasses& peers, const ChangedTimes& changed,
+                  const std::vector<std::int64_t>& end, const NodeTimes& unchanged)
+{
+    PathBasis basis;
+    std::vector<std::int64_t> before;
+    simulate(graph, unchanged, before);
+    for (std::size_t i = 0; i < graph.steps.size(); ++i) {
+        for (const NodeIndex node : criticalNodes(graph, end, i)) {
+            const bool scaled = changed.origin[node] == TimeOrigin::Scaled;
+            (scaled ? basis.scaled : basis.measured) += static_cast<double>(
+                std::max<std::int64_t>(0, changed.times.duration[node] + changed.times.delay[node]));
+            if (peers.of[node] == kNone || (!scaled && !changed.averaged[node])) continue;
+            const double share =
+                graph.duration[node] > 0 && scaled
+                    ? static_cast<double>(changed.times.duration[node]) / static_cast<double>(graph.duration[node])
+                    : 1;
+            basis.variance += std::pow(peers.spreads[peers.of[node]].deviation * share, 2);
+        }
+        for (const NodeIndex node : criticalNodes(graph, before, i))
+            if (changed.origin[node] == TimeOrigin::Scaled)
+                basis.scaled += static_cast<double>(
+                    std::max<std::int64_t>(0, unchanged.duration[node] - changed.times.duration[node]));
+    }
+    return basis;
+}
+
+/// No step is shorter than its busiest stream works, even where the trace does not say what waits for that stream.
+void keepFloor(const std::vector<std::int64_t>& floor, ReplayOutcome& outcome)
+{
+    bool said = false;
+    for (std::size_t i = 0; i < outcome.steps.size(); ++i) {
+        if (outcome.steps[i].ns >= floor[i]) continue;
+        const bool isMuch = static_cast<double>(outcome.steps[i].ns) < kNearFloor * static_cast<double>(floor[i]);
+        outcome.steps[i] = Duration{floor[i]};
+        if (!isMuch || said) continue;
+        said = true;
+        outcome.assumed.push_back("a step takes at least as long as its busiest stream works (" +
+                                  formatTime(Duration{floor[i]}) +
+                                  " in one of them): what else it would wait for is not in the trace");
+    }
+}
+
+/// Mean of the steps, and so much to both sides [ns].
+void setBand(ReplayOutcome& outcome, std::int64_t half)
+{
+    outcome.changed = meanOf(outcome.steps);
+    outcome.low = Duration{std::max<std::int64_t>(0, outcome.changed.ns - half)};
+    outcome.high = Duration{outcome.changed.ns + half};
+}
+
 /// Another order of the passes makes every step longer or shorter by as much. The passes' times stay measured.
 void shift(ReplayOutcome& outcome, const PassOrder& order)
 {
-    const Duration by = order.changed - order.recorded;
-    const Duration half{std::llround(kBandDeviations * order.deviation)};
-    for (Duration& step : outcome.steps) step += by;
-    outcome.changed += by;
-    outcome.low = Duration{std::max<std::int64_t>(0, (outcome.low + by - half).ns)};
-    outcome.high += by + half;
+    const auto shifted = [&](Duration step) {
+        // A step that is shorter than its simulated passes keeps its share of them at least.
+        const double share =
+            order.recorded.ns > 0 ? static_cast<double>(step.ns) / static_cast<double>(order.recorded.ns) : 1;
+        const Duration least{std::llround(std::min(1.0, share) * static_cast<double>(order.changed.ns))};
+        return std::max(step + (order.changed - order.recorded), least);
+    };
+    const std::int64_t half = (outcome.high - outcome.changed).ns + std::llround(kBandDeviations * order.deviation);
+    for (Duration& step : outcome.steps) step = shifted(step);
+    setBand(outcome, half);
     outcome.peakBytes.reset(); // other micro-batches are in flight
+    if (outcome.changed.ns > 0)
+        outcome.modelled = order.supposed * std::min(1.0, static_cast<double>(order.changed.ns) /
+                                                              static_cast<double>(outcome.changed.ns));
+    outcome.measured *= 1 - outcome.modelled;
+    outcome.scaled *= 1 - outcome.modelled;
     outcome.assumed.insert(outcome.assumed.end(), order.assumed.begin(), order.assumed.end());
 }
 
@@ -83,8 +177,9 @@ void scale(ReplayOutcome& outcome, const SpecRatio& ratio)
     outcome.low = times(outcome.low, ratio.low);
     outcome.high = times(outcome.high, ratio.high);
     if (outcome.peakBytes) *outcome.peakBytes *= ratio.bytes;
-    outcome.measured = outcome.modelled = 0;
-    outcome.scaled = 1;
+    outcome.measured = 0;
+    outcome.modelled = ratio.modelled;
+    outcome.scaled = 1 - ratio.modelled;
     outcome.assumed.insert(outcome.assumed.end(), ratio.assumed.begin(), ratio.assumed.end());
 }
 
@@ -112,6 +207,8 @@ Result<Replay> Replay::of(TraceQuery& trace, std::optional<StepChoiceRange> step
     FOURWALLS_TRY_ASSIGN(const std::vector<MemorySummary> memory, trace.memorySummaries());
     for (const MemorySummary& each : memory)
         replay.m_peakBytes = std::max(replay.m_peakBytes.value_or(0), static_cast<double>(each.peakBytes));
+    if (const auto cores = coreShare(replay.m_recording->info.header))
+        replay.m_cores = std::make_shared<const CoreShare>(*cores);
     FOURWALLS_TRY(replay.build({}));
     return replay;
 }
@@ -125,13 +222,16 @@ Status Replay::build(const std::vector<bool>& hidden)
         return Error{
             ErrorCode::Unsupported, "in a trace of this kind nothing says what needs the result of a transfer first",
             "--change hide:", "replay a recording of the engine, or ask what a faster link would give: link:GROUP*F"};
-    std::int64_t stalls = 0;
+    HostFacts facts;
     FOURWALLS_TRY_ASSIGN(const GraphBuilder builder, operations ? operationGraph(of)
-                                                     : calls    ? hostGraph(of, stalls)
+                                                     : calls    ? hostGraph(of, facts)
                                                                 : deviceGraph(of, hidden));
-    if (stalls > 0)
-        m_notes.push_back("a device stood still " + std::to_string(stalls) +
+    if (facts.stalls > 0)
+        m_notes.push_back("a device stood still " + std::to_string(facts.stalls) +
                           " times for over 0.2 ms although work was queued: kept as recorded");
+    if (facts.queued > 0)
+        m_notes.push_back(std::to_string(facts.queued) + " launches met a full queue and waited " +
+                          formatTime(facts.queuedTime) + " for their device: no work of the program");
     const std::size_t present = of.info.header.ranks.size();
     if (of.info.header.worldSize && static_cast<std::size_t>(*of.info.header.worldSize) > present)
         m_notes.push_back("the trace has " + std::to_string(present) + " of " +
@@ -152,9 +252,8 @@ Status Replay::build(const std::vector<bool>& hidden)
     return {};
 }
 
-Result<Replay> Replay::hiding(std::span<const ReplayChange> changes) const
+Result<std::vector<bool>> Replay::hiddenBy(std::span<const ReplayChange> changes) const
 {
-    Replay replay = *this;
     std::vector<bool> hidden;
     // What the next stage computes on cannot go beside it.
     std::set<OpId> messages;
@@ -186,7 +285,51 @@ Result<Replay> Replay::hiding(std::span<const ReplayChange> changes) const
                          "no transfer of the chosen steps has '" + change.pattern + "' in its name",
                          "--change " + change.text, "the tables view and `fourwalls-cli summary` list the names"};
     }
+    return hidden;
+}
+
+Status Replay::tellable(std::span<const ReplayChange> changes) const
+{
+    if (!m_cores || !m_cores->isCrowded()) return {};
+    for (const ReplayChange& change : changes)
+        if (change.kind <= ChangeKind::Link || change.kind == ChangeKind::Hide)
+            return Error{ErrorCode::Unsupported,
+                         std::to_string(m_cores->ranks) + " ranks took turns on " + std::to_string(*m_cores->cores) +
+                             " cores: what a rank waited for its core cannot be told from slow work or a slow link",
+                         "--change " + change.text, "record with --clock device, or with no more ranks than cores"};
+    return {};
+}
+
+std::string Replay::coresNote(double error) const
+{
+    if (!m_cores) return {};
+    if (m_cores->isCrowded())
+        return std::to_string(m_cores->ranks) + " ranks took turns on " + std::to_string(*m_cores->cores) +
+               " cores: what they waited for their cores counts as work and as moving";
+    if (m_cores->cores || error < kCrowdedError) return {};
+    return "unchanged this replay is " + formatPercent(error / 100, 0) +
+           " off, and the recording does not say how many cores its " + std::to_string(m_cores->ranks) +
+           " ranks had: they may have taken turns";
+}
+
+void Replay::endWithDevice()
+{
+    for (std::shared_ptr<const ReplayGraph>* graph : {&m_full, &m_plain}) {
+        ReplayGraph ends = **graph;
+        for (GraphStep& step : ends.steps)
+            step.ends.insert(step.ends.end(), step.deviceEnds.begin(), step.deviceEnds.end());
+        *graph = std::make_shared<const ReplayGraph>(std::move(ends));
+    }
+}
+
+Result<Replay> Replay::restructured(std::span<const ReplayChange> changes) const
+{
+    Replay replay = *this;
+    FOURWALLS_TRY_ASSIGN(const std::vector<bool> hidden, hiddenBy(changes));
     if (!hidden.empty()) FOURWALLS_TRY(replay.build(hidden));
+    const bool vanish = std::any_of(changes.begin(), changes.end(),
+                                    [](const ReplayChange& change) { return change.kind == ChangeKind::Launches; });
+    if (vanish) replay.endWithDevice();
     return replay;
 }
 
@@ -214,11 +357,11 @@ ReplayQuality Replay::quality(DelayRule rule) const
     quality.negativeDelays = graph.negativeDelays;
     std::vector<bool> onPath(graph.nodes());
     std::int64_t unexplained = 0;
-    for (std::size_t i = 0; i < graph.steps.size(); ++i)
-        for (const NodeIndex node : criticalNodes(graph, graph.recordedEnd, i)) {
-            onPath[node] = true;
-            unexplained += graph.delay[node];
-        }
+    for (std::size_t i = 0; i < graph.steps.size(); ++i) {
+        const std::vector<NodeIndex> path = criticalNodes(graph, graph.recordedEnd, i);
+        for (const NodeIndex node : path) onPath[node] = true;
+        unexplained += uncovered(graph, path, recorded[i]);
+    }
     for (std::size_t node = 0; node < graph.nodes(); ++node)
         if (!onPath[node] && graph.role[node] != NodeRole::Source &&
             static_cast<double>(graph.delay[node]) > kLongDelay * static_cast<double>(recorded[graph.step[node]]))
@@ -226,6 +369,8 @@ ReplayQuality Replay::quality(DelayRule rule) const
     if (rule == DelayRule::Class && restsOnItself(graph))
         quality.notes.push_back("most delays are the only ones of their class, so that an unchanged replay agrees says "
                                 "nothing: record more steps, or more ranks");
+    if (std::string note = coresNote(quality.meanError); rule == DelayRule::Class && !note.empty())
+        quality.notes.push_back(std::move(note));
     if (!graph.steps.empty())
         quality.unexplained = Duration{unexplained / static_cast<std::int64_t>(graph.steps.size())};
     quality.nodes = static_cast<std::int64_t>(graph.nodes());
@@ -246,59 +391,52 @@ Result<ChangedTimes> Replay::timesAfter(DelayRule rule, std::span<const ReplayCh
 Result<ReplayOutcome> Replay::run(DelayRule rule, std::span<const ReplayChange> changes,
                                   const MachineRates* rates) const
 {
-    FOURWALLS_TRY_ASSIGN(const Replay hidden, hiding(changes));
-    const ReplayGraph& graph = hidden.graph(rule);
-    const PeerClasses& peers = hidden.peers(rule);
-    FOURWALLS_TRY_ASSIGN(const ChangedTimes changed, hidden.timesAfter(rule, changes));
-    std::vector<std::int64_t> end;
-    simulate(graph, changed.times, end);
-    const std::vector<std::int64_t> lengths = stepLengths(graph, changed.times.duration, end);
-    ReplayOutcome outcome;
-    for (const std::int64_t each : lengths) outcome.steps.push_back(Duration{each});
-    outcome.changed = meanOf(lengths);
-    outcome.assumed = changed.assumed;
-    // What the path rests on: where its times come from, and how far measured times of one kind lie apart.
-    double sums[3] = {}, variance = 0;
-    for (std::size_t i = 0; i < graph.steps.size(); ++i)
-        for (const NodeIndex node : criticalNodes(graph, end, i)) {
-            const auto time = static_cast<double>(
-                std::max<std::int64_t>(0, changed.times.duration[node] + changed.times.delay[node]));
-            sums[static_cast<std::size_t>(changed.origin[node])] += time;
-            if (peers.of[node] == kNone) continue;
-            const PeerClasses::Spread& spread = peers.spreads[peers.of[node]];
-            const double share =
-                graph.duration[node] > 0 && changed.origin[node] == TimeOrigin::Scaled
-                    ? static_cast<double>(changed.times.duration[node]) / static_cast<double>(graph.duration[node])
-                    : 1;
-            if (changed.averaged[node] || changed.origin[node] == TimeOrigin::Scaled)
-                variance += std::pow(spread.deviation * share, 2);
-        }
-    const double all = sums[0] + sums[1] + sums[2];
-    if (all > 0) {
-        outcome.measured = sums[0] / all;
-        outcome.scaled = sums[1] / all;
-        outcome.modelled = sums[2] / all;
-    }
-    const double steps = static_cast<double>(std::max<std::size_t>(1, graph.steps.size()));
-    const ReplayQuality unchanged = quality(rule);
-    const double half = kBandDeviations * std::sqrt(variance / steps) +
-                        unchanged.meanError / 100 * static_cast<double>(outcome.changed.ns);
-    outcome.low = Duration{std::max<std::int64_t>(0, outcome.changed.ns - std::llround(half))};
-    outcome.high = Duration{outcome.changed.ns + std::llround(half)};
-    outcome.peakBytes = m_peakBytes;
     const auto asks = [&](ChangeKind first, ChangeKind last) {
         return std::any_of(changes.begin(), changes.end(),
                            [&](const ReplayChange& each) { return each.kind >= first && each.kind <= last; });
     };
-    if (asks(ChangeKind::Microbatches, ChangeKind::Vpp)) {
-        FOURWALLS_TRY_ASSIGN(const PassOrder order, orderPasses(*m_recording, changes));
+    const bool ofOrder = asks(ChangeKind::Microbatches, ChangeKind::Vpp),
+               ofSpec = asks(ChangeKind::Plan, ChangeKind::Cluster);
+    if (ofOrder && ofSpec)
+        return Error{ErrorCode::Unsupported,
+                     "the passes can be ordered anew as they were recorded, not in another plan, batch or cluster",
+                     "--change", "say it within the plan: --change plan=\"… microbatches=8 schedule=zb\""};
+    FOURWALLS_TRY(tellable(changes));
+    FOURWALLS_TRY_ASSIGN(const Replay other, restructured(changes));
+    const ReplayGraph& graph = other.graph(rule);
+    FOURWALLS_TRY_ASSIGN(const ChangedTimes changed, other.timesAfter(rule, changes));
+    std::vector<std::int64_t> end;
+    simulate(graph, changed.times, end);
+    ReplayOutcome outcome;
+    for (const std::int64_t each : stepLengths(graph, changed.times.duration, end))
+        outcome.steps.push_back(Duration{each});
+    outcome.assumed = changed.assumed;
+    keepFloor(busyFloor(*m_recording, graph, changed.times), outcome);
+    const PathBasis basis = basisOf(graph, other.peers(rule), changed, end, timesOf(graph, rule));
+    if (const double all = basis.measured + basis.scaled; all > 0) {
+        outcome.measured = basis.measured / all;
+        outcome.scaled = basis.scaled / all;
+    }
+    const double steps = static_cast<double>(std::max<std::size_t>(1, graph.steps.size()));
+    const ReplayQuality unchanged = quality(rule);
+    const double half = kBandDeviations * std::sqrt(basis.variance / steps) +
+                        unchanged.meanError / 100 * static_cast<double>(meanOf(outcome.steps).ns);
+    setBand(outcome, std::llround(half));
+    if (std::string note = coresNote(unchanged.meanError); !note.empty()) outcome.assumed.push_back(std::move(note));
+    outcome.peakBytes = m_peakBytes;
+    if (ofOrder) {
+        FOURWALLS_TRY_ASSIGN(const PassOrder order, orderPasses(*m_recording, graph, changed.times, changes));
         shift(outcome, order);
     }
-    if (asks(ChangeKind::Plan, ChangeKind::Cluster)) {
+    if (ofSpec) {
         FOURWALLS_TRY_ASSIGN(const SpecRatio ratio, ratioOfSpecs(*m_recording, changes, rates));
         scale(outcome, ratio);
+        if (asks(ChangeKind::Stragglers, ChangeKind::Hide))
+            outcome.assumed.push_back("what the other changes do to the recorded step they do to the changed one, too");
     }
-    return outcome;
+    if (outcome.changed.ns > 0) return outcome;
+    return Error{ErrorCode::Unsupported, "the changes take all work away that the chosen steps hold", "--change",
+                 "leave some of it: a factor above 0, or a pattern that names fewer kernels"};
 }
 
 } // namespace fourwalls::replay

@@ -13,6 +13,7 @@
 
 namespace fourwalls::replay {
 
+struct CoreShare;    // core_share.h
 struct MachineRates; // spec_change.h
 
 /// One step, recorded and replayed.
@@ -28,11 +29,12 @@ struct ReplayedStep {
 struct ReplayQuality {
     DelayRule delays = DelayRule::Class;
     std::vector<ReplayedStep> steps;
-    double meanError = 0, maxError = 0;       ///< mean and largest of the steps' errors, without sign [%]
-    double errorWithoutDelays = 0;            ///< mean, with DelayRule::None [%]
-    std::int64_t negativeDelays = 0;          ///< edges that a recorded time contradicts
-    std::int64_t longDelaysOffPath = 0;       ///< delays over 1 % of their step that did not make it longer
-    Duration recorded, replayed, unexplained; ///< means over the steps; unexplained: delays on the path as recorded
+    double meanError = 0, maxError = 0; ///< mean and largest of the steps' errors, without sign [%]
+    double errorWithoutDelays = 0;      ///< mean, with DelayRule::None [%]
+    std::int64_t negativeDelays = 0;    ///< edges that a recorded time contradicts
+    std::int64_t longDelaysOffPath = 0; ///< delays over 1 % of their step that did not make it longer
+    Duration recorded, replayed,
+        unexplained; ///< means over the steps; unexplained: that nothing on the recorded path covers
     std::int64_t nodes = 0, edges = 0, ranks = 0, derivedEdges = 0;
     std::vector<std::string> notes; ///< what limits the answer, in sentences
 };
@@ -65,16 +67,25 @@ public:
     /// The times that the changes give, for what draws or writes the changed step.
     Result<ChangedTimes> timesAfter(DelayRule rule, std::span<const ReplayChange> changes) const;
 
-    /// The same with what `hide` changes name holding up nobody.
-    Result<Replay> hiding(std::span<const ReplayChange> changes) const;
+    /// The same with the graph that the changes ask for: what `hide` names holds up nobody, and where the program's launches
+    /// vanish, a step ends with its device's work, too.
+    Result<Replay> restructured(std::span<const ReplayChange> changes) const;
 
 private:
     Status build(const std::vector<bool>& hidden);
+    /// By operator, whether a `hide` change names it; empty where none does.
+    Result<std::vector<bool>> hiddenBy(std::span<const ReplayChange> changes) const;
+    void endWithDevice();
+    /// Errors: Unsupported for changes that tell working from waiting, where ranks waited for their cores.
+    Status tellable(std::span<const ReplayChange> changes) const;
+    /// What the ranks' cores do to an answer; empty: nothing, as far as is known. error: of the unchanged replay [%].
+    std::string coresNote(double error) const;
 
     std::optional<double> m_peakBytes;
     std::shared_ptr<const Recording> m_recording;
     std::shared_ptr<const ReplayGraph> m_full, m_plain; ///< with and without edges that explain waits
     std::shared_ptr<const PeerClasses> m_fullPeers, m_plainPeers;
+    std::shared_ptr<const CoreShare> m_cores; ///< null: no question
     std::vector<std::string> m_notes;
 };
 

@@ -102,9 +102,11 @@ public:
     {
         switch (change.kind) {
         case ChangeKind::Stragglers:
+            FOURWALLS_TRY(havePeers(change));
             forEach([](const Piece&, NodeRole) { return true; }, [this](std::size_t node) { toFleet(node); });
             return {};
         case ChangeKind::Rank:
+            FOURWALLS_TRY(havePeers(change));
             return place(change, "rank " + std::to_string(change.index), "the trace has ranks " + ranksText(),
                          [&](const Piece& piece) { return piece.rank.value == change.index; });
         case ChangeKind::Stage: {
@@ -139,6 +141,16 @@ private:
         for (std::size_t node = 0; node < m_graph.nodes(); ++node)
             if (m_graph.piece[node] != kNone && which(m_recording.pieces[m_graph.piece[node]], m_graph.role[node]))
                 act(node);
+    }
+
+    /// A rank alone has nobody to be like: the mean over its layers and steps is no other rank.
+    Status havePeers(const ReplayChange& change) const
+    {
+        std::set<RankId> ranks;
+        for (const Piece& piece : m_recording.pieces)
+            if (ranks.insert(piece.rank).second && ranks.size() > 1) return {};
+        return Error{ErrorCode::Unsupported, "the trace has the work of one rank, and no other one to compare it with",
+                     "--change " + change.text, "open the traces of several ranks of the job together"};
     }
 
     void toFleet(std::size_t node)
@@ -198,22 +210,37 @@ private:
     {
         FOURWALLS_TRY_ASSIGN(const std::vector<bool> named, matching(change));
         std::size_t met = 0;
-        forEach(
-            [&](const Piece& piece, NodeRole of) {
+        bool transfers = false;
+        for (std::size_t node = 0; node < m_graph.nodes(); ++node) {
+            const NodeRole of = m_graph.role[node];
+            bool meant = of == role && change.pattern.empty(); // of no operator
+            if (m_graph.piece[node] != kNone) {
+                const Piece& piece = m_recording.pieces[m_graph.piece[node]];
                 const auto op = static_cast<std::size_t>(piece.op.value);
-                if (op >= named.size() || !named[op]) return false;
+                if (op >= named.size() || !named[op]) continue;
                 // Reading data is a program's work, on whatever track it was recorded.
                 const bool loading = m_recording.op(piece).kind == SliceKind::DataLoading;
-                return role == NodeRole::Host ? of == NodeRole::Host || (loading && of == NodeRole::Work)
-                                              : of == role && !loading;
-            },
-            [&](std::size_t node) {
-                ++met;
-                scale(node, change.factor);
-            });
-        if (met > 0) return {};
+                meant = role == NodeRole::Host ? of == NodeRole::Host || (loading && of == NodeRole::Work)
+                                               : of == role && !loading;
+                transfers = transfers || of == NodeRole::Moving;
+            }
+            if (!meant) continue;
+            ++met;
+            scale(node, change.factor);
+        }
+        const bool ofTransfers = role == NodeRole::Work && transfers && !change.pattern.empty();
+        if (met > 0) {
+            if (ofTransfers)
+                assume("transfers that '" + change.pattern + "' names keep their time: link:GROUP*F changes them");
+            return {};
+        }
+        if (ofTransfers)
+            return Error{ErrorCode::NotFound, "'" + change.pattern + "' names transfers, which links make faster",
+                         "--change " + change.text, "link:GROUP*F with a group of the trace: " + groupsText()};
         return Error{ErrorCode::NotFound,
-                     "no " + what + " of the chosen steps has '" + change.pattern + "' in its name",
+                     "no " + what +
+                         (change.pattern.empty() ? " is in the chosen steps"
+                                                 : " of the chosen steps has '" + change.pattern + "' in its name"),
                      "--change " + change.text,
                      role == NodeRole::Host ? "record the program's calls (CPU activities), or choose another name"
                                             : "`fourwalls-cli summary` or the tables view list the names"};
@@ -249,6 +276,17 @@ private:
         return hosts.size() == 1 ? "inside" : "between";
     }
 
+    /// Whether a group, or another one of the same members, has a name: such groups share their links, and a transfer is
+    /// recorded in one of them.
+    bool isCalled(const ProcessGroupInfo& group, const std::string& name) const
+    {
+        const std::vector<ProcessGroupInfo>& groups = m_recording.info.groups;
+        return std::any_of(groups.begin(), groups.end(), [&](const ProcessGroupInfo& each) {
+            return each.name == name &&
+                   std::is_permutation(each.ranks.begin(), each.ranks.end(), group.ranks.begin(), group.ranks.end());
+        });
+    }
+
     Status scaleLink(const ReplayChange& change)
     {
         const bool tier = change.pattern == "inside" || change.pattern == "between";
@@ -257,7 +295,7 @@ private:
         for (const ProcessGroupInfo& group : m_recording.info.groups) {
             const std::string of = tierOf(group);
             known = known && (!tier || !of.empty());
-            chosen.push_back(tier ? of == change.pattern : change.pattern == group.name);
+            chosen.push_back(tier ? of == change.pattern : isCalled(group, change.pattern));
         }
         if (tier && !known)
             return Error{ErrorCode::Unsupported, "the trace does not say which ranks share a host",
@@ -284,15 +322,14 @@ private:
             }
         if (met == 0)
             return Error{ErrorCode::NotFound, "no transfer of the chosen steps uses '" + change.pattern + "'",
-                         "--change " + change.text, "groups of the trace: " + groupsText()};
+                         "--change " + change.text, "groups with transfers: " + groupsText()};
         for (std::size_t node = 0; node < m_graph.nodes(); ++node)
             if (const CollectiveRecord* record = recordOf(node)) {
                 const auto& [shortest, sizes] = least[{static_cast<int>(record->operation), record->group.value}];
                 const std::int64_t latency = sizes.size() > 1 ? std::max<std::int64_t>(0, shortest) : 0;
                 if (sizes.size() < 2)
                     assume("latency 0 of " + std::string(name(record->operation)) + " in group " +
-                           m_recording.info.groups[static_cast<std::size_t>(record->group.value)].name +
-                           ": the trace has it with one payload or unknown ones");
+                           groupOf(*record).name + ": the trace has it with one payload or unknown ones");
                 std::int64_t& duration = m_changed.times.duration[node];
                 const std::int64_t beyond = std::max<std::int64_t>(0, duration - latency);
                 duration = duration - beyond + std::llround(static_cast<double>(beyond) / change.factor);
@@ -301,16 +338,22 @@ private:
         return {};
     }
 
+    /// Groups that the chosen steps have transfers of.
     std::string groupsText() const
     {
         std::set<std::string> names;
-        for (const ProcessGroupInfo& group : m_recording.info.groups) names.insert(group.name);
+        for (const Piece& piece : m_recording.pieces)
+            if (piece.isCollective()) names.insert(groupOf(m_recording.collectives[piece.collective].record).name);
         std::string text;
         for (const std::string& each : names) {
             if (text.size() > 200) return text + ", …";
             text += (text.empty() ? "" : ", ") + each;
         }
         return text.empty() ? "none" : text;
+    }
+    const ProcessGroupInfo& groupOf(const CollectiveRecord& record) const
+    {
+        return m_recording.info.groups[static_cast<std::size_t>(record.group.value)];
     }
 
     void assume(std::string sentence)

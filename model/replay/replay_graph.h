@@ -34,6 +34,8 @@ struct GraphStep {
     std::vector<NodeIndex> begins;    ///< its first nodes; empty and not chained: begins where it was recorded
     std::vector<NodeIndex> ends;      ///< it ends with the last of them
     std::int64_t first = 0, last = 0; ///< where it was recorded [ns from the origin]
+    /// The last work of each stream in it, where a program ends its steps without waiting for its device.
+    std::vector<NodeIndex> deviceEnds{};
 };
 
 /// Nodes stand behind everything that they wait for. Times are nanoseconds from `origin`.

@@ -63,10 +63,13 @@ ReplayKnobs knobsOf(const Replay& replay)
         if (op.kind == SliceKind::Collective && !op.name.empty() && !message) transfers.insert(op.name);
     }
     if (ranks.size() > 1) knobs.ranks.assign(ranks.begin(), ranks.end());
+    std::set<int> stages;
+    for (const RankInfo& rank : recording.info.header.ranks) stages.insert(rank.pipelineStage);
+    if (ranks.size() > 1 && stages.size() > 1) knobs.stages.assign(stages.begin(), stages.end());
     knobs.groups.assign(groups.begin(), groups.end());
     if (!knobs.hasCalls) knobs.transfers.assign(transfers.begin(), transfers.end());
     knobs.reading.assign(reading.begin(), reading.end());
-    if (auto passes = recordedPasses(recording); passes.ok()) knobs.passes = *passes;
+    if (auto passes = recordedPasses(recording, replay.graph(DelayRule::None)); passes.ok()) knobs.passes = *passes;
     return knobs;
 }
 
@@ -83,7 +86,14 @@ std::vector<Question> questionsTo(const Replay& replay, const ReplayKnobs& knobs
             const std::string number = std::to_string(rank.value);
             questions.push_back({OfferKind::Rank, number, "rank:" + number + "=fleet"});
         }
-    if (knobs.hasCalls) questions.push_back({OfferKind::Launches, "", "launches=graph"});
+    for (const int stage : knobs.stages) {
+        const std::string number = std::to_string(stage);
+        questions.push_back({OfferKind::Stage, number, "stage:" + number + "=fleet"});
+    }
+    if (knobs.hasCalls) {
+        questions.push_back({OfferKind::Launches, "", "launches=graph"});
+        questions.push_back({OfferKind::Host, "", "host:*0.5"});
+    }
     for (const std::string& name : knobs.reading)
         questions.push_back({OfferKind::Reading, name, "host:" + name + "*0"});
     for (const std::string& group : knobs.groups) questions.push_back({OfferKind::Link, group, "link:" + group + "*2"});

@@ -13,11 +13,11 @@
 
 namespace fourwalls::replay {
 
-enum class OfferKind : std::uint8_t { Stragglers, Rank, Launches, Reading, Link, Kernel, Hide, Schedule };
+enum class OfferKind : std::uint8_t { Stragglers, Rank, Stage, Launches, Host, Reading, Link, Kernel, Hide, Schedule };
 
 struct ReplayOffer {
     OfferKind kind = OfferKind::Stragglers;
-    std::string what; ///< the rank, group, kernel, transfer or schedule; empty for the others
+    std::string what; ///< the rank, stage, group, kernel, transfer or schedule; empty for the others
     ReplayChange change;
     ReplayOutcome outcome;
 
@@ -32,6 +32,7 @@ struct ReplayKnobs {
     std::vector<std::string> kernels;    ///< on the path, most time first
     std::vector<std::string> transfers;  ///< of the engine, which may be hidden
     std::vector<std::string> reading;    ///< names of data loading
+    std::vector<int> stages;             ///< of the pipeline; empty: one, or not known
     bool hasCalls = false;               ///< that launch work
     std::optional<PipelineShape> passes; ///< as recorded; absent: no pipeline, or none whose passes are known
     std::optional<RunSpec> spec;         ///< absent: plan and batch cannot be changed
@@ -50,7 +51,7 @@ struct ReplayOffers {
 /// Kernels in half their time that are offered, at most.
 inline constexpr std::size_t kMostKernelOffers = 3;
 
-/// Of the step that stepWindow chooses: without stragglers, each rank like its peers, launches as a graph, nothing to read,
+/// Of the step that stepWindow chooses: without stragglers, each rank and stage like its peers, launches as a graph, half the program's work, nothing to read,
 /// links of each group twice as fast, the kernels with most time on the path in half of it, transfers hidden, and the
 /// other schedules of its pipeline. Errors: those of Replay::of.
 Result<ReplayOffers> replayOffers(TraceQuery& trace, std::optional<StepIndex> wanted, std::stop_token stop = {});

@@ -283,7 +283,8 @@ Result<ChangedTrace> ChangedTrace::of(const TraceInfo& recorded, const Replay& r
     }
     if (ofOrder) {
         state->recording = std::make_shared<const Recording>(replay.recording());
-        FOURWALLS_TRY_ASSIGN(state->order, orderPasses(*state->recording, changes));
+        FOURWALLS_TRY_ASSIGN(state->order, orderPasses(*state->recording, replay.graph(rule),
+                                                       timesOf(replay.graph(rule), rule), changes));
         FOURWALLS_TRY_ASSIGN(state->placement, PassPlacement::of(*state->recording, *state->order));
         if (state->header.spec) {
             RunSpec& spec = *state->header.spec;
@@ -297,7 +298,7 @@ Result<ChangedTrace> ChangedTrace::of(const TraceInfo& recorded, const Replay& r
         }
         return ChangedTrace(std::move(state));
     }
-    FOURWALLS_TRY_ASSIGN(state->replay, replay.hiding(changes));
+    FOURWALLS_TRY_ASSIGN(state->replay, replay.restructured(changes));
     FOURWALLS_TRY_ASSIGN(ChangedTimes changed, state->replay->timesAfter(rule, changes));
     state->times = std::move(changed.times);
     state->rule = rule;

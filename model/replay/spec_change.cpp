@@ -2,6 +2,7 @@
 // See spec_change.h.
 #include "model/replay/spec_change.h"
 
+#include "model/base/format.h"
 #include "model/cost/cost_model.h"
 #include "model/cost/predicted_step.h"
 #include "model/cost/predicted_trace.h"
@@ -9,12 +10,50 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <memory>
+#include <set>
+#include <sstream>
 #include <utility>
 
 namespace fourwalls::replay {
 
 namespace {
+
+/// The largest errors of answers whose changed plan was recorded as well (docs/replay.md, "Measured"): with one of these words
+/// changed, and with any others.
+constexpr const char* kMildWords[] = {"overlap", "zero", "recompute", "sp"};
+constexpr double kMildError = 0.009, kOtherError = 0.23;
+/// A part of a step below this share of it is none.
+constexpr double kNoPart = 1e-6;
+
+/// The words that two plans do not share, by key.
+std::set<std::string> changedWords(const ParallelPlan& recorded, const ParallelPlan& changed)
+{
+    const auto wordsOf = [](const ParallelPlan& plan) {
+        std::istringstream text(formatPlan(plan));
+        std::set<std::string> words;
+        for (std::string word; text >> word;) words.insert(word);
+        return words;
+    };
+    const std::set<std::string> before = wordsOf(recorded), after = wordsOf(changed);
+    std::set<std::string> keys;
+    for (const auto& [words, others] : {std::pair(&before, &after), std::pair(&after, &before)})
+        for (const std::string& word : *words)
+            if (!others->count(word)) keys.insert(word.substr(0, word.find('=')));
+    return keys;
+}
+
+/// What such an answer was off by at most; 0: nothing changes.
+double measuredError(const RunSpec& recorded, const RunSpec& changed, bool keepsMachines)
+{
+    const std::set<std::string> words = changedWords(recorded.plan, changed.plan);
+    const bool sameBatch = recorded.training.batch == changed.training.batch;
+    if (words.empty() && sameBatch && keepsMachines) return 0;
+    const bool mild = words.size() == 1 &&
+                      std::find(std::begin(kMildWords), std::end(kMildWords), *words.begin()) != std::end(kMildWords);
+    return mild && sameBatch && keepsMachines ? kMildError : kOtherError;
+}
 
 /// The engine computes on cores whatever machines the device clock takes the links of.
 bool ranOnCores(const RunSpec& spec)
@@ -94,6 +133,15 @@ Result<SpecRatio> ratioOfSpecs(const Recording& recording, std::span<const Repla
     FOURWALLS_TRY_ASSIGN(const RunSpec changed, changedSpec(recorded, changes));
     // Rates that hold for the recorded machines say nothing of others: both steps then take what is usual.
     if (!keepsMachines(changes)) rates = nullptr;
+    const bool keeps = keepsMachines(changes);
+    if (!keeps && recorded.plan.worldSize() > 1 && recorded.cluster.devicesPerNode > 1 &&
+        recorded.cluster.nodeLink.bytesPerSecond <= 0)
+        return Error{
+            ErrorCode::Unsupported,
+            "the trace does not say how fast its ranks are connected (" + recorded.cluster.name +
+                "), so nothing can be said of other links",
+            "--change cluster=",
+            "record with --clock device --cluster NAME, or with the file of `fourwalls-cli calibrate` as --cluster"};
     const TraceClosing& measured = recording.info.closing;
     FOURWALLS_TRY_ASSIGN(const cost::PredictedStep before, predicted(recorded, measured, rates));
     FOURWALLS_TRY_ASSIGN(const cost::PredictedStep after, predicted(changed, measured, rates));
@@ -103,11 +151,23 @@ Result<SpecRatio> ratioOfSpecs(const Recording& recording, std::span<const Repla
                      "calibrate the machines: fourwalls-cli calibrate"};
     ratio.time = after.seconds / before.seconds;
     // What the model errs by on both is not counted twice.
-    ratio.low = ratio.time * after.lowSeconds / after.seconds;
-    ratio.high = ratio.time * after.highSeconds / after.seconds;
+    const double error = measuredError(recorded, changed, keeps);
+    ratio.low = ratio.time * std::min(after.lowSeconds / after.seconds, 1 - error);
+    ratio.high = ratio.time * std::max(after.highSeconds / after.seconds, 1 + error);
     ratio.bytes = after.peakBytes / before.peakBytes;
+    for (std::size_t part = 0; part < cost::kCostParts; ++part)
+        if (before.parts.seconds[part] <= kNoPart * before.seconds)
+            ratio.modelled += std::min(1.0, after.parts.seconds[part] / after.seconds);
+    ratio.modelled = std::min(1.0, ratio.modelled);
     ratio.assumed.push_back("all work changes by what the cost model says of the whole step: times " +
                             std::to_string(ratio.time));
+    if (error > 0)
+        ratio.assumed.push_back(
+            "the band is at least the largest error of such answers whose plan was recorded as well: " +
+            formatPercent(error));
+    if (!keeps && ranOnCores(recorded))
+        ratio.assumed.push_back("the ranks stay on cores as recorded: of the cluster only its links and hosts count");
+    if (!keeps) ratio.assumed.push_back("no answer for another cluster was held against a recording yet");
     if (!after.feasible) ratio.assumed.push_back("it does not fit: " + after.why);
     return ratio;
 }

@@ -16,9 +16,11 @@ namespace fourwalls::replay {
 
 /// Predictions of the recorded specification and of the changed one, as a ratio.
 struct SpecRatio {
-    double time = 1, low = 1, high = 1; ///< changed by recorded; low and high: the cost model's band around it
-    double bytes = 1;                   ///< of the peak of the fullest rank
-    std::vector<std::string> assumed;   ///< sentences
+    /// Changed by recorded; low and high: the cost model's band around it, and at least what such answers were off by.
+    double time = 1, low = 1, high = 1;
+    double modelled = 0;              ///< share of the changed step in parts that the recorded one has none of
+    double bytes = 1;                 ///< of the peak of the fullest rank
+    std::vector<std::string> assumed; ///< sentences
 };
 
 /// Machines with the rates that the cost model shall take of them.
@@ -31,8 +33,8 @@ struct MachineRates {
 Result<RunSpec> changedSpec(const RunSpec& recorded, std::span<const ReplayChange> changes);
 
 /// Of the changes of kinds Plan, Batch and Cluster. rates: of the recorded machines; null: of cores those that do not depend
-/// on shapes, else the published ones. Errors: Unsupported if the trace has no specification; those of the plan,
-/// the preset and the cost model, naming the field.
+/// on shapes, else the published ones. Errors: Unsupported if the trace has no specification, or does not say how fast its
+/// ranks are connected where that is to change; those of the plan, the preset and the cost model, naming the field.
 Result<SpecRatio> ratioOfSpecs(const Recording& recording, std::span<const ReplayChange> changes,
                                const MachineRates* rates = nullptr);
 

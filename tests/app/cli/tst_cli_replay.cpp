@@ -25,6 +25,8 @@ private slots:
     void deviceClock();
     void recordingsShareKernelTimes();
     void theNextPlan();
+    void anotherPlanHasABand();
+    void groupsOfTheSameMembersAreOne();
     void aSlowRankIsTakenAway();
     void passesInAnotherOrder();
     void theChangedStepIsATrace();
@@ -158,6 +160,54 @@ void CliReplayTest::theNextPlan()
     QVERIFY(!said["assumed"].toArray().isEmpty());
 }
 
+void CliReplayTest::anotherPlanHasABand()
+{
+    const QString file = recordedEvenly({"--plan", "dp=2", "--cluster", "dgx-a100"});
+    QVERIFY(!file.isEmpty());
+    const auto after = [&](const QStringList& changes) {
+        QStringList words{"replay", file, "--json"};
+        for (const QString& change : changes) words << "--change" << change;
+        return run(words);
+    };
+    // As wide as the errors of such answers: 23 % either way, and 0.9 % where one of the mild words changes.
+    const auto width = [&](const QString& change) {
+        const QJsonObject said = after({change}).json();
+        const double changed = said["changed_ms"].toDouble();
+        return changed > 0 ? (said["high_ms"].toDouble() - said["low_ms"].toDouble()) / changed / 2 : 0;
+    };
+    QVERIFY2(width("plan=tp=2") >= 0.23, qPrintable(QString::number(width("plan=tp=2"))));
+    const double mild = width("plan=dp=2 zero=1");
+    QVERIFY2(mild >= 0.009 && mild < 0.23, qPrintable(QString::number(mild)));
+    QVERIFY(width("batch=16") >= 0.23);
+    // Tensor parallelism sends what the recording has nothing of.
+    const QJsonObject shares = after({"plan=tp=2"}).json()["shares"].toObject();
+    QVERIFY(shares["modelled"].toDouble() > 0 && shares["modelled"].toDouble() < 1);
+    QVERIFY(std::abs(shares["modelled"].toDouble() + shares["scaled"].toDouble() - 1) < 1e-9);
+    // Cores stay cores on other machines' links, and it is said.
+    const Answer machines = after({"cluster=dgx-h100"});
+    QVERIFY2(machines.exitCode == 0, machines.err.constData());
+    QVERIFY2(machines.out.contains("stay on cores"), machines.out.constData());
+    // Of ranks that share a memory nobody said how fast they are connected.
+    const QString here = record({"--plan", "dp=2"});
+    const Answer unknown = run({"replay", here, "--change", "cluster=dgx-h100"});
+    QCOMPARE(unknown.exitCode, 1);
+    QVERIFY2(unknown.err.contains("how fast its ranks are connected"), unknown.err.constData());
+}
+
+void CliReplayTest::groupsOfTheSameMembersAreOne()
+{
+    // Gradients of two replicas are summed in a group of all ranks: data parallel by another name.
+    const QString file = recordedEvenly({"--plan", "dp=2 overlap=0", "--cluster", "dgx-a100"});
+    QVERIFY(!file.isEmpty());
+    const QJsonObject named = run({"replay", file, "--change", "link:dp*2", "--json"}).json(),
+                      all = run({"replay", file, "--change", "link:world*2", "--json"}).json();
+    QVERIFY(named["changed_ms"].toDouble() > 0 && named["changed_ms"].toDouble() < named["replayed_ms"].toDouble());
+    QCOMPARE(named["changed_ms"].toDouble(), all["changed_ms"].toDouble());
+    const Answer none = run({"replay", file, "--change", "link:tp*2"});
+    QCOMPARE(none.exitCode, 1);
+    QVERIFY2(none.err.contains("no transfer"), none.err.constData());
+}
+
 void CliReplayTest::aSlowRankIsTakenAway()
 {
     const QString even = recordedEvenly({"--plan", "dp=2 overlap=0"}),
@@ -188,6 +238,20 @@ void CliReplayTest::passesInAnotherOrder()
     // Twice the micro-batches fill and drain the pipeline once: less than twice the time.
     const double twice = after("microbatches=16")["changed_ms"].toDouble();
     QVERIFY(twice > 1.5 * replayed && twice < 2 * replayed);
+    // Half the time in the passes gains half as much by their order.
+    const auto both = [&](const char* one, const char* other) {
+        return run({"replay", file, "--change", one, "--change", other, "--json"});
+    };
+    const double halved = after("kernels:*0.5")["changed_ms"].toDouble(),
+                 gain = replayed - after("schedule=zb")["changed_ms"].toDouble(),
+                 halfGain = halved - both("kernels:*0.5", "schedule=zb").json()["changed_ms"].toDouble();
+    QVERIFY2(halfGain > 0 && std::abs(halfGain / gain - 0.5) < 0.05,
+             qPrintable(QString("%1 %2").arg(gain).arg(halfGain)));
+    QVERIFY(both("kernels:*0", "microbatches=1").json()["changed_ms"].toDouble() > 0);
+    // A plan orders its passes by itself.
+    const Answer twofold = both("plan=pp=4 microbatches=8", "microbatches=16");
+    QCOMPARE(twofold.exitCode, 1);
+    QVERIFY2(twofold.err.contains("within the plan"), twofold.err.constData());
     QCOMPARE(run({"replay", file, "--change", "schedule=sometimes"}).exitCode, 2);
     const Answer hidden = run({"replay", file, "--change", "hide:receive"});
     QCOMPARE(hidden.exitCode, 1);

@@ -10,6 +10,8 @@
 #include <QDir>
 #include <QDirIterator>
 
+#include <cstdlib>
+
 namespace tst_profile_replay {
 
 using namespace fourwalls;
@@ -18,7 +20,7 @@ using namespace fourwalls::replay;
 Result<Replay> replayOf(const QString& folder)
 {
     std::vector<std::string> files;
-    QDirIterator below(QStringLiteral(FOURWALLS_SOURCE_DIR "/tests/data/import/") + folder, {"*.json.gz"}, QDir::Files,
+    QDirIterator below(QDir(FOURWALLS_SOURCE_DIR "/tests/data/import").filePath(folder), {"*.json.gz"}, QDir::Files,
                        QDirIterator::Subdirectories);
     while (below.hasNext()) files.push_back(below.next().toStdString());
     std::sort(files.begin(), files.end());
@@ -37,6 +39,9 @@ private slots:
     void unchanged_data();
     void unchanged();
     void aProgramBoundStepGainsNothingFromKernels();
+    void aFullQueueIsNoWorkOfTheProgram();
+    void refuses_data();
+    void refuses();
 };
 
 void ProfileReplayTest::unchanged_data()
@@ -78,6 +83,53 @@ void ProfileReplayTest::aProgramBoundStepGainsNothingFromKernels()
     };
     QCOMPARE(after("kernels:sgemm*0.5"), unchanged);
     QVERIFY(after("launches=graph") < 0.25 * unchanged);
+}
+
+void ProfileReplayTest::aFullQueueIsNoWorkOfTheProgram()
+{
+    // A device that is busy for 98 % of the step, behind a queue of about a thousand launches.
+    const char* const folder = std::getenv("FOURWALLS_TRACES");
+    if (!folder) QSKIP("FOURWALLS_TRACES does not name the larger set of files");
+    const auto replay = replayOf(QString(folder) + "/HolisticTraceAnalysis/ns_resolution_trace");
+    QVERIFY2(replay.ok(), replay.ok() ? "" : replay.error().message().c_str());
+    const ReplayQuality quality = replay->quality(DelayRule::Class);
+    QVERIFY2(quality.meanError < 0.3, qPrintable(QString::number(quality.meanError)));
+    QCOMPARE(quality.negativeDelays, std::int64_t(0));
+    const auto after = [&](const char* change) {
+        const std::vector<ReplayChange> changes{*parseChange(change)};
+        return replay->run(DelayRule::Class, changes)->changed.milliseconds();
+    };
+    // 93.7 ms of kernels a step, and 31 ms of the program that waited for nothing, worked out from the file by itself.
+    const double half = after("kernels:*0.5");
+    QVERIFY2(half > 0.5 * 93.7 && half < 52, qPrintable(QString::number(half)));
+    const double graph = after("launches=graph");
+    QVERIFY2(graph > 93.7 && graph <= quality.replayed.milliseconds(), qPrintable(QString::number(graph)));
+}
+
+void ProfileReplayTest::refuses_data()
+{
+    QTest::addColumn<QString>("folder");
+    QTest::addColumn<QString>("change");
+    QTest::addColumn<QString>("says");
+    QTest::newRow("transfers by the name of a kernel") << "Megatron-LM/tp2"
+                                                       << "kernels:nccl*0.5"
+                                                       << "link:GROUP*F";
+    QTest::newRow("one rank has no peers") << "HolisticTraceAnalysis/critical_path/alexnet"
+                                           << "stragglers=none"
+                                           << "no other one to compare it with";
+}
+
+void ProfileReplayTest::refuses()
+{
+    QFETCH(QString, folder);
+    QFETCH(QString, change);
+    QFETCH(QString, says);
+    const auto replay = replayOf(folder);
+    QVERIFY2(replay.ok(), replay.ok() ? "" : replay.error().message().c_str());
+    const std::vector<ReplayChange> changes{*parseChange(change.toStdString())};
+    const auto outcome = replay->run(DelayRule::Class, changes);
+    QVERIFY(!outcome.ok());
+    QVERIFY2(QString::fromStdString(outcome.error().message()).contains(says), outcome.error().message().c_str());
 }
 
 FOURWALLS_TEST(ProfileReplayTest, QCoreApplication)
