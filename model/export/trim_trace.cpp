@@ -4,6 +4,7 @@
 
 #include "model/export/redaction.h"
 #include "model/trace/allocator_text.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <limits>
@@ -242,14 +243,13 @@ private:
             record.detail = text(record.detail);
             m_sink.audit(record);
         }
-        m_sink.audit({"trimmed", AuditSeverity::Info, 1,
-                      std::to_string(m_range.begin.ns) + " to " + std::to_string(m_range.end.ns) +
-                          " ns of a trace of " + std::to_string(m_trace.info().counts.slices) + " slices"});
-        if (m_cutSteps > 0)
-            m_sink.audit({"steps_cut", AuditSeverity::Info, m_cutSteps, "steps that lie in the range only in part"});
-        if (m_options.redact) m_sink.audit({"redacted", AuditSeverity::Info, 1, "host names, paths, data files"});
+        m_sink.audit(auditRecord(AuditCounter::Trimmed, 1,
+                                 std::to_string(m_range.begin.ns) + " to " + std::to_string(m_range.end.ns) +
+                                     " ns of a trace of " + std::to_string(m_trace.info().counts.slices) + " slices"));
+        auditCount(m_sink, AuditCounter::StepsCut, m_cutSteps);
+        if (m_options.redact) m_sink.audit(auditRecord(AuditCounter::Redacted, 1));
         if (!m_trace.info().complete)
-            m_sink.audit({"source_incomplete", AuditSeverity::Info, 1, "trimmed from an interrupted recording"});
+            m_sink.audit(auditRecord(AuditCounter::SourceIncomplete, 1, "trimmed from an interrupted recording"));
     }
 
     TraceQuery& m_trace;

@@ -14,6 +14,7 @@
 #include "model/import/nsight/nsight_report.h"
 #include "model/import/spool/spool_beside.h"
 #include "model/import/unknown_format.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <array>
@@ -170,10 +171,9 @@ void chooseWindow(InputFiles& inputs)
         inputs.files.erase(inputs.files.begin() + static_cast<std::ptrdiff_t>(left[i]));
     for (const std::size_t each : left) others.push_back(names[each]);
     if (others.empty()) return;
-    inputs.notes.push_back({"windows_left_out", AuditSeverity::Skipped, static_cast<std::int64_t>(others.size()),
-                            "the profiler wrote several windows of each rank: this is the last one that all have; "
-                            "open the files of another by themselves: " +
-                                firstNames(others)});
+    inputs.notes.push_back(auditRecord(AuditCounter::WindowsLeftOut, static_cast<std::int64_t>(others.size()),
+                                       std::string(infoOf(AuditCounter::WindowsLeftOut).meaning) +
+                                           "; open the files of another by themselves: " + firstNames(others)));
 }
 
 /// One profiler's folder may hold a run in several formats: the most particular one is taken.
@@ -185,7 +185,7 @@ void chooseFormat(RunInputs& run)
         if (!isSnapshot(run.formats[i]) && (!chosen || run.formats[i] < chosen)) chosen = run.formats[i];
     std::vector<InputFile> files;
     std::vector<const ImportFormat*> formats;
-    AuditRecord left{"files_of_another_format", AuditSeverity::Info, 0, ""};
+    AuditRecord left = auditRecord(AuditCounter::FilesOfAnotherFormat, 0);
     for (std::size_t i = 0; i < run.formats.size(); ++i) {
         InputFile& file = run.inputs.files[i];
         if (file.found && run.formats[i] != chosen && !isSnapshot(run.formats[i])) {
@@ -238,6 +238,14 @@ Result<RunInputs> runInputs(const std::vector<std::string>& given, const ImportO
         return Error{ErrorCode::Unsupported, "no profile that can be imported", given.front(),
                      "give the folder that holds the files of a run, or the files"};
     chooseFormat(run);
+    if (run.inputs.leftAloneCount > 0) {
+        std::string names;
+        constexpr std::size_t kNamesShown = 5;
+        for (std::size_t i = 0; i < run.inputs.leftAlone.size() && i < kNamesShown; ++i)
+            names += (i ? ", " : "") + run.inputs.leftAlone[i];
+        run.inputs.notes.push_back(
+            auditRecord(AuditCounter::FilesLeftAlone, run.inputs.leftAloneCount, "no profiles: " + names));
+    }
     return run;
 }
 
@@ -249,12 +257,11 @@ public:
         : m_inputs(std::move(inputs))
         , m_import(std::move(import))
     {
-        const auto note = [this](const char* name, AuditSeverity severity, std::int64_t count, std::string detail) {
-            if (count > 0) m_inputs.notes.push_back({name, severity, count, std::move(detail)});
+        const auto note = [this](AuditCounter counter, std::int64_t count, std::string detail) {
+            if (count > 0) m_inputs.notes.push_back(auditRecord(counter, count, std::move(detail)));
         };
-        note("files_left_alone", AuditSeverity::Info, m_inputs.leftAloneCount,
-             "no profiles: " + firstNames(m_inputs.leftAlone));
-        note("files_unreadable", AuditSeverity::Dropped, m_inputs.lostCount, firstNames(m_inputs.lost));
+        note(AuditCounter::FilesLeftAlone, m_inputs.leftAloneCount, "no profiles: " + firstNames(m_inputs.leftAlone));
+        note(AuditCounter::FilesUnreadable, m_inputs.lostCount, firstNames(m_inputs.lost));
     }
     const TraceHeader& header() const override { return m_import->header(); }
     TraceClosing closing() const override { return m_import->closing(); }

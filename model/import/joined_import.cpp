@@ -59,8 +59,7 @@ public:
         (void)closing(left);
         auditLeftOut(left, sink);
         if (m_sameClock)
-            sink.audit({"memory_clock_offset_ns", AuditSeverity::Info, m_buffersAt.shift.ns,
-                        "from the start of the other profile to the snapshot's, by the system clock"});
+            sink.audit(auditRecord(AuditCounter::MemoryClockOffsetNs, m_buffersAt.shift.ns));
         else
             sink.audit(auditRecord(AuditCounter::ClockNotAligned, 1,
                                    "one of the profiles has no wall clock: buffers and kernels begin together"));

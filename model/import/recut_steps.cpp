@@ -2,6 +2,7 @@
 // The same finder that importers use, fed from the stored trace.
 #include "model/import/recut_steps.h"
 #include "model/base/median.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <cctype>
@@ -106,8 +107,9 @@ public:
     void audit(const AuditRecord& record) override
     {
         // Counted again by the steps themselves and by the finish; and no part of the trace was left out.
-        for (const std::string_view again : {"trimmed", "ranks_without_steps", "overlapping_slices"})
-            if (record.name == again) return;
+        for (const AuditCounter again :
+             {AuditCounter::Trimmed, AuditCounter::RanksWithoutSteps, AuditCounter::OverlappingSlices})
+            if (isCounter(record, again)) return;
         m_target.audit(record);
     }
     SinkStatistics statistics() const override { return m_target.statistics(); }

@@ -2,6 +2,8 @@
 // See reordered_trace.h.
 #include "model/replay/reordered_trace.h"
 
+#include "model/trace/audit_counter.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -58,12 +60,8 @@ public:
         FOURWALLS_TRY(writeSteps());
         FOURWALLS_TRY(writeMemory());
         FOURWALLS_TRY(writeCounters());
-        if (m_between > 0)
-            m_sink.audit({"replay_between_passes", AuditSeverity::Info, m_between,
-                          "slices between two passes, whose order is another one now"});
-        if (m_unsent > 0)
-            m_sink.audit({"replay_messages_left_out", AuditSeverity::Skipped, m_unsent,
-                          "messages of the new order between stages that sent each other none in the recording"});
+        auditCount(m_sink, AuditCounter::ReplayBetweenPasses, m_between);
+        auditCount(m_sink, AuditCounter::ReplayMessagesLeftOut, m_unsent);
         m_producer.reset();
         TraceClosing closing = m_recording.info.closing;
         closing.traffic.clear();  // it counts the whole recording

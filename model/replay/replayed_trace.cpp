@@ -6,6 +6,7 @@
 #include "model/replay/reordered_trace.h"
 #include "model/replay/spec_change.h"
 #include "model/spec/pipeline_schedule.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <cmath>
@@ -271,10 +272,10 @@ Result<ChangedTrace> ChangedTrace::of(const TraceInfo& recorded, const Replay& r
     state->header.source = TraceSource::Predicted; // of measured work: the labels say so
     state->header.computeLabel = state->header.communicationLabel = "replayed";
     for (const ReplayChange& change : changes)
-        state->audit.push_back({"replayed_change", AuditSeverity::Info, 1, change.text});
+        state->audit.push_back(auditRecord(AuditCounter::ReplayedChange, 1, change.text));
     FOURWALLS_TRY_ASSIGN(const ReplayOutcome outcome, replay.run(rule, changes, rates));
     for (const std::string& assumed : outcome.assumed)
-        state->audit.push_back({"replay_assumed", AuditSeverity::Info, 1, assumed});
+        state->audit.push_back(auditRecord(AuditCounter::ReplayAssumed, 1, assumed));
     if (ofSpec) {
         FOURWALLS_TRY_ASSIGN(state->scaled, scaledStep(replay.recording(), changes, outcome.changed, rates));
         state->header = state->scaled->header;

@@ -4,6 +4,7 @@
 
 #include "model/base/process_mark.h"
 #include "model/sqlite/stranger.h"
+#include "model/trace/audit_counter.h"
 
 #include <limits>
 
@@ -150,8 +151,7 @@ Result<std::shared_ptr<const FileData>> readFileData(sqlite::Database& database,
     data->rankBinLevels =
         static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(1, count("rank_bin_levels")), 14));
     if (damaged > 0) {
-        info.audit.push_back({"damaged_rows", AuditSeverity::Skipped, damaged,
-                              "definitions that could not be read; 'fourwalls-cli check' says more"});
+        info.audit.push_back(auditRecord(AuditCounter::DamagedRows, damaged));
     }
     return std::shared_ptr<const FileData>(std::move(data));
 }

@@ -6,6 +6,7 @@
 #include "model/store/definitions.h"
 #include "model/store/duration_class.h"
 #include "model/store/file_data.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <limits>
@@ -354,13 +355,13 @@ Result<std::unique_ptr<RecordSource>> openFileSource(sqlite::Database& finished,
     // Finishing adds these anew.
     FOURWALLS_TRY_ASSIGN(const std::optional<std::int64_t> overlapping,
                          finished.integer("SELECT value FROM meta WHERE key='overlapping_slices'"));
-    const auto takeBack = [&](const char* name, AuditSeverity severity, std::int64_t count) {
+    const auto takeBack = [&](AuditCounter counter, std::int64_t count) {
         for (AuditRecord& record : definitions.audit)
-            if (record.name == name && record.severity == severity)
+            if (isCounter(record, counter) && record.severity == infoOf(counter).severity)
                 record.count = std::max<std::int64_t>(0, wrappingSub(record.count, count));
     };
-    takeBack("overlapping_slices", AuditSeverity::Info, overlapping.value_or(0));
-    if (!definitions.closed) takeBack("recording_interrupted", AuditSeverity::Repaired, 1);
+    takeBack(AuditCounter::OverlappingSlices, overlapping.value_or(0));
+    if (!definitions.closed) takeBack(AuditCounter::RecordingInterrupted, 1);
     auto source = std::make_unique<FileSource>(finished, std::move(definitions), problems);
     FOURWALLS_TRY(source->prepare());
     return std::unique_ptr<RecordSource>(std::move(source));

@@ -7,6 +7,7 @@
 #include "model/store/memory_finisher.h"
 #include "model/store/record_finisher.h"
 #include "model/store/slice_finisher.h"
+#include "model/trace/audit_counter.h"
 
 #include <map>
 #include <memory>
@@ -73,13 +74,11 @@ void putAudits(FinishContext& context)
     };
     for (const AuditRecord& record : context.definitions().audit) add(record);
     const Skipped& skipped = context.source.skipped();
-    add({"invalid_records", AuditSeverity::Skipped, context.invalid + skipped.invalid + skipped.repeatedBuffers,
-         "undefined ids, times out of range, ends before starts or more lanes than a track can have"});
-    add({"unknown_frees", AuditSeverity::Skipped, skipped.frees, "frees of buffers that were never allocated"});
-    add({"unreadable_batches", AuditSeverity::Skipped, skipped.unreadable, "damaged parts of the recording"});
-    add({"overlapping_slices", AuditSeverity::Info, context.overlapping, "overlap without nesting: kept on sub-lanes"});
-    if (!context.definitions().closed)
-        add({"recording_interrupted", AuditSeverity::Repaired, 1, "finished from what was written before it ended"});
+    add(auditRecord(AuditCounter::InvalidRecords, context.invalid + skipped.invalid + skipped.repeatedBuffers));
+    add(auditRecord(AuditCounter::UnknownFrees, skipped.frees));
+    add(auditRecord(AuditCounter::UnreadableBatches, skipped.unreadable));
+    add(auditRecord(AuditCounter::OverlappingSlices, context.overlapping));
+    if (!context.definitions().closed) add(auditRecord(AuditCounter::RecordingInterrupted, 1));
     for (const auto& [key, record] : audits) putAudit(context.out, record);
 }
 

@@ -6,6 +6,7 @@
 #include "model/store/record_intake.h"
 #include "model/store/record_producer.h"
 #include "model/store/recording.h"
+#include "model/trace/audit_counter.h"
 #include "model/trace/interner.h"
 
 #include <time.h>
@@ -337,9 +338,6 @@ Status TraceWriter::finish(const TraceClosing& closing)
     if (std::exchange(state.finished, true))
         return Error{ErrorCode::Internal, "the trace was finished twice", state.path, ""};
     endThread(state);
-    const auto count = [&](const char* name, AuditSeverity severity, std::int64_t events, const char* detail) {
-        if (events > 0) audit({name, severity, events, detail});
-    };
     std::int64_t waits = 0, drops = 0;
     {
         const std::lock_guard lock(state.channelsMutex);
@@ -350,10 +348,10 @@ Status TraceWriter::finish(const TraceClosing& closing)
             drops += channel->dropped;
         }
     }
-    count("queue_full_waits", AuditSeverity::Info, waits, "a producer waited for the writer");
-    count("queue_full_drops", AuditSeverity::Dropped, drops, "records lost because the writer was busy");
-    count("invalid_records", AuditSeverity::Skipped, state.intake.invalidRecords(),
-          "undefined ids, times out of range or ends before starts");
+    auditCount(*this, AuditCounter::QueueFullWaits, waits);
+    auditCount(*this, AuditCounter::QueueFullDrops, drops);
+    auditCount(*this, AuditCounter::InvalidRecords, state.intake.invalidRecords(),
+               "undefined ids, times out of range or ends before starts");
     state.commit(false);
     if (state.failed) return state.failure;
     FOURWALLS_TRY(state.recording.close(closing));

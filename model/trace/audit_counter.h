@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The audit counters that programs read: one list with the name, severity and meaning of each. A counter that only people
-// read needs no entry here; docs/trace-format.md has the names that other programs may rely on.
+// The audit counters: one list with the name, severity and meaning of each. Nothing else spells their names, and
+// tests/layering/check_audit.py sees to it; docs/audit.md is made from this list. A trace of another version may have
+// counters that are not here.
 #pragma once
 
 #include "model/trace/records.h"
@@ -13,6 +14,8 @@
 #include <vector>
 
 namespace fourwalls {
+
+class TraceSink;
 
 enum class AuditCounter : std::uint8_t {
     ImportEntries,
@@ -39,6 +42,153 @@ enum class AuditCounter : std::uint8_t {
     NoGpuWork,
     DetailLevel,
     CollectorMessage, ///< of a code
+    Unread,           ///< of a table
+    AggregatedEvents,
+    AllocatedTwice,
+    AllocatorBlocksLeftOut,
+    ArchiveDamaged,
+    ArchiveFilesWithPassword,
+    ArchiveLinks,
+    AverageTimes,
+    BeginWithoutEnd,
+    BlocksCutOtherwise,
+    BuffersBeforeWindow,
+    BuffersOfCategories,
+    BytesBehindGzip,
+    ClockWasSet,
+    ClocksLoweredSamples,
+    CollectorDeviceBytes, ///< of a rank
+    CompressedPackets,
+    CounterEventUnread,
+    DamagedRows,
+    DependenciesMissing,
+    DetailsLeftOut,
+    DeviceClockMoved,
+    DevicesNotToldApart,
+    DevicesOfOneProcess,
+    DuplicateKeys,
+    EndBeforeBegin,
+    EndWithoutBegin,
+    EventsLeftOut,
+    EventsNotShown,
+    EveryNthStep,
+    ExportEventsUnread,
+    FiguresLeftOut,
+    FilesLeftAlone,
+    FilesOfAnotherFormat,
+    FinalBlocksUnmatched,
+    FlowEventsDropped,
+    FlowWithoutPartner,
+    FreeWithoutBuffer,
+    GraphBreaks,
+    GraphNodes,
+    HostPauses,
+    ImportArrows,
+    ImportBlocks,
+    ImportBuffers,
+    ImportCounterEvents,
+    ImportFlowEvents,
+    ImportInstants,
+    ImportMemoryEvents,
+    ImportMetadata,
+    ImportRecords,
+    ImportSlices,
+    InvalidRecords,
+    JsonRecoveries,
+    KernelsWithoutSteps,
+    LaunchesWithoutWork,
+    MemoryCategoriesInferred,
+    MemoryClockOffsetNs,
+    MemoryEventUnread,
+    MemoryGap,           ///< of a rank
+    MemoryPeakAllocated, ///< of a rank
+    MemoryPeakUsed,      ///< of a rank
+    Merged,
+    MessagesNotSent,
+    MessagesUnmatched,
+    NamesLeftOut,
+    NamesWithoutNumbers,
+    NcclKernelsDivided,
+    NcclKernelsOfGraphs,
+    NcclKernelsPaired,
+    NcclKernelsPairedByTime,
+    NegativeDuration,
+    NoDuration,
+    NoTime,
+    NodesWithoutLength,
+    NotAnEvent,
+    OperationUnknown,
+    OperationsUnread,
+    OperatorNumbersLeftOut,
+    OverlappingSlices,
+    PackedStreamDamaged,
+    PhasesByKernelName,
+    PhasesFromRanges,
+    PhasesFromThreads,
+    PlacedByDependencies,
+    ProcessesWithoutGpu,
+    ProfilerErrors,
+    QueueFullDrops,
+    QueueFullWaits,
+    RanksWithoutSteps,
+    Recompilations,
+    RecorderNs,        ///< of a rank
+    RecorderThreadsNs, ///< of a rank
+    RecordingCut,
+    RecordingInterrupted,
+    RecordingLimited,
+    RecordingPauses,
+    Redacted,
+    ReplayAssumed,
+    ReplayBetweenPasses,
+    ReplayMessagesLeftOut,
+    ReplayedChange,
+    SegmentsDamaged,
+    SegmentsLeftOut,
+    SegmentsOverwritten,
+    SegmentsUnmatched,
+    SingleRankOperations,
+    SnapshotRecordsUnread,
+    SourceIncomplete,
+    SpecificationUnread,
+    StacksWithoutFrames,
+    StepLengthsFromLogTimes,
+    StepsCut,
+    StepsWithoutTime,
+    StreamWaitArrows,
+    StreamWaitsWithoutArrow,
+    SyncStacks,
+    SystemEvents,
+    TasksNotCounted,
+    TextBehindTheTrace,
+    TimeOutOfRange,
+    TimesLost,
+    TimesOfWritingDown,
+    Trimmed,
+    UnclosedSlices,
+    UnknownDevice,
+    UnknownFrees,
+    UnknownRecords,
+    UnnamedEvents,
+    UnreadableBatches,
+    UnreadableRows,
+    UnsupportedPhase,
+    WorkUnfinished,
+    WorkWithoutLaunch,
+    CuptiDropped,
+    BuffersRefused,
+    QueueFull,
+    WriteFailed,
+    RingOverwritten,
+    CuptiTimesLost,
+    CuptiTimesInverted,
+    CuptiUnknownKind,
+    NamesFull,
+    CuptiBufferMalformed,
+    DeviceUnknown,
+    WindowsLeftOut,
+    FilesUnreadable,
+    GraphsAsAWhole,
 };
 
 struct AuditCounterInfo {
@@ -59,7 +209,11 @@ const AuditCounterInfo& infoOf(AuditCounter counter);
 /// detail: empty for the counter's meaning. of: which member of a family.
 AuditRecord auditRecord(AuditCounter counter, std::int64_t count, std::string detail = {}, std::string_view of = {});
 
-/// Absent for counters that only people read.
+/// Adds auditRecord to the sink if there is something to count: if count is over 0.
+void auditCount(TraceSink& sink, AuditCounter counter, std::int64_t count, std::string detail = {},
+                std::string_view of = {});
+
+/// Absent for the counters of other versions.
 std::optional<AuditCounter> counterOf(const AuditRecord& record);
 inline bool isCounter(const AuditRecord& record, AuditCounter counter)
 {

@@ -2,6 +2,7 @@
 // The sink: definitions, producers and the hand-over to the finishing step.
 #include "model/trace/in_memory_trace.h"
 
+#include "model/trace/audit_counter.h"
 #include "model/trace/in_memory_finish.h"
 
 namespace fourwalls {
@@ -116,9 +117,7 @@ Status InMemoryTrace::finish(const TraceClosing& closing)
     counts.ops = static_cast<std::int64_t>(data->ops.size());
     data->info.audit = m_audit;
     if (invalid > 0) {
-        data->info.audit.push_back(
-            {"invalid_records", AuditSeverity::Skipped, invalid,
-             "undefined ids, times out of range, ends before starts or more lanes than a track can have"});
+        data->info.audit.push_back(auditRecord(AuditCounter::InvalidRecords, invalid));
     }
     m_shared->records = {};
     m_data = std::move(data);

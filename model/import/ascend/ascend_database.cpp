@@ -94,19 +94,16 @@ public:
 
     void audit(TraceSink& sink) const override
     {
-        if (m_tables.badRows() > 0)
-            sink.audit({"unreadable_rows", AuditSeverity::Skipped, m_tables.badRows(),
-                        "rows of wrong types, times or on damaged pages"});
-        if (m_tasksNotCounted > 0)
-            sink.audit({"tasks_not_counted", AuditSeverity::Info, m_tasksNotCounted,
-                        "tasks of streams that are neither work of an operator nor copies: shown, and no computing"});
+        auditCount(sink, AuditCounter::UnreadableRows, m_tables.badRows(),
+                   "rows of wrong types, times or on damaged pages");
+        auditCount(sink, AuditCounter::TasksNotCounted, m_tasksNotCounted);
         if (m_tables.has("OP_MEMORY"))
             sink.audit(
                 auditRecord(AuditCounter::MemoryRelative, 1, "buffers from before the recording are not in the file"));
         for (const auto& [table, rows] : m_unread) {
-            const std::string counter = "unread_" + lowerCase(kAscendUnread[table].first);
-            sink.audit({counter, AuditSeverity::Skipped, rows,
-                        std::string(kAscendUnread[table].second) + ": a table that is not read"});
+            auditCount(sink, AuditCounter::Unread, rows,
+                       std::string(kAscendUnread[table].second) + ": a table that is not read",
+                       lowerCase(kAscendUnread[table].first));
         }
     }
 

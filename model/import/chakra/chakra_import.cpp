@@ -7,6 +7,7 @@
 #include "model/import/common/import_format.h"
 #include "model/import/common/profile_rows.h"
 #include "model/import/common/protobuf_reader.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <array>
@@ -286,18 +287,11 @@ public:
 
     void audit(TraceSink& sink) const override
     {
-        using enum AuditSeverity;
-        if (!m_begins.empty())
-            sink.audit({"placed_by_dependencies", Info, m_nodes,
-                        "nodes without a begin: drawn where what they wait for lets them, lengths as the file says"});
-        if (m_notCounted > 0)
-            sink.audit(
-                {"nodes_without_length", Info, m_notCounted, "work without a duration: drawn, and counted nowhere"});
-        if (m_otherNodes > 0)
-            sink.audit({"events_not_shown", Info, m_otherNodes, "nodes of metadata, storage and other kinds"});
-        if (m_missing > 0)
-            sink.audit({"dependencies_missing", Skipped, m_missing, "waits for nodes that are not in the file"});
-        if (m_badTimes > 0) sink.audit({"time_out_of_range", Skipped, m_badTimes, "nodes whose times cannot be"});
+        if (!m_begins.empty()) sink.audit(auditRecord(AuditCounter::PlacedByDependencies, m_nodes));
+        auditCount(sink, AuditCounter::NodesWithoutLength, m_notCounted);
+        auditCount(sink, AuditCounter::EventsNotShown, m_otherNodes, "nodes of metadata, storage and other kinds");
+        auditCount(sink, AuditCounter::DependenciesMissing, m_missing);
+        auditCount(sink, AuditCounter::TimeOutOfRange, m_badTimes, "nodes whose times cannot be");
     }
 
 private:

@@ -409,16 +409,6 @@ void ChromeWriter::async(const ChromeEvent& event, Category category, std::int64
         m_pairs.end(key, ts);
 }
 
-void ChromeWriter::audit(const char* name, AuditSeverity severity, std::int64_t count, const std::string& detail)
-{
-    if (count > 0) m_sink.audit({name, severity, count, detail});
-}
-
-void ChromeWriter::audit(AuditCounter counter, std::int64_t count, const std::string& detail)
-{
-    if (count > 0) m_sink.audit(auditRecord(counter, count, detail));
-}
-
 void ChromeWriter::tellEvidence() const
 {
     SpecEvidence& evidence = *m_placement.evidence;
@@ -443,56 +433,54 @@ TraceFacts ChromeWriter::finish(const ChromeReadReport& report)
     m_allocator.finish();
     m_producer.reset();
 
-    using enum AuditSeverity;
-    audit(AuditCounter::ImportEntries, report.events + report.nonEvents, "entries of the event array");
-    audit("import_slices", Info, m_slices, "slices kept");
-    audit("import_instants", Info, m_instants, "instants kept");
-    audit("import_counter_events", Info, m_samples, "counter events kept");
-    audit("import_memory_events", Info, m_memory, "allocator events kept");
-    audit("import_metadata", Info, m_metadata, "names and other metadata");
-    audit("import_flow_events", Info, m_flowEvents, "flow events met");
-    audit("import_arrows", Info, m_flows.arrows() + m_launchFlows, "arrows kept; those of launches by correlation");
-    audit("flow_without_partner", Info, m_flows.pointsAlone(), "normal in PyTorch's files");
-    audit("work_without_launch", Info, m_withoutLaunch, "device work launched before the window or without a record");
-    audit(AuditCounter::FlopsUnassigned, m_survey.links.flopsLeft());
-    audit("buffers_before_window", Info, m_allocator.freesBeforeWindow(), "freed in the window, allocated before it");
-    audit("details_left_out", Info, m_names.droppedDetails(), "too many different shapes");
-    audit("names_without_numbers", Info, m_names.shortenedNames(),
-          "too many different names: later ones have # for their numbers");
+    auditCount(m_sink, AuditCounter::ImportEntries, report.events + report.nonEvents, "entries of the event array");
+    auditCount(m_sink, AuditCounter::ImportSlices, m_slices);
+    auditCount(m_sink, AuditCounter::ImportInstants, m_instants);
+    auditCount(m_sink, AuditCounter::ImportCounterEvents, m_samples, "counter events kept");
+    auditCount(m_sink, AuditCounter::ImportMemoryEvents, m_memory, "allocator events kept");
+    auditCount(m_sink, AuditCounter::ImportMetadata, m_metadata);
+    auditCount(m_sink, AuditCounter::ImportFlowEvents, m_flowEvents);
+    auditCount(m_sink, AuditCounter::ImportArrows, m_flows.arrows() + m_launchFlows,
+               "arrows kept; those of launches by correlation");
+    auditCount(m_sink, AuditCounter::FlowWithoutPartner, m_flows.pointsAlone());
+    auditCount(m_sink, AuditCounter::WorkWithoutLaunch, m_withoutLaunch);
+    auditCount(m_sink, AuditCounter::FlopsUnassigned, m_survey.links.flopsLeft());
+    auditCount(m_sink, AuditCounter::BuffersBeforeWindow, m_allocator.freesBeforeWindow());
+    auditCount(m_sink, AuditCounter::DetailsLeftOut, m_names.droppedDetails());
+    auditCount(m_sink, AuditCounter::NamesWithoutNumbers, m_names.shortenedNames());
 
-    audit(AuditCounter::TextRecovered, report.recoveries,
-          "broken places, first at byte " + std::to_string(std::max<std::int64_t>(report.firstBrokenAt, 0)) + "; " +
-              std::to_string(report.lostBytes) + " bytes passed over");
+    auditCount(m_sink, AuditCounter::TextRecovered, report.recoveries,
+               "broken places, first at byte " + std::to_string(std::max<std::int64_t>(report.firstBrokenAt, 0)) +
+                   "; " + std::to_string(report.lostBytes) + " bytes passed over");
     // A file that is the array itself may lack its bracket: some writers never close it.
     const bool mayBeWhole = report.array && report.bytesLeft == 0 && report.damage.empty();
-    audit(mayBeWhole ? AuditCounter::EventsLeftOpen : AuditCounter::EventsNotClosed, report.closed ? 0 : 1);
-    audit("duplicate_keys", Repaired, m_duplicateKeys, "the last value of a key was taken");
-    audit("no_duration", Repaired, m_noDuration, "complete events without a duration: taken as 0");
-    audit("begin_without_end", Repaired, m_pairs.beginsWithoutEnd(), "ended with the trace");
-    audit("end_before_begin", Repaired, m_pairs.lateEvents(), "taken as empty");
-    audit("allocated_twice", Repaired, m_allocator.reusedWithoutFree(), "a missing free was added");
+    auditCount(m_sink, mayBeWhole ? AuditCounter::EventsLeftOpen : AuditCounter::EventsNotClosed,
+               report.closed ? 0 : 1);
+    auditCount(m_sink, AuditCounter::DuplicateKeys, m_duplicateKeys);
+    auditCount(m_sink, AuditCounter::NoDuration, m_noDuration);
+    auditCount(m_sink, AuditCounter::BeginWithoutEnd, m_pairs.beginsWithoutEnd(), "ended with the trace");
+    auditCount(m_sink, AuditCounter::EndBeforeBegin, m_pairs.lateEvents());
+    auditCount(m_sink, AuditCounter::AllocatedTwice, m_allocator.reusedWithoutFree());
 
-    audit("not_an_event", Skipped, report.nonEvents, "entries that are no objects");
-    if (m_survey.xla.hasSeveralDevices())
-        audit("devices_not_told_apart", Skipped, 1,
-              "the file has several devices of XLA, and does not say which ranks they are: open the .xplane.pb beside "
-              "it");
+    auditCount(m_sink, AuditCounter::NotAnEvent, report.nonEvents);
+    if (m_survey.xla.hasSeveralDevices()) auditCount(m_sink, AuditCounter::DevicesNotToldApart, 1);
     if (!m_survey.deviceWork) m_survey.unknown.audit(m_sink);
-    audit("no_time", Skipped, m_noTime, "events without a readable ts");
-    audit("negative_duration", Skipped, m_negative);
-    audit("time_out_of_range", Skipped, m_outOfRange);
-    audit("end_without_begin", Skipped, m_pairs.endsWithoutBegin());
-    audit("unsupported_phase", Skipped, m_unsupported, "objects, contexts and unknown kinds of event");
-    audit("memory_event_unread", Skipped, m_unreadMemory, "allocator events without a size");
-    audit("counter_event_unread", Skipped, m_unreadCounters, "counter events without a number");
-    audit("text_behind_the_trace", Skipped, report.bytesBehind, "bytes behind the end of the trace: none of it");
-    audit("bytes_behind_gzip", Skipped, report.unpackedBehind, "bytes behind the packed data that are not packed");
-    if (!m_survey.deviceWork)
-        audit("launches_without_work", Dropped, m_launchCalls,
-              "calls that launch work, but the file has none of it: record with ProfilerActivity.CUDA");
+    auditCount(m_sink, AuditCounter::NoTime, m_noTime, "events without a readable ts");
+    auditCount(m_sink, AuditCounter::NegativeDuration, m_negative);
+    auditCount(m_sink, AuditCounter::TimeOutOfRange, m_outOfRange);
+    auditCount(m_sink, AuditCounter::EndWithoutBegin, m_pairs.endsWithoutBegin());
+    auditCount(m_sink, AuditCounter::UnsupportedPhase, m_unsupported);
+    auditCount(m_sink, AuditCounter::MemoryEventUnread, m_unreadMemory);
+    auditCount(m_sink, AuditCounter::CounterEventUnread, m_unreadCounters, "counter events without a number");
 
-    audit("flow_events_dropped", Dropped, m_flows.dropped(), "more than can be held until the end");
-    audit(AuditCounter::FileCut, report.bytesLeft, "bytes of an unfinished entry at the end of the file");
+    auditCount(m_sink, AuditCounter::TextBehindTheTrace, report.bytesBehind);
+    auditCount(m_sink, AuditCounter::BytesBehindGzip, report.unpackedBehind);
+    if (!m_survey.deviceWork)
+        auditCount(m_sink, AuditCounter::LaunchesWithoutWork, m_launchCalls,
+                   "calls that launch work, but the file has none of it: record with ProfilerActivity.CUDA");
+
+    auditCount(m_sink, AuditCounter::FlowEventsDropped, m_flows.dropped());
+    auditCount(m_sink, AuditCounter::FileCut, report.bytesLeft, "bytes of an unfinished entry at the end of the file");
     if (!report.damage.empty()) m_sink.audit(damageRecord(report.damage));
     return m_facts.finish(m_survey.baseNs(), report.events + report.nonEvents);
 }

@@ -70,8 +70,6 @@ private:
     void flow(const ChromeEvent& event, Category category, std::int64_t ts);
     void async(const ChromeEvent& event, Category category, std::int64_t ts, bool begin);
     void tellEvidence() const;
-    void audit(const char* name, AuditSeverity severity, std::int64_t count, const std::string& detail = {});
-    void audit(AuditCounter counter, std::int64_t count, const std::string& detail = {});
     void emit(int lane, OpId op, std::int64_t ts, std::int64_t dur, std::optional<CorrelationId> correlation = {});
     /// The event's name without JSON's escapes; valid until the next call.
     std::string_view nameOf(const ChromeEvent& event);

@@ -135,7 +135,7 @@ private:
         if (spec.ok())
             header.spec = std::move(*spec);
         else
-            m_result.audit.push_back({"specification_unread", AuditSeverity::Skipped, 1, spec.error().what});
+            m_result.audit.push_back(auditRecord(AuditCounter::SpecificationUnread, 1, spec.error().what));
     }
 
     void define(const Fields& data)
@@ -253,11 +253,9 @@ public:
         for (const auto& [rank, step] : m_definitions.steps) m_producer->step(rank, step);
         m_producer.reset();
         for (const AuditRecord& record : m_definitions.audit) m_sink.audit(record);
-        if (m_unread > 0)
-            m_sink.audit(
-                {"export_events_unread", AuditSeverity::Skipped, m_unread, "events that the export does not write"});
+        auditCount(m_sink, AuditCounter::ExportEventsUnread, m_unread);
         if (!m_definitions.complete)
-            m_sink.audit({"source_incomplete", AuditSeverity::Info, 1, "exported from an interrupted recording"});
+            m_sink.audit(auditRecord(AuditCounter::SourceIncomplete, 1, "exported from an interrupted recording"));
     }
 
 private:

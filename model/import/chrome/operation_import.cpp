@@ -8,6 +8,7 @@
 #include "model/import/common/byte_source.h"
 #include "model/import/common/decimal_time.h"
 #include "model/import/common/import_format.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <array>
@@ -147,16 +148,10 @@ public:
         writeOperations(sink, *producer);
         writeSteps(*producer);
         if (options.progress) options.progress(1);
-        const auto audit = [&](const char* name, AuditSeverity severity, std::int64_t count, const char* detail) {
-            if (count > 0) sink.audit({name, severity, count, detail});
-        };
-        audit("operations_unread", AuditSeverity::Skipped, m_list.unread,
-              "events without readable times, rank, stage or step");
-        audit("messages_not_sent", AuditSeverity::Info, m_list.notSent,
-              "written down outside of the computations of their direction, or beyond the ends of the model");
-        audit("messages_unmatched", AuditSeverity::Info, m_list.unmatched,
-              "no partner found on the neighbouring stage");
-        audit("json_recoveries", AuditSeverity::Repaired, m_report.recoveries, "broken places in the file");
+        auditCount(sink, AuditCounter::OperationsUnread, m_list.unread);
+        auditCount(sink, AuditCounter::MessagesNotSent, m_list.notSent);
+        auditCount(sink, AuditCounter::MessagesUnmatched, m_list.unmatched);
+        auditCount(sink, AuditCounter::JsonRecoveries, m_report.recoveries);
         if (!m_report.damage.empty()) sink.audit(damageRecord(m_report.damage));
         return {};
     }

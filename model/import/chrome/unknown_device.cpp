@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // See unknown_device.h.
 #include "model/import/chrome/unknown_device.h"
+#include "model/trace/audit_counter.h"
 
 #include "model/base/ascii.h"
 #include "model/import/common/json_scan.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <array>
@@ -80,11 +82,10 @@ void UnknownDevice::settle()
 
 void UnknownDevice::audit(TraceSink& sink) const
 {
-    if (m_slices > 0)
-        sink.audit({"device_unknown", AuditSeverity::Skipped, m_slices,
-                    "slices of '" + m_name +
-                        "' are of an accelerator whose work is not known here: neither they nor operators of the host "
-                        "count as computing"});
+    auditCount(sink, AuditCounter::DeviceUnknown, m_slices,
+               "slices of '" + m_name +
+                   "' are of an accelerator whose work is not known here: neither they nor operators of the host count "
+                   "as computing");
 }
 
 } // namespace fourwalls::importers

@@ -2,6 +2,8 @@
 // Watching slices, holding buffers.
 #include "model/import/common/categorising_sink.h"
 
+#include "model/trace/audit_counter.h"
+
 #include <algorithm>
 
 namespace fourwalls::importers {
@@ -112,9 +114,7 @@ void CategorisingSink::release()
     }
     m_buffers.clear();
     m_open.clear();
-    if (inferred > 0)
-        m_target.audit({"memory_categories_inferred", AuditSeverity::Info, inferred,
-                        "buffers whose purpose was told from when they lived beside the optimizer's runs"});
+    auditCount(m_target, AuditCounter::MemoryCategoriesInferred, inferred);
 }
 
 } // namespace fourwalls::importers

@@ -6,6 +6,7 @@
 #include "model/import/common/byte_source.h"
 #include "model/import/common/named_profiles.h"
 #include "model/import/common/scratch_folder.h"
+#include "model/trace/audit_counter.h"
 
 #include <unistd.h>
 
@@ -262,15 +263,14 @@ private:
         if (!archive.damage().empty()) noteDamage(name + ": " + archive.damage() + "; what follows is lost");
         if (m_damage.count > 0) m_inputs.notes.push_back(std::exchange(m_damage, {}));
         if (archive.encrypted() > 0)
-            m_inputs.notes.push_back(
-                {"archive_files_with_password", AuditSeverity::Skipped, archive.encrypted(), name});
+            m_inputs.notes.push_back(auditRecord(AuditCounter::ArchiveFilesWithPassword, archive.encrypted(), name));
         if (archive.links() > 0)
-            m_inputs.notes.push_back({"archive_links", AuditSeverity::Info, archive.links(), name + ": left alone"});
+            m_inputs.notes.push_back(auditRecord(AuditCounter::ArchiveLinks, archive.links(), name + ": left alone"));
     }
 
     void noteDamage(std::string detail)
     {
-        if (m_damage.count == 0) m_damage = {"archive_damaged", AuditSeverity::Dropped, 0, std::move(detail)};
+        if (m_damage.count == 0) m_damage = auditRecord(AuditCounter::ArchiveDamaged, 0, std::move(detail));
         ++m_damage.count;
     }
 

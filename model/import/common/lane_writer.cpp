@@ -3,6 +3,7 @@
 #include "model/import/common/lane_writer.h"
 
 #include "model/import/common/kernel_class.h"
+#include "model/trace/audit_counter.h"
 
 #include <utility>
 
@@ -64,20 +65,13 @@ void LaneWriter::collective(RankId rank, TrackId track, std::int64_t start, std:
     m_collectives.add(std::move(member));
 }
 
-void LaneWriter::audit(const char* name, AuditSeverity severity, std::int64_t count, const std::string& detail)
-{
-    if (count > 0) m_sink.audit({name, severity, count, detail});
-}
-
 void LaneWriter::auditLanes()
 {
-    using enum AuditSeverity;
-    audit("import_slices", Info, m_slices, "slices kept");
-    audit("work_without_launch", Info, m_withoutLaunch, "device work launched before the window or without a record");
-    audit("details_left_out", Info, m_names.droppedDetails(), "too many different shapes");
-    audit("names_without_numbers", Info, m_names.shortenedNames(),
-          "too many different names: later ones have # for their numbers");
-    audit("time_out_of_range", Skipped, m_outOfRange, "rows whose times or sizes cannot be");
+    auditCount(m_sink, AuditCounter::ImportSlices, m_slices);
+    auditCount(m_sink, AuditCounter::WorkWithoutLaunch, m_withoutLaunch);
+    auditCount(m_sink, AuditCounter::DetailsLeftOut, m_names.droppedDetails());
+    auditCount(m_sink, AuditCounter::NamesWithoutNumbers, m_names.shortenedNames());
+    auditCount(m_sink, AuditCounter::TimeOutOfRange, m_outOfRange, "rows whose times or sizes cannot be");
 }
 
 } // namespace fourwalls::importers

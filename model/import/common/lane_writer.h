@@ -40,7 +40,6 @@ protected:
     void collective(RankId rank, TrackId track, std::int64_t start, std::int64_t end, std::string_view name,
                     const CollectiveDetail& detail, CollectiveOp operation);
 
-    void audit(const char* name, AuditSeverity severity, std::int64_t count, const std::string& detail);
     /// What this class counted.
     void auditLanes();
 

@@ -2,6 +2,8 @@
 // Shifting and renumbering, record by record.
 #include "model/import/common/placed_sink.h"
 
+#include "model/trace/audit_counter.h"
+
 #include <algorithm>
 
 namespace fourwalls::importers {
@@ -106,7 +108,7 @@ CounterId PlacedSink::defineCounter(const CounterInfo& info)
 
 void PlacedSink::audit(const AuditRecord& record)
 {
-    if (record.name != "import_facts") m_target.audit(record);
+    if (!isCounter(record, AuditCounter::ImportFacts)) m_target.audit(record);
 }
 
 std::unique_ptr<TraceProducer> PlacedSink::openProducer()
@@ -137,13 +139,8 @@ void addAllocatorState(TraceClosing& run, const TraceClosing& own, const SourceP
 
 void auditLeftOut(const AllocatorLeftOut& left, TraceSink& sink)
 {
-    if (left.segments > 0)
-        sink.audit({"segments_left_out", AuditSeverity::Skipped, left.segments,
-                    "of the allocator, those that existed for the shortest time; all where attempts at one job are put "
-                    "together"});
-    if (left.blocks > 0)
-        sink.audit({"allocator_blocks_left_out", AuditSeverity::Skipped, left.blocks,
-                    "how much was cut out for these buffers and since when they waited is not kept"});
+    auditCount(sink, AuditCounter::SegmentsLeftOut, left.segments);
+    auditCount(sink, AuditCounter::AllocatorBlocksLeftOut, left.blocks);
 }
 
 } // namespace fourwalls::importers

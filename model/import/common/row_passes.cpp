@@ -206,17 +206,16 @@ public:
     TraceFacts finish()
     {
         m_producer.reset();
-        using enum AuditSeverity;
-        if (m_file.reader->events() > 0)
-            m_sink.audit(auditRecord(AuditCounter::ImportRows, m_file.reader->events(), "events read"));
-        audit("import_counter_events", Info, m_samples, "samples of counters kept");
-        audit("import_memory_events", Info, m_buffers, "buffers kept");
-        audit("import_instants", Info, m_marks, "instants kept");
+        auditCount(m_sink, AuditCounter::ImportRows, m_file.reader->events(), "events read");
+        auditCount(m_sink, AuditCounter::ImportCounterEvents, m_samples);
+        auditCount(m_sink, AuditCounter::ImportMemoryEvents, m_buffers);
+        auditCount(m_sink, AuditCounter::ImportInstants, m_marks);
         auditLanes();
-        audit("counter_event_unread", Skipped, m_countersLeftOut, "samples of too many different counters");
+        auditCount(m_sink, AuditCounter::CounterEventUnread, m_countersLeftOut,
+                   "samples of too many different counters");
         if (!m_deviceWork && !m_file.description().cpuOnly)
-            audit("launches_without_work", Dropped, m_launchCalls,
-                  "calls that launch work, but the file has none of it: " + m_file.reader->whatToRecord());
+            auditCount(m_sink, AuditCounter::LaunchesWithoutWork, m_launchCalls,
+                       "calls that launch work, but the file has none of it: " + m_file.reader->whatToRecord());
         m_file.reader->audit(m_sink);
         return m_facts.finish(m_file.reader->events());
     }

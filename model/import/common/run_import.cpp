@@ -23,7 +23,7 @@ Status RunImport::write(TraceSink& sink, const ImportOptions& options)
     collectives.finish(sink);
     if (world.size() > 1) sink.audit(auditRecord(AuditCounter::CollectivesMatched, collectives.matchedOperations()));
     m_run.audit(sink);
-    if (m_unnumbered > 0) sink.audit(auditRecord(AuditCounter::RankUnknown, m_unnumbered, m_order));
+    auditCount(sink, AuditCounter::RankUnknown, m_unnumbered, m_order);
     SpecEvidence evidence;
     evidence.setDevice(m_header.ranks.front().device);
     evidence.setWorld(m_header.worldSize, static_cast<int>(world.size()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps of all ranks, numbered alike.
 #include "model/import/common/step_finder.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <utility>
@@ -56,9 +57,7 @@ Result<std::string> RunSteps::writeTo(TraceSink& sink)
         }
         if (!reference) reference = &rank;
     }
-    if (without > 0)
-        sink.audit({"ranks_without_steps", AuditSeverity::Info, without,
-                    "nothing marks the steps of these ranks, though it does those of others"});
+    auditCount(sink, AuditCounter::RanksWithoutSteps, without);
     return reference ? reference->found.by : std::string();
 }
 

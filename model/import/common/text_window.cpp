@@ -26,7 +26,7 @@ constexpr int kPieces = 4;
 AuditRecord damageRecord(const std::string& damage)
 {
     if (damage.find("cut") != std::string::npos) return auditRecord(AuditCounter::PackedStreamEnded, 1, damage);
-    return {"packed_stream_damaged", AuditSeverity::Dropped, 1, damage};
+    return auditRecord(AuditCounter::PackedStreamDamaged, 1, damage);
 }
 
 struct TextWindow::Piece {

@@ -105,15 +105,10 @@ public:
             for (const auto& [name, value] : logged.figures) sample(name, value);
         }
         sink.audit(auditRecord(AuditCounter::ImportRows, m_log.records, "lines or events read"));
-        if (m_log.leftOut > 0)
-            sink.audit({"figures_left_out", AuditSeverity::Skipped, m_log.leftOut,
-                        "figures that are no numbers, or of too many names"});
-        if (m_unplaced > 0)
-            sink.audit({"steps_without_time", AuditSeverity::Skipped, m_unplaced, "steps that nothing places in time"});
+        auditCount(sink, AuditCounter::FiguresLeftOut, m_log.leftOut);
+        auditCount(sink, AuditCounter::StepsWithoutTime, m_unplaced);
         if (!m_log.damage.empty()) sink.audit(auditRecord(AuditCounter::FileCut, 1, m_log.damage));
-        if (m_lengthsFromTimes)
-            sink.audit({"step_lengths_from_log_times", AuditSeverity::Info, 1,
-                        "a step lasts from one line of the log to the next, shared out over the steps between"});
+        if (m_lengthsFromTimes) sink.audit(auditRecord(AuditCounter::StepLengthsFromLogTimes, 1));
         return {};
     }
 

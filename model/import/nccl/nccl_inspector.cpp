@@ -157,14 +157,8 @@ public:
 
     void audit(TraceSink& sink) const override
     {
-        if (m_otherLines > 0)
-            sink.audit(
-                {"unreadable_rows", AuditSeverity::Skipped, m_otherLines, "lines that are no finished operation"});
-        if (m_untimed > 0)
-            sink.audit(
-                {"times_of_writing_down", AuditSeverity::Info, m_untimed,
-                 "operations without a begin: their lengths are measured, their places are when they were written "
-                 "down; NCCL_INSPECTOR_DUMP_VERBOSE=1 records the begins"});
+        auditCount(sink, AuditCounter::UnreadableRows, m_otherLines, "lines that are no finished operation");
+        auditCount(sink, AuditCounter::TimesOfWritingDown, m_untimed);
         if (!m_damage.empty()) sink.audit(auditRecord(AuditCounter::FileCut, 1, m_damage));
     }
 

@@ -133,12 +133,8 @@ public:
 
     void audit(TraceSink& sink) const override
     {
-        sink.audit({"average_times", AuditSeverity::Info, m_sizes,
-                    "operations as averages over the test's iterations, drawn one after the other"});
-        if (!m_operation)
-            sink.audit({"operation_unknown", AuditSeverity::Info, 1,
-                        "the output does not say which collective was tested: name the file after the program, as "
-                        "all_gather_perf.txt"});
+        sink.audit(auditRecord(AuditCounter::AverageTimes, m_sizes));
+        if (!m_operation) sink.audit(auditRecord(AuditCounter::OperationUnknown, 1));
         if (!m_damage.empty()) sink.audit(auditRecord(AuditCounter::FileCut, 1, m_damage));
     }
 

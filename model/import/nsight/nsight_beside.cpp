@@ -3,6 +3,7 @@
 #include "model/import/nsight/nsight_beside.h"
 
 #include "model/import/common/decimal_time.h"
+#include "model/trace/audit_counter.h"
 
 #include <map>
 #include <memory>
@@ -39,11 +40,11 @@ public:
         FOURWALLS_TRY(m_tables.eachSample([&](const NsightSample& sample) { add(sample); }, stop));
         FOURWALLS_TRY(m_tables.eachAllocation([&](const NsightAllocation& event) { add(event); }, stop));
         m_producer.reset();
-        using enum AuditSeverity;
-        audit("import_counter_events", Info, m_samples, "samples of GPU metrics kept");
-        audit("import_memory_events", Info, m_buffers, "buffers of devices kept");
-        audit("free_without_buffer", Skipped, m_unknownFrees, "memory given back that was taken before the window");
-        audit("counter_event_unread", Skipped, m_leftOut, "samples of too many metrics, or buffers of too many alive");
+        auditCount(m_sink, AuditCounter::ImportCounterEvents, m_samples, "samples of GPU metrics kept");
+        auditCount(m_sink, AuditCounter::ImportMemoryEvents, m_buffers, "buffers of devices kept");
+        auditCount(m_sink, AuditCounter::FreeWithoutBuffer, m_unknownFrees);
+        auditCount(m_sink, AuditCounter::CounterEventUnread, m_leftOut,
+                   "samples of too many metrics, or buffers of too many alive");
         return {};
     }
 
@@ -97,11 +98,6 @@ private:
         record.address = event.address;
         m_producer->allocated(rank, record);
         m_live.emplace(key, record.id);
-    }
-
-    void audit(const char* name, AuditSeverity severity, std::int64_t count, const char* detail)
-    {
-        if (count > 0) m_sink.audit({name, severity, count, detail});
     }
 
     NsightTables& m_tables;

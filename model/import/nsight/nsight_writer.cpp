@@ -184,30 +184,25 @@ Status NsightWriter::beside(const std::stop_token& stop)
 
 void NsightWriter::auditFile()
 {
-    using enum AuditSeverity;
-    if (m_file.tables.rows() > 0) m_sink.audit(auditRecord(AuditCounter::ImportRows, m_file.tables.rows()));
+    auditCount(m_sink, AuditCounter::ImportRows, m_file.tables.rows());
     auditLanes();
-    audit("import_instants", Info, m_marks, "NVTX marks kept");
-    audit("operator_numbers_left_out", Info, m_numbered,
-          "NVTX ranges whose texts number every call: the name is kept, and sizes");
-    audit("graphs_as_a_whole", Skipped, m_graphs,
-          "CUDA graphs recorded as a whole: each counts as computing, though it may hold communication and copies: "
-          "record "
-          "with --cuda-graph-trace=node");
-    audit("begin_without_end", Repaired, m_openRanges, "NVTX ranges still open: ended with the capture");
+    auditCount(m_sink, AuditCounter::ImportInstants, m_marks, "NVTX marks kept");
+    auditCount(m_sink, AuditCounter::OperatorNumbersLeftOut, m_numbered);
+    auditCount(m_sink, AuditCounter::GraphsAsAWhole, m_graphs);
+    auditCount(m_sink, AuditCounter::BeginWithoutEnd, m_openRanges, "NVTX ranges still open: ended with the capture");
     for (const NsightTables::Unread& unread : m_file.tables.unreadTables()) {
-        const std::string counter = "unread_" + lowerCase(unread.table);
-        audit(counter.c_str(), Skipped, unread.rows,
-              unread.what.empty() ? "rows of a table that is not read" : unread.what + ": a table that is not read");
+        auditCount(m_sink, AuditCounter::Unread, unread.rows,
+                   unread.what.empty() ? std::string() : unread.what + ": a table that is not read",
+                   lowerCase(unread.table));
     }
     if (m_devicesOf.empty())
-        audit("launches_without_work", Dropped, m_launchCalls,
-              "calls that launch work, but the file has none of it: record with nsys profile --trace=cuda");
+        auditCount(m_sink, AuditCounter::LaunchesWithoutWork, m_launchCalls,
+                   "calls that launch work, but the file has none of it: record with nsys profile --trace=cuda");
     for (const auto& [rank, devices] : m_devicesOf)
         if (devices.size() > 1)
-            audit("devices_of_one_process", Info, static_cast<std::int64_t>(devices.size()),
-                  "devices that one process used: one rank");
-    audit("unreadable_rows", Skipped, m_file.tables.badRows(), "rows of wrong types, times or on damaged pages");
+            auditCount(m_sink, AuditCounter::DevicesOfOneProcess, static_cast<std::int64_t>(devices.size()));
+    auditCount(m_sink, AuditCounter::UnreadableRows, m_file.tables.badRows(),
+               "rows of wrong types, times or on damaged pages");
 }
 
 } // namespace fourwalls::importers

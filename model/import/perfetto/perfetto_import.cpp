@@ -114,17 +114,13 @@ public:
 
     void audit(TraceSink& sink) const override
     {
-        const auto add = [&](const char* name, AuditSeverity severity, std::int64_t count, const std::string& detail) {
-            if (count > 0) sink.audit({name, severity, count, detail});
-        };
-        add("system_events", AuditSeverity::Skipped, m_system,
-            "packets of the operating system and other sources (ftrace, counters of the kernel): not read");
-        add("compressed_packets", AuditSeverity::Skipped, m_packed, "packets that are packed one by one: not read");
-        add("end_without_begin", AuditSeverity::Skipped, m_endsAlone, "slices that began before the recording");
-        add("begin_without_end", AuditSeverity::Repaired, static_cast<std::int64_t>(m_opened),
-            "slices still open: ended with the trace");
-        add("no_time", AuditSeverity::Skipped, m_noTime, "events on a clock that no snapshot explains");
-        add("events_left_out", AuditSeverity::Skipped, m_leftOut, "too many tracks, names or open slices");
+        auditCount(sink, AuditCounter::SystemEvents, m_system);
+        auditCount(sink, AuditCounter::CompressedPackets, m_packed);
+        auditCount(sink, AuditCounter::EndWithoutBegin, m_endsAlone, "slices that began before the recording");
+        auditCount(sink, AuditCounter::BeginWithoutEnd, static_cast<std::int64_t>(m_opened),
+                   "slices still open: ended with the trace");
+        auditCount(sink, AuditCounter::NoTime, m_noTime, "events on a clock that no snapshot explains");
+        auditCount(sink, AuditCounter::EventsLeftOut, m_leftOut, "too many tracks, names or open slices");
         if (!m_cut.empty()) sink.audit(auditRecord(AuditCounter::FileCut, 1, m_cut));
     }
 

@@ -170,9 +170,8 @@ public:
 
     void audit(TraceSink& sink) const override
     {
-        using enum AuditSeverity;
         sink.audit(auditRecord(AuditCounter::NoTimes, m_nodes));
-        if (m_left > 0) sink.audit({"events_left_out", Dropped, m_left, "more nodes than are held at a time"});
+        auditCount(sink, AuditCounter::EventsLeftOut, m_left, "more nodes than are held at a time");
         if (m_cut) sink.audit(auditRecord(AuditCounter::FileCut, 1, "the list of nodes does not end"));
     }
 

@@ -175,11 +175,10 @@ public:
 
     void audit(TraceSink& sink) const override
     {
-        sink.audit({"buffers_of_categories", AuditSeverity::Info, m_changes,
-                    "the file has categories, not buffers: what goes is what came last of its size"});
+        sink.audit(auditRecord(AuditCounter::BuffersOfCategories, m_changes));
         if (m_badChanges + m_parts.missing > 0)
-            sink.audit({"unreadable_rows", AuditSeverity::Skipped, m_badChanges + m_parts.missing,
-                        "changes of memory that make no sense"});
+            sink.audit(auditRecord(AuditCounter::UnreadableRows, m_badChanges + m_parts.missing,
+                                   "changes of memory that make no sense"));
         if (!m_damage.empty()) sink.audit(auditRecord(AuditCounter::FileCut, 1, m_damage));
     }
 

@@ -182,13 +182,11 @@ public:
 
     void audit(TraceSink& sink) const override
     {
-        using enum AuditSeverity;
-        sink.audit({"graph_breaks", Info, m_breaks, "places where a compiled function was broken up; each is a mark"});
-        sink.audit({"recompilations", Info, m_recompilations, "functions compiled again; each is a mark"});
-        if (m_otherEvents > 0)
-            sink.audit({"events_not_shown", Info, m_otherEvents, "graphs, guards and tensors of the compiler"});
-        if (m_badLines > 0) sink.audit({"unreadable_rows", Skipped, m_badLines, "lines that are none of this log"});
-        if (m_unclosed > 0) sink.audit({"unclosed_slices", Dropped, m_unclosed, "ranges that never ended"});
+        sink.audit(auditRecord(AuditCounter::GraphBreaks, m_breaks));
+        sink.audit(auditRecord(AuditCounter::Recompilations, m_recompilations));
+        auditCount(sink, AuditCounter::EventsNotShown, m_otherEvents, "graphs, guards and tensors of the compiler");
+        auditCount(sink, AuditCounter::UnreadableRows, m_badLines, "lines that are none of this log");
+        auditCount(sink, AuditCounter::UnclosedSlices, m_unclosed);
         if (!m_damage.empty()) sink.audit(auditRecord(AuditCounter::FileCut, 1, m_damage));
     }
 

@@ -7,6 +7,7 @@
 #include "model/import/common/kernel_class.h"
 #include "model/import/common/profile_rows.h"
 #include "model/import/rocm/rccl_calls.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <map>
@@ -103,15 +104,12 @@ public:
 
     void audit(TraceSink& sink) const override
     {
-        if (m_tables.badRows() > 0)
-            sink.audit({"unreadable_rows", AuditSeverity::Skipped, m_tables.badRows(),
-                        "rows of wrong types, times or on damaged pages"});
-        if (m_freesBeforeWindow > 0)
-            sink.audit({"buffers_before_window", AuditSeverity::Info, m_freesBeforeWindow,
-                        "freed in the window, allocated before it"});
+        auditCount(sink, AuditCounter::UnreadableRows, m_tables.badRows(),
+                   "rows of wrong types, times or on damaged pages");
+        auditCount(sink, AuditCounter::BuffersBeforeWindow, m_freesBeforeWindow);
         if (m_samples > 0)
-            sink.audit({"unread_rocpd_pmc_event", AuditSeverity::Skipped, m_samples,
-                        "hardware counters: a table that is not read"});
+            sink.audit(auditRecord(AuditCounter::Unread, m_samples, "hardware counters: a table that is not read",
+                                   "rocpd_pmc_event"));
     }
 
 private:

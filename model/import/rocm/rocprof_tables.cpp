@@ -89,10 +89,8 @@ public:
 
     void audit(TraceSink& sink) const override
     {
-        if (m_badRows > 0)
-            sink.audit({"unreadable_rows", AuditSeverity::Skipped, m_badRows, "rows without readable times"});
-        if (m_damaged > 0)
-            sink.audit(auditRecord(AuditCounter::FileCut, m_damaged, "tables that end in a row without an end"));
+        auditCount(sink, AuditCounter::UnreadableRows, m_badRows, "rows without readable times");
+        auditCount(sink, AuditCounter::FileCut, m_damaged, "tables that end in a row without an end");
     }
 
     static Error otherTable(const std::string& path)

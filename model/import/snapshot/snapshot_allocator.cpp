@@ -5,6 +5,7 @@
 #include "model/import/common/placed_sink.h"
 #include "model/trace/allocator_map.h"
 #include "model/trace/allocator_text.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <limits>
@@ -170,12 +171,8 @@ void SnapshotAllocator::end(TraceSink& sink)
     }
     for (const auto& [address, block] : m_blocks) keep(block, std::nullopt);
     keepSegments();
-    if (otherwise > 0)
-        sink.audit({"blocks_cut_otherwise", AuditSeverity::Info, otherwise,
-                    "blocks of the final state of another size than the allocator's rule makes them"});
-    if (m_lives.unmatched > 0)
-        sink.audit({"segments_unmatched", AuditSeverity::Repaired, m_lives.unmatched,
-                    "entries of segments that do not fit to the final state"});
+    auditCount(sink, AuditCounter::BlocksCutOtherwise, otherwise);
+    auditCount(sink, AuditCounter::SegmentsUnmatched, m_lives.unmatched);
 }
 
 } // namespace fourwalls::importers

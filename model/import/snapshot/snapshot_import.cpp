@@ -63,12 +63,7 @@ public:
         info.name = std::string(name);
         return m_sink.defineOp(info);
     }
-    void close()
-    {
-        if (m_withoutFrames > 0)
-            m_sink.audit({"stacks_without_frames", AuditSeverity::Skipped, m_withoutFrames,
-                          "stacks of which only the name is kept, for the file's size"});
-    }
+    void close() { auditCount(m_sink, AuditCounter::StacksWithoutFrames, m_withoutFrames); }
 
 private:
     static constexpr std::size_t kMostText = std::size_t{32} << 20;
@@ -120,9 +115,7 @@ public:
         }
         m_producer.reset();
         m_allocator.end(m_sink);
-        if (m_unmatched > 0)
-            m_sink.audit({"final_blocks_unmatched", AuditSeverity::Repaired, m_unmatched,
-                          "alive at the end without an allocation that fits: alive throughout"});
+        auditCount(m_sink, AuditCounter::FinalBlocksUnmatched, m_unmatched);
         state();
         return {};
     }
@@ -353,9 +346,8 @@ public:
                 sink.audit(auditRecord(AuditCounter::RankUnknown, 1, "the file's name does not say which rank it is"));
             const TraceFacts facts = snapshotFacts(snapshot);
             sink.audit(auditRecord(AuditCounter::ImportEntries, *facts.memTraceEntries, "entries of the history"));
-            sink.audit({"import_blocks", AuditSeverity::Info, *facts.memBlocks, "blocks of the final state"});
-            if (snapshot.unreadable > 0)
-                sink.audit({"snapshot_records_unread", AuditSeverity::Skipped, snapshot.unreadable, ""});
+            sink.audit(auditRecord(AuditCounter::ImportBlocks, *facts.memBlocks));
+            auditCount(sink, AuditCounter::SnapshotRecordsUnread, snapshot.unreadable);
             if (!snapshot.damage.empty()) sink.audit(damageRecord(snapshot.damage));
             if (m_files.size() == 1) sink.audit(toAudit(facts));
             FOURWALLS_TRY(snapshot.entries->chunks.status());
@@ -441,11 +433,8 @@ private:
                 pairs.end(key, when);
         }
         pairs.finish(last);
-        if (pairs.beginsWithoutEnd() > 0)
-            sink.audit({"begin_without_end", AuditSeverity::Repaired, pairs.beginsWithoutEnd(),
-                        "ended with the last annotation"});
-        if (pairs.endsWithoutBegin() > 0)
-            sink.audit({"end_without_begin", AuditSeverity::Skipped, pairs.endsWithoutBegin(), ""});
+        auditCount(sink, AuditCounter::BeginWithoutEnd, pairs.beginsWithoutEnd(), "ended with the last annotation");
+        auditCount(sink, AuditCounter::EndWithoutBegin, pairs.endsWithoutBegin());
     }
 
     std::vector<SnapshotFile> m_files;

@@ -339,7 +339,6 @@ private:
 
     void audit(TraceSink& sink, const SpoolCollectives& collectives) const
     {
-        using enum AuditSeverity;
         SpecEvidence evidence;
         const std::string& device = m_header.ranks.front().device;
         evidence.setDevice(device);
@@ -350,7 +349,7 @@ private:
             if (names.insert(range.name).second) evidence.addName(m_processes.front().tables.string(range.name));
         for (const InferredField& field : evidence.infer()) sink.audit(toAudit(field));
         for (const SpoolProcess& process : m_processes) {
-            const std::string rank = "rank_" + std::to_string(process.rank.value);
+            const std::string rank = std::to_string(process.rank.value);
             if (process.rankAssumed)
                 sink.audit(auditRecord(
                     AuditCounter::RankUnknown, 1,
@@ -362,11 +361,11 @@ private:
                 return static_cast<std::int64_t>(total);
             };
             if (!process.tables.threadCost.empty())
-                sink.audit({"recorder_ns_" + rank, Info, sum(process.tables.threadCost),
-                            "of the program's threads in the recorder: " + process.tables.costByThread()});
+                sink.audit(auditRecord(AuditCounter::RecorderNs, sum(process.tables.threadCost),
+                                       "of the program's threads in the recorder: " + process.tables.costByThread(),
+                                       rank));
             if (!process.tables.ownThreadCost.empty())
-                sink.audit({"recorder_threads_ns_" + rank, Info, sum(process.tables.ownThreadCost),
-                            "processor time of the recorder's own threads, beside the program"});
+                sink.audit(auditRecord(AuditCounter::RecorderThreadsNs, sum(process.tables.ownThreadCost), {}, rank));
             if (process.clock) {
                 auditClock(sink, process.rank, *process.clock);
             } else if (&process != m_processes.data() && !process.sameMachine) {
@@ -377,10 +376,9 @@ private:
             return process.tables.facts.gpuSpanNs.has_value();
         });
         if (!worked) sink.audit(auditRecord(AuditCounter::NoGpuWork, static_cast<std::int64_t>(m_processes.size())));
-        if (m_idle > 0) sink.audit({"processes_without_gpu", Info, m_idle, "left out: they did nothing on a GPU"});
+        auditCount(sink, AuditCounter::ProcessesWithoutGpu, m_idle);
         if (m_header.ranks.size() > 1) sink.audit(auditRecord(AuditCounter::CollectivesMatched, collectives.matched()));
-        if (collectives.unnumbered() > 0)
-            sink.audit(auditRecord(AuditCounter::CollectivesUnnumbered, collectives.unnumbered()));
+        auditCount(sink, AuditCounter::CollectivesUnnumbered, collectives.unnumbered());
         if (m_processes.size() == 1) sink.audit(toAudit(m_processes.front().tables.facts));
     }
 

@@ -2,6 +2,7 @@
 // Buffers replayed by address; samples against what was held at their time.
 #include "model/import/spool/spool_memory.h"
 
+#include "model/trace/audit_counter.h"
 #include "model/trace/lowered_clocks.h"
 #include "model/trace/saturating_sum.h"
 
@@ -215,25 +216,16 @@ void SpoolMemoryWriter::sample(const collect::MemoryInfo& info)
 
 void SpoolMemoryWriter::finish()
 {
-    using enum AuditSeverity;
-    const auto audit = [&](const std::string& name, AuditSeverity severity, std::int64_t count, const char* detail) {
-        if (count > 0) m_sink.audit({name, severity, count, detail});
-    };
-    const std::string rank = "_rank_" + std::to_string(m_rank.value);
-    audit("memory_peak_allocated" + rank, Info, m_peakHeld,
-          "bytes that the process held by its own CUDA calls, at the most");
-    audit("memory_peak_used" + rank, Info, m_peakUsed,
-          "bytes in use on its device by samples, the collector's own left out, at the most");
-    audit("memory_gap" + rank, Info, m_largestGap,
-          "bytes in use that no recorded call obtained: context, libraries, other processes; the most of all samples");
+    const std::string rank = std::to_string(m_rank.value);
+    auditCount(m_sink, AuditCounter::MemoryPeakAllocated, m_peakHeld, {}, rank);
+    auditCount(m_sink, AuditCounter::MemoryPeakUsed, m_peakUsed, {}, rank);
+    auditCount(m_sink, AuditCounter::MemoryGap, m_largestGap, {}, rank);
     const auto own = m_own.find(m_tables.mainDevice());
-    if (own != m_own.end())
-        audit("collector_device_bytes" + rank, Info, own->second,
-              "bytes of the recording itself on the device, subtracted");
-    audit("import_buffers", Info, m_buffers, "CUDA allocations kept");
-    audit("buffers_before_window", Info, m_beforeWindow, "freed in the window, allocated before it");
-    audit("allocated_twice", Repaired, m_again, "a missing free was added");
-    audit("clocks_lowered_samples", Info, m_throttled, "samples with clocks lowered by power or temperature");
+    if (own != m_own.end()) auditCount(m_sink, AuditCounter::CollectorDeviceBytes, own->second, {}, rank);
+    auditCount(m_sink, AuditCounter::ImportBuffers, m_buffers);
+    auditCount(m_sink, AuditCounter::BuffersBeforeWindow, m_beforeWindow);
+    auditCount(m_sink, AuditCounter::AllocatedTwice, m_again);
+    auditCount(m_sink, AuditCounter::ClocksLoweredSamples, m_throttled);
 }
 
 } // namespace fourwalls::importers

@@ -390,109 +390,79 @@ void SpoolWriter::messages()
 
 void SpoolWriter::audit() const
 {
-    using enum AuditSeverity;
-    const auto add = [&](const char* name, AuditSeverity severity, std::int64_t count, const std::string& detail) {
-        if (count > 0) m_sink.audit({name, severity, count, detail});
-    };
     const SpoolTables& t = m_tables;
     const auto unsignedCount = [](std::uint64_t count) {
         return static_cast<std::int64_t>(std::min<std::uint64_t>(count, std::uint64_t{1} << 60));
     };
-    add("import_records", Info, unsignedCount(t.records), "records of the spool");
-    add("import_slices", Info, m_slices, "slices kept");
-    add("import_arrows", Info, m_arrows, "arrows from launches to their work; of a graph's replay to its first node");
-    add("import_instants", Info, m_marks, "NVTX marks kept");
-    add("host_pauses", Info, m_pauses, "times that Python collected garbage or waited for its data loader");
-    add("sync_stacks", Info, m_stacks, "calls that wait for the GPU whose place in the Python program is known");
-    add("graph_nodes", Info, m_replayed, "kernels of graph replays");
-    add("kernels_without_steps", Skipped, t.kernelsLeftOut,
-        "kernels beyond the first eight million: shown, but no steps were looked for among them");
-    add("work_without_launch", Info, m_withoutLaunch, "device work launched before the window or without a record");
-    add("nccl_kernels_paired", Info, t.pairedExactly,
-        "communication kernels with their operation, by the launch's own id");
-    add("nccl_kernels_paired_by_time", Info, t.pairedByTime,
-        "communication kernels with their operation, by thread and time");
-    add("nccl_kernels_divided", Info, t.pairedEvenly,
-        "communication kernels of groups with several launches: their calls were divided evenly, which is a guess");
-    add("nccl_kernels_of_graphs", Info, t.communicationInGraphs,
-        "communication kernels of replayed graphs: known by their names only, without payload");
-    add("single_rank_operations", Info, t.callsWithoutKernel,
-        "calls on communicators of one rank: a copy, or nothing, on the device");
-    add("phases_by_kernel_name", Info, m_byName, "kernels taken for the optimizer's by their names");
-    add("phases_from_threads", Info, t.phasesFromThreads ? 1 : 0,
-        "work launched by autograd's threads is the backward pass");
-    add("phases_from_ranges", Info, t.phasesFromRanges ? 1 : 0, "phases follow from NVTX ranges around launches");
-    add("begin_without_end", Repaired, t.rangesLeftOpen, "NVTX ranges still open: ended with their recorded window");
-    add("work_unfinished", Repaired, m_running, "still running when the recording ended: ended with it");
-    add("end_without_begin", Skipped, t.endsWithoutBegin, "NVTX ranges begun before the recording");
-    add("times_lost", Skipped, t.timesLost, "records to which CUPTI gave no time");
-    add("time_out_of_range", Skipped, t.badTimes + m_outOfRange, "records with impossible times or sizes");
-    add("details_left_out", Info, m_names.droppedDetails(), "too many different shapes");
-    add("names_without_numbers", Info, m_names.shortenedNames(),
-        "too many different names: later ones have # for their numbers");
-    add("unknown_records", Skipped, t.unknownRecords, "of a newer collector");
-    if (t.deviceClockNs != 0)
-        m_sink.audit({"device_clock_moved", Info, t.deviceClockNs,
-                      "nanoseconds added to CUPTI's times, which were on another clock than the system's"});
-    if (t.clockSetNs != 0)
-        m_sink.audit({"clock_was_set", Repaired, t.clockSetNs,
-                      "nanoseconds by which the system's clock was set during the recording: times jump there"});
-    add("stream_wait_arrows", Info, static_cast<std::int64_t>(t.edges.size()),
-        "arrows from work to the work of another stream that waited for its event");
-    add("stream_waits_without_arrow", Info, t.waitsWithoutEdge,
-        "streams' waits for events of which the recording holds no work");
+    auditCount(m_sink, AuditCounter::ImportRecords, unsignedCount(t.records));
+    auditCount(m_sink, AuditCounter::ImportSlices, m_slices);
+    auditCount(m_sink, AuditCounter::ImportArrows, m_arrows,
+               "arrows from launches to their work; of a graph's replay to its first node");
+    auditCount(m_sink, AuditCounter::ImportInstants, m_marks, "NVTX marks kept");
+    auditCount(m_sink, AuditCounter::HostPauses, m_pauses);
+    auditCount(m_sink, AuditCounter::SyncStacks, m_stacks);
+    auditCount(m_sink, AuditCounter::GraphNodes, m_replayed);
+    auditCount(m_sink, AuditCounter::KernelsWithoutSteps, t.kernelsLeftOut);
+    auditCount(m_sink, AuditCounter::WorkWithoutLaunch, m_withoutLaunch);
+    auditCount(m_sink, AuditCounter::NcclKernelsPaired, t.pairedExactly);
+    auditCount(m_sink, AuditCounter::NcclKernelsPairedByTime, t.pairedByTime);
+    auditCount(m_sink, AuditCounter::NcclKernelsDivided, t.pairedEvenly);
+    auditCount(m_sink, AuditCounter::NcclKernelsOfGraphs, t.communicationInGraphs);
+    auditCount(m_sink, AuditCounter::SingleRankOperations, t.callsWithoutKernel);
+    auditCount(m_sink, AuditCounter::PhasesByKernelName, m_byName);
+    auditCount(m_sink, AuditCounter::PhasesFromThreads, t.phasesFromThreads ? 1 : 0);
+    auditCount(m_sink, AuditCounter::PhasesFromRanges, t.phasesFromRanges ? 1 : 0);
+    auditCount(m_sink, AuditCounter::BeginWithoutEnd, t.rangesLeftOpen,
+               "NVTX ranges still open: ended with their recorded window");
+    auditCount(m_sink, AuditCounter::WorkUnfinished, m_running);
+    auditCount(m_sink, AuditCounter::EndWithoutBegin, t.endsWithoutBegin, "NVTX ranges begun before the recording");
+    auditCount(m_sink, AuditCounter::TimesLost, t.timesLost);
+    auditCount(m_sink, AuditCounter::TimeOutOfRange, t.badTimes + m_outOfRange,
+               "records with impossible times or sizes");
+    auditCount(m_sink, AuditCounter::DetailsLeftOut, m_names.droppedDetails());
+    auditCount(m_sink, AuditCounter::NamesWithoutNumbers, m_names.shortenedNames());
+    auditCount(m_sink, AuditCounter::UnknownRecords, t.unknownRecords);
+    if (t.deviceClockNs != 0) m_sink.audit(auditRecord(AuditCounter::DeviceClockMoved, t.deviceClockNs));
+    if (t.clockSetNs != 0) m_sink.audit(auditRecord(AuditCounter::ClockWasSet, t.clockSetNs));
+    auditCount(m_sink, AuditCounter::StreamWaitArrows, static_cast<std::int64_t>(t.edges.size()));
+    auditCount(m_sink, AuditCounter::StreamWaitsWithoutArrow, t.waitsWithoutEdge);
     if (t.limited)
-        add("recording_limited", Skipped, 1,
+        auditCount(
+            m_sink, AuditCounter::RecordingLimited, 1,
             "the spool reached its limit, or the disk was full: the job went on, what came later is not recorded");
     const auto leftOut = std::count_if(t.windows.begin(), t.windows.end(), [](const collect::Window& window) {
         return window.on == 0 && window.reason == static_cast<std::uint32_t>(collect::WindowReason::Every);
     });
-    add("recording_pauses", Info, leftOut,
-        "times that recording was off because only one step out of several was asked for: these steps are left out, "
-        "not missing");
+    auditCount(m_sink, AuditCounter::RecordingPauses, leftOut);
     for (const auto& [message, text] : t.messages) {
         if (message.code == static_cast<std::uint32_t>(collect::MessageCode::Detail) && message.value > 0)
             m_sink.audit(auditRecord(AuditCounter::DetailLevel, message.value));
         if (message.code == static_cast<std::uint32_t>(collect::MessageCode::Every))
-            add("every_nth_step", Info, message.value, "one step out of that many was recorded");
+            auditCount(m_sink, AuditCounter::EveryNthStep, message.value);
         if (message.code == static_cast<std::uint32_t>(collect::MessageCode::SpoolLimit) && !t.limited)
-            add("recording_limited", Skipped, 1,
-                "the spool reached its limit: the job went on, what came later is not recorded");
+            auditCount(m_sink, AuditCounter::RecordingLimited, 1);
     }
-    if (!t.ended)
-        add("recording_cut", Dropped, 1,
-            "the process ended without closing its recording: what it had not written is missing");
+    if (!t.ended) auditCount(m_sink, AuditCounter::RecordingCut, 1);
     if (t.unreadBytes > 0)
         m_sink.audit(auditRecord(AuditCounter::FileCut, unsignedCount(t.unreadBytes),
                                  "bytes of an unfinished record at the end of the file"));
-    add("segments_overwritten", Info, unsignedCount(t.overwrittenSegments),
-        "parts of a ring that younger ones replaced");
-    add("segments_damaged", Dropped, unsignedCount(t.badSegments), "");
-    struct Loss {
-        collect::LossKind kind;
-        AuditSeverity severity; ///< Dropped: records are missing because of it
-        const char* name;
-        const char* detail;
+    auditCount(m_sink, AuditCounter::SegmentsOverwritten, unsignedCount(t.overwrittenSegments));
+    auditCount(m_sink, AuditCounter::SegmentsDamaged, unsignedCount(t.badSegments));
+    static constexpr std::pair<collect::LossKind, AuditCounter> kLosses[] = {
+        {collect::LossKind::CuptiDropped, AuditCounter::CuptiDropped},
+        {collect::LossKind::BufferRefused, AuditCounter::BuffersRefused},
+        {collect::LossKind::QueueFull, AuditCounter::QueueFull},
+        {collect::LossKind::WriteFailed, AuditCounter::WriteFailed},
+        {collect::LossKind::RingOverwritten, AuditCounter::RingOverwritten},
+        {collect::LossKind::TimesLost, AuditCounter::CuptiTimesLost},
+        {collect::LossKind::TimesInverted, AuditCounter::CuptiTimesInverted},
+        {collect::LossKind::UnknownKind, AuditCounter::CuptiUnknownKind},
+        {collect::LossKind::StringsFull, AuditCounter::NamesFull},
+        {collect::LossKind::BufferMalformed, AuditCounter::CuptiBufferMalformed},
     };
-    static constexpr Loss kLosses[] = {
-        {collect::LossKind::CuptiDropped, Dropped, "cupti_dropped", "records that CUPTI itself dropped"},
-        {collect::LossKind::BufferRefused, Skipped, "buffers_refused",
-         "buffers that were not handed to CUPTI because the queue was full"},
-        {collect::LossKind::QueueFull, Dropped, "queue_full", "records that found the queue full"},
-        {collect::LossKind::WriteFailed, Dropped, "write_failed", "records that could not be written"},
-        {collect::LossKind::RingOverwritten, Info, "ring_overwritten",
-         "event records that younger ones replaced, as the size limit asks"},
-        {collect::LossKind::TimesLost, Skipped, "cupti_times_lost", "records kept without a time"},
-        {collect::LossKind::TimesInverted, Skipped, "cupti_times_inverted", "records that end before they start"},
-        {collect::LossKind::UnknownKind, Dropped, "cupti_unknown_kind",
-         "records of a kind that the collector does not know"},
-        {collect::LossKind::StringsFull, Dropped, "names_full", "names that found no room"},
-        {collect::LossKind::BufferMalformed, Dropped, "cupti_buffer_malformed",
-         "buffers whose records could not be walked to the end"},
-    };
-    for (const Loss& loss : kLosses) {
-        const auto found = t.losses.find(static_cast<std::uint32_t>(loss.kind));
-        if (found != t.losses.end()) add(loss.name, loss.severity, unsignedCount(found->second.first), loss.detail);
+    for (const auto& [kind, counter] : kLosses) {
+        const auto found = t.losses.find(static_cast<std::uint32_t>(kind));
+        if (found != t.losses.end()) auditCount(m_sink, counter, unsignedCount(found->second.first));
     }
 }
 

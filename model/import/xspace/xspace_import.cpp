@@ -3,6 +3,7 @@
 // and stats: tsl's xplane_schema (openxla/xla).
 #include "model/import/common/import_format.h"
 #include "model/import/xspace/xspace_names.h"
+#include "model/trace/audit_counter.h"
 
 #include <algorithm>
 #include <array>
@@ -74,17 +75,12 @@ public:
 
     void audit(TraceSink& sink) const override
     {
-        const auto add = [&](const char* name, AuditSeverity severity, std::int64_t count, const char* detail) {
-            if (count > 0) sink.audit({name, severity, count, detail});
-        };
-        add("aggregated_events", AuditSeverity::Skipped, m_aggregated,
-            "sums of several occurrences: they have no time");
-        add("unread_planes", AuditSeverity::Skipped, m_ignored, "events of planes that are no timeline of work");
-        add("unnamed_events", AuditSeverity::Skipped, m_unnamed, "events whose description is not in the file");
-        add("unknown_device", AuditSeverity::Info, m_unknownDevice,
-            "events of a kind of device that is not known: shown, and counted as no computing");
-        add("names_left_out", AuditSeverity::Skipped, m_names.namesLeftOut, "too many descriptions of events");
-        add("profiler_errors", AuditSeverity::Skipped, m_names.errors, "errors that the profiler wrote into the file");
+        auditCount(sink, AuditCounter::AggregatedEvents, m_aggregated);
+        auditCount(sink, AuditCounter::Unread, m_ignored, "events of planes that are no timeline of work", "planes");
+        auditCount(sink, AuditCounter::UnnamedEvents, m_unnamed);
+        auditCount(sink, AuditCounter::UnknownDevice, m_unknownDevice);
+        auditCount(sink, AuditCounter::NamesLeftOut, m_names.namesLeftOut);
+        auditCount(sink, AuditCounter::ProfilerErrors, m_names.errors);
     }
 
 private:
