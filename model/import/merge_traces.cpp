@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks, clocks, then one copy per input; collectives come last, matched over all of them.
-// Over 500 lines: what is settled first (ranks, attempts, clocks, groups) decides how each record is copied, and no part of it
-// has a use by itself.
+// The parts are settled (merge_parts.h), then copied one after the other; collectives come last, matched over all of them.
 #include "model/import/merge_traces.h"
 
-#include "model/import/common/one_run.h"
 #include "model/import/common/placed_sink.h"
 #include "model/import/common/run_collectives.h"
+#include "model/import/merge_parts.h"
 #include "model/trace/audit_counter.h"
 
 #include <algorithm>
@@ -22,62 +20,26 @@ namespace {
 constexpr TimeRange kEverything{Instant{-kLargestTimeNs}, Instant{kLargestTimeNs}};
 constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
-Error refused(const std::string& where, std::string what, std::string hint)
-{
-    return {ErrorCode::InvalidArgument, std::move(what), where, std::move(hint)};
-}
-
-/// One input and what becomes of it.
-struct Part {
-    std::string name;
-    TraceQuery* trace = nullptr;
-    std::set<RankId> ranks; ///< with data, as numbered there
-    SourcePlacement placement;
-    std::vector<CollectiveView> collectives; ///< as numbered and timed there
-    std::vector<OperationMark> marks;        ///< on the first guess of the run's clock
-    std::optional<ClockOffset> clock;        ///< beyond that guess; the reference has none
-    bool renumbered = false;
-    bool sameWallClock = false; ///< both this and the run have Unix times
-
-    const TraceInfo& info() const { return trace->info(); }
-    /// Sequence numbers and group names are the job's, not one file's.
-    bool numbered() const
-    {
-        return info().header.source != TraceSource::Imported &&
-               !hasCounter(info().audit, AuditCounter::CollectivesUnnumbered);
-    }
-    bool memoryOnly() const
-    {
-        return info().header.source == TraceSource::Imported && info().header.computeLabel == "none";
-    }
-};
-
 class Merge final : public TraceMerge {
 public:
     explicit Merge(MergeKind kind) : m_kind(kind) {}
 
     Status prepare(std::vector<MergeInput> inputs, const std::stop_token& stop)
     {
-        for (MergeInput& input : inputs) {
-            Part part;
-            part.name = std::move(input.name);
-            part.trace = input.trace;
-            for (const TrackView& track : part.trace->tracks()) part.ranks.insert(track.info.rank);
-            if (part.ranks.empty())
-                for (const RankInfo& rank : part.info().header.ranks) part.ranks.insert(rank.rank);
-            m_parts.push_back(std::move(part));
-        }
-        if (m_parts.empty()) return refused("merge", "no trace to merge", "name the traces of one run");
-        FOURWALLS_TRY(checkOneRun());
-        FOURWALLS_TRY(settleRanks());
-        describe();
-        for (Part& part : m_parts) {
+        FOURWALLS_TRY_ASSIGN(m_parts, mergeParts(std::move(inputs)));
+        FOURWALLS_TRY(checkOneSpec(m_parts, m_kind));
+        FOURWALLS_TRY(settlePartRanks(m_parts, m_kind));
+        m_header = mergedHeader(m_parts);
+        for (MergePart& part : m_parts) {
             if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", part.name, ""};
             FOURWALLS_TRY_ASSIGN(part.collectives, part.trace->collectives(std::nullopt, kEverything, kNoLimit));
         }
-        if (m_kind == MergeKind::Attempts) return settleAttempts();
-        settleClocks();
-        return checkTimes();
+        if (m_kind == MergeKind::Attempts) {
+            m_reference = &m_parts.front();
+            return checkAttemptClocks(m_parts, m_header);
+        }
+        m_reference = settlePartClocks(m_parts, m_header);
+        return checkPartTimes(m_parts);
     }
 
     const TraceHeader& header() const override { return m_header; }
@@ -92,7 +54,7 @@ public:
     Status write(TraceSink& sink, const std::function<void(double)>& progress, std::stop_token stop) override
     {
         double done = 0, total = 1;
-        for (const Part& part : m_parts) total += static_cast<double>(part.info().counts.slices);
+        for (const MergePart& part : m_parts) total += static_cast<double>(part.info().counts.slices);
         for (std::size_t i = 0; i < m_parts.size(); ++i) {
             FOURWALLS_TRY(copy(m_parts[i], i == 0, sink, stop));
             done += static_cast<double>(m_parts[i].info().counts.slices);
@@ -114,11 +76,11 @@ private:
         const auto mean = [&](std::optional<double> TraceClosing::*field) {
             double sum = 0;
             int count = 0;
-            for (const Part& part : m_parts)
+            for (const MergePart& part : m_parts)
                 if (const auto& value = part.info().closing.*field) sum += *value, ++count;
             return count > 0 ? std::optional(sum / count) : std::nullopt;
         };
-        for (const Part& part : m_parts) {
+        for (const MergePart& part : m_parts) {
             const TraceClosing& own = part.info().closing;
             if (!closing.peakFlopsPerDevice && own.peakFlopsPerDevice) {
                 closing.peakFlopsPerDevice = own.peakFlopsPerDevice;
@@ -139,201 +101,20 @@ private:
         return closing;
     }
 
-    Status checkOneRun() const
-    {
-        const Part* withSpec = nullptr;
-        for (const Part& part : m_parts) {
-            const TraceHeader& header = part.info().header;
-            const TraceHeader& first = m_parts.front().info().header;
-            const bool alike = header.source == first.source || part.memoryOnly() || m_parts.front().memoryOnly();
-            if (!alike || header.clock != first.clock)
-                return refused(part.name,
-                               std::string("is ") + std::string(fourwalls::name(header.source)) + " on a " +
-                                   std::string(fourwalls::name(header.clock)) + " clock, " + m_parts.front().name +
-                                   " is " + std::string(fourwalls::name(first.source)) + " on a " +
-                                   std::string(fourwalls::name(first.clock)) + " clock",
-                               "merge traces of one run");
-            if (!header.spec) continue;
-            RunSpec own = *header.spec;
-            // An attempt may have had fewer ranks than the one before.
-            if (withSpec && m_kind == MergeKind::Attempts) own.plan = withSpec->info().header.spec->plan;
-            if (withSpec && specHash(*withSpec->info().header.spec) != specHash(own))
-                return refused(part.name, "its specification is not that of " + withSpec->name,
-                               "merge traces of one run");
-            withSpec = &part;
-        }
-        return {};
-    }
-
-    /// Traces with times of day lie near each other. A memory recording may have begun long before a profile.
-    Status checkTimes() const
-    {
-        std::vector<RunMember> members;
-        for (const Part& part : m_parts) {
-            const TraceInfo& info = part.info();
-            if (part.memoryOnly() || info.header.clock != ClockKind::Wall || info.header.originUnixNs == 0) continue;
-            RunMember member;
-            member.path = part.name;
-            if (!part.ranks.empty()) member.rank = part.placement.rank(*part.ranks.begin()).value;
-            member.worldSize = info.header.worldSize;
-            member.wallClock = true;
-            const auto unixTime = [&](Instant at) {
-                return std::clamp(at.ns, -kLargestTimeNs, kLargestTimeNs) +
-                       std::clamp(info.header.originUnixNs, -kLargestTimeNs, kLargestTimeNs);
-            };
-            member.firstNs = unixTime(info.range.begin);
-            member.lastNs = unixTime(info.range.end);
-            member.aligned = part.clock.has_value();
-            members.push_back(std::move(member));
-        }
-        return importers::checkOneRun(members);
-    }
-
-    Status settleRanks()
-    {
-        std::map<RankId, const Part*> kernels, buffers;
-        std::vector<Part*> unsure;
-        for (Part& part : m_parts) {
-            if (hasCounter(part.info().audit, AuditCounter::RankUnknown)) {
-                unsure.push_back(&part);
-                continue;
-            }
-            auto& taken = part.memoryOnly() ? buffers : kernels;
-            for (const RankId rank : part.ranks) {
-                const auto [found, isNew] = taken.try_emplace(rank, &part);
-                if (!isNew && m_kind == MergeKind::Ranks)
-                    return refused(part.name,
-                                   "rank " + std::to_string(rank.value) + " is also in " + found->second->name,
-                                   "give every rank of the run once");
-            }
-        }
-        for (Part* part : unsure) {
-            auto& taken = part->memoryOnly() ? buffers : kernels;
-            const auto& partners = part->memoryOnly() ? kernels : buffers;
-            for (const RankId rank : part->ranks) {
-                RankId place = rank;
-                // A snapshot without a rank goes to the first rank that has kernels but no buffers.
-                if (taken.contains(place) || (!partners.empty() && !partners.contains(place)))
-                    for (const auto& [candidate, partner] : partners)
-                        if (!taken.contains(candidate)) {
-                            place = candidate;
-                            break;
-                        }
-                while (!taken.try_emplace(place, part).second) place = RankId{place.value + 1};
-                if (place != rank) part->placement.ranks[rank] = place;
-                part->renumbered = part->renumbered || place != rank;
-            }
-        }
-        for (Part& part : m_parts)
-            if (!part.memoryOnly())
-                for (const auto& [rank, owner] : buffers) part.placement.buffersElsewhere.push_back(rank);
-        return {};
-    }
-
-    void describe()
-    {
-        const Part* main = &m_parts.front();
-        for (const Part& part : m_parts)
-            if (main->memoryOnly() && !part.memoryOnly()) main = &part;
-        m_header = main->info().header;
-        m_header.ranks.clear();
-        std::map<RankId, RankInfo> ranks;
-        std::vector<std::string> producers{m_header.producer};
-        for (const Part& part : m_parts) {
-            const TraceHeader& header = part.info().header;
-            if (!m_header.spec) m_header.spec = header.spec;
-            if (m_header.communicationLabel == "none") m_header.communicationLabel = header.communicationLabel;
-            if (std::find(producers.begin(), producers.end(), header.producer) == producers.end())
-                producers.push_back(header.producer);
-            for (const RankId rank : part.ranks) {
-                RankInfo info;
-                for (const RankInfo& known : header.ranks)
-                    if (known.rank == rank) info = known;
-                info.rank = part.placement.rank(rank);
-                const auto [found, isNew] = ranks.try_emplace(info.rank, info);
-                if (!isNew && !part.memoryOnly()) found->second = info;
-            }
-        }
-        for (std::size_t i = 1; i < producers.size(); ++i) m_header.producer += " and " + producers[i];
-        for (auto& [rank, info] : ranks) m_header.ranks.push_back(std::move(info));
-    }
-
-    /// All attempts have the clock of the first.
-    Status settleAttempts()
-    {
-        m_reference = &m_parts.front();
-        for (Part& part : m_parts) {
-            const std::int64_t shift = part.info().header.originUnixNs - m_header.originUnixNs;
-            if (shift != 0)
-                return refused(part.name, "does not begin its clock where " + m_parts.front().name + " does",
-                               "attempts at one job");
-        }
-        return {};
-    }
-
-    /// Every input is placed relative to one that is placed already, through the one with most operations in common.
-    void settleClocks()
-    {
-        Part* const first =
-            &*std::find_if(m_parts.begin(), m_parts.end() - 1, [](const Part& part) { return !part.memoryOnly(); });
-        const std::int64_t origin = m_header.originUnixNs;
-        for (Part& part : m_parts) {
-            const std::int64_t own = part.info().header.originUnixNs;
-            part.sameWallClock = &part == first || (m_header.clock == ClockKind::Wall && origin != 0 && own != 0);
-            if (part.sameWallClock)
-                part.placement.shift = Duration{std::clamp(own - origin, -kLargestTimeNs / 2, kLargestTimeNs / 2)};
-            part.marks = operationMarks(part.info(), part.collectives, part.numbered());
-            for (OperationMark& mark : part.marks) {
-                mark.begin = mark.begin + part.placement.shift;
-                mark.end = mark.end + part.placement.shift;
-            }
-        }
-        std::vector<Part*> placed{first}, waiting;
-        for (Part& part : m_parts)
-            if (&part != first && !part.memoryOnly()) waiting.push_back(&part);
-        m_reference = first;
-        for (bool found = true; found && !waiting.empty();) {
-            found = false;
-            for (auto it = waiting.begin(); it != waiting.end();) {
-                Part& part = **it;
-                for (const Part* reference : placed) {
-                    const auto offset = alignClocks(reference->marks, part.marks);
-                    if (offset && std::abs(offset->offsetNs) < kLargestTimeNs / 2 &&
-                        (!part.clock || offset->matched > part.clock->matched))
-                        part.clock = offset;
-                }
-                if (!part.clock) {
-                    ++it;
-                    continue;
-                }
-                // Virtual and predicted clocks are common by construction: only the residual says something.
-                if (m_header.clock != ClockKind::Wall) part.clock->offsetNs = 0;
-                const Duration offset{part.clock->offsetNs};
-                part.placement.shift += offset;
-                for (OperationMark& mark : part.marks) {
-                    mark.begin = mark.begin + offset;
-                    mark.end = mark.end + offset;
-                }
-                placed.push_back(&part);
-                it = waiting.erase(it);
-                found = true;
-            }
-        }
-    }
-
     /// Whether what its ranks have is gone with that part: a later one is of another attempt.
-    bool endsWith(const Part& part) const
+    bool endsWith(const MergePart& part) const
     {
         if (m_kind == MergeKind::Ranks) return false;
         // Parts of one attempt share no rank.
         const auto isShared = [&part](RankId own) { return part.ranks.contains(own); };
         const auto later = m_parts.begin() + (&part - m_parts.data()) + 1;
-        return std::any_of(later, m_parts.end(), [&](const Part& each) {
+        return std::any_of(later, m_parts.end(), [&](const MergePart& each) {
             return std::any_of(each.ranks.begin(), each.ranks.end(), isShared);
         });
     }
 
-    Status copyCounters(Part& part, bool first, PlacedSink& sink, TraceProducer& producer, const std::stop_token& stop)
+    Status copyCounters(MergePart& part, bool first, PlacedSink& sink, TraceProducer& producer,
+                        const std::stop_token& stop)
     {
         std::map<CounterId, CounterId> counters;
         FOURWALLS_TRY(part.trace->scanCounters(
@@ -355,7 +136,7 @@ private:
         return {};
     }
 
-    Status copy(Part& part, bool first, TraceSink& target, const std::stop_token& stop)
+    Status copy(MergePart& part, bool first, TraceSink& target, const std::stop_token& stop)
     {
         PlacedSink sink(target, part.placement);
         const auto producer = sink.openProducer();
@@ -416,13 +197,13 @@ private:
             if (!isCounter(record, AuditCounter::Inferred) || &part == m_reference) sink.audit(record);
         }
         if (!part.info().complete)
-            sink.audit({"source_incomplete", AuditSeverity::Info, 1, "merged from an interrupted recording"});
+            sink.audit(auditRecord(AuditCounter::SourceIncomplete, 1, "merged from an interrupted recording"));
         m_tracks.push_back(std::move(tracks));
         return {};
     }
 
     /// The group with the run's numbers. A file of one rank knows its world as that rank alone.
-    ProcessGroupInfo placedGroup(const Part& part, const ProcessGroupInfo& own) const
+    ProcessGroupInfo placedGroup(const MergePart& part, const ProcessGroupInfo& own) const
     {
         ProcessGroupInfo group = own;
         for (RankId& rank : group.ranks) rank = part.placement.rank(rank);
@@ -447,7 +228,7 @@ private:
         std::map<Key, Operation> operations;
         std::vector<CollectiveMember> members;
         for (std::size_t i = 0; i < m_parts.size(); ++i) {
-            Part& part = m_parts[i];
+            MergePart& part = m_parts[i];
             std::vector<ProcessGroupInfo> groups;
             std::vector<GroupId> ids;
             for (const ProcessGroupInfo& own : part.info().groups) {
@@ -501,19 +282,18 @@ private:
 
     void audit(TraceSink& sink) const
     {
-        using enum AuditSeverity;
-        sink.audit({"merged", Info, static_cast<std::int64_t>(m_parts.size()),
-                    m_kind == MergeKind::Attempts ? "attempts at one job" : "traces of one run"});
+        sink.audit(auditRecord(AuditCounter::Merged, static_cast<std::int64_t>(m_parts.size()),
+                               m_kind == MergeKind::Attempts ? "attempts at one job" : "traces of one run"));
         sink.audit(auditRecord(AuditCounter::CollectivesMatched, m_matched));
         AllocatorLeftOut left;
         (void)closing(left);
         if (isOneOfAttempts())
-            for (const Part& part : m_parts) {
+            for (const MergePart& part : m_parts) {
                 left.segments += static_cast<std::int64_t>(part.info().closing.segments.size());
                 left.blocks += static_cast<std::int64_t>(part.info().closing.blocks.size());
             }
         auditLeftOut(left, sink);
-        for (const Part& part : m_parts) {
+        for (const MergePart& part : m_parts) {
             if (part.renumbered) sink.audit(auditRecord(AuditCounter::RankAssumed, 1));
             const bool joined = (part.memoryOnly() && part.sameWallClock) || m_kind == MergeKind::Attempts;
             if (!part.clock && &part != m_reference && !joined)
@@ -524,8 +304,8 @@ private:
     }
 
     MergeKind m_kind;
-    std::vector<Part> m_parts;
-    const Part* m_reference = nullptr; ///< whose clock is the run's
+    std::vector<MergePart> m_parts;
+    const MergePart* m_reference = nullptr; ///< whose clock is the run's
     TraceHeader m_header;
     std::vector<Tracks> m_tracks; ///< of the run, by part and its own TrackId
     std::set<std::string> m_jobCounters;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "model/base/result.h"
-#include "model/import/common/trace_clocks.h"
 #include "model/trace/trace_query.h"
 #include "model/trace/trace_sink.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first walk over a spool: every record once, then launches, ranges and NCCL's calls are put together.
-#include "model/import/common/duration_pairs.h"
 #include "model/import/common/kernel_class.h"
 #include "model/import/spool/spool_device_clock.h"
 #include "model/import/spool/spool_edges.h"
 #include "model/import/spool/spool_nccl.h"
 #include "model/import/spool/spool_physical_memory.h"
+#include "model/import/spool/spool_ranges.h"
 #include "model/import/spool/spool_tables.h"
 #include "model/import/spool/stream_captures.h"
 #include "model/trace/operator_phase.h"
@@ -38,11 +38,7 @@ struct Extent {
 
 class Survey {
 public:
-    Survey(SpoolTables& tables, const std::string& scratchFolder)
-        : m_tables(tables)
-        , m_pairs([this](const DurationPairs::Slice& slice) { range(slice); })
-        , m_busy(scratchFolder)
-    {}
+    Survey(SpoolTables& tables, const std::string& scratchFolder) : m_tables(tables), m_busy(scratchFolder) {}
 
     void take(const collect::SpoolRecord& record)
     {
@@ -119,9 +115,9 @@ public:
         }
         case RecordKind::NvtxPush:
         case RecordKind::NvtxRangeStart:
-        case RecordKind::NvtxMark: opened(record); break;
+        case RecordKind::NvtxMark: m_ranges.begin(record); break;
         case RecordKind::NvtxPop:
-        case RecordKind::NvtxRangeEnd: closed(record.kind, record.as<collect::NvtxEnd>()); break;
+        case RecordKind::NvtxRangeEnd: m_ranges.end(record.kind, record.as<collect::NvtxEnd>()); break;
         case RecordKind::NcclCollApi:
         case RecordKind::NcclP2pApi: m_nccl.add(record.as<collect::NcclApi>()); break;
         case RecordKind::NcclKernelLaunch: m_nccl.add(record.as<collect::NcclKernelLaunch>()); break;
@@ -130,12 +126,12 @@ public:
         case RecordKind::NcclP2p: m_nccl.add(record.as<collect::NcclP2p>()); break;
         case RecordKind::NvmlSample: {
             const auto sample = record.as<collect::NvmlSample>();
-            note(sample.time);
+            m_tables.note(sample.time);
             m_tables.processMemory = m_tables.processMemory || ((sample.valid & collect::kNvmlProcessMemory) != 0 &&
                                                                 sample.processMemory <= kMostMemoryBytes);
             break;
         }
-        case RecordKind::MemoryInfo: note(record.as<collect::MemoryInfo>().time); break;
+        case RecordKind::MemoryInfo: m_tables.note(record.as<collect::MemoryInfo>().time); break;
         case RecordKind::ClockPair: clock(record.as<collect::ClockPair>()); break;
         case RecordKind::StepMark: {
             const auto mark = record.as<collect::StepMark>();
@@ -183,13 +179,11 @@ public:
         // Only now is every context's device known.
         for (const auto& [context, stream] : m_waits)
             m_tables.streamLane(LaneRole::Synchronisation, deviceOf(context), context, stream);
-        m_pairs.finish(m_tables.lastNs);
         m_captures.finish();
         m_physical.finish(m_tables.memory);
-        closeRanges();
+        m_ranges.finish();
+        for (const SpoolRange& range : m_tables.ranges) m_span.add(range.begin, range.end);
         m_edges.finish(m_tables);
-        m_tables.rangesLeftOpen = m_pairs.beginsWithoutEnd();
-        m_tables.endsWithoutBegin = m_pairs.endsWithoutBegin();
         phases();
         FOURWALLS_TRY(m_tables.links.resolve(m_tables.passes.otherwise()));
         m_nccl.pair();
@@ -198,19 +192,6 @@ public:
     }
 
 private:
-    struct Opened {
-        std::uint32_t name, domain, thread;
-        std::int32_t facts; ///< that m_nccl has of it; -1: none
-    };
-
-    void note(std::uint64_t time)
-    {
-        const auto at = spoolTime(time);
-        if (!at || *at == 0) return;
-        if (m_tables.firstNs == 0 || *at < m_tables.firstNs) m_tables.firstNs = *at;
-        m_tables.lastNs = std::max(m_tables.lastNs, *at);
-    }
-
     /// Both times, if they can be; counts and refuses what has none.
     std::optional<std::pair<std::int64_t, std::int64_t>> span(std::uint64_t start, std::uint64_t end)
     {
@@ -223,8 +204,8 @@ private:
             ++m_tables.badTimes;
             return std::nullopt;
         }
-        note(start);
-        note(end);
+        m_tables.note(start);
+        m_tables.note(end);
         return std::pair(*from, std::max(*from, *to));
     }
 
@@ -299,7 +280,7 @@ private:
         const bool onDevice = kind == collect::MemoryKind::Device || kind == collect::MemoryKind::Array ||
                               kind == collect::MemoryKind::Managed || kind == collect::MemoryKind::DeviceStatic ||
                               kind == collect::MemoryKind::ManagedStatic;
-        note(memory.time);
+        m_tables.note(memory.time);
         if (!onDevice ||
             (operation != collect::MemoryOperation::Allocate && operation != collect::MemoryOperation::Release))
             return;
@@ -309,7 +290,7 @@ private:
 
     void memory(const collect::VirtualMemory& memory)
     {
-        note(memory.time);
+        m_tables.note(memory.time);
         if (!m_physical.add(memory)) ++m_tables.badTimes;
     }
 
@@ -335,79 +316,6 @@ private:
         if (call.correlation != 0) m_tables.links.addLaunch(call.correlation, lane, when->first);
         if (const auto name = m_tables.apiNames.find({call.domain, call.function}); name != m_tables.apiNames.end())
             m_captures.call(call.thread, name->second, m_tables.string(name->second), when->first, when->second);
-    }
-
-    void opened(const collect::SpoolRecord& record)
-    {
-        const auto event = record.as<collect::NvtxEvent>();
-        const auto at = spoolTime(event.time);
-        if (!at || *at == 0) {
-            ++m_tables.badTimes;
-            return;
-        }
-        note(event.time);
-        if (record.kind == RecordKind::NvtxMark) {
-            m_tables.threadLane(event.thread);
-            return;
-        }
-        Opened made{event.name, event.domain, event.thread, -1};
-        const auto domain = m_tables.domains.find(event.domain);
-        if (domain != m_tables.domains.end() && domain->second == "NCCL")
-            made.facts = m_nccl.opened(event, record.tail(event.extendedBytes));
-        m_opened.push_back(made);
-        const auto index = OpId{static_cast<std::int32_t>(m_opened.size() - 1)};
-        if (record.kind == RecordKind::NvtxPush)
-            m_pairs.begin(stackOf(event.thread, event.domain), m_tables.threadLane(event.thread), *at, index);
-        else
-            m_pairs.begin(rangeOf(event.range, event.domain),
-                          m_tables.lanes.find(LaneRole::Async, m_tables.pid(), "NVTX ranges" + m_tables.suffix), *at,
-                          index);
-    }
-
-    void closed(RecordKind kind, const collect::NvtxEnd& end)
-    {
-        const auto at = spoolTime(end.time);
-        if (!at || *at == 0) {
-            ++m_tables.badTimes;
-            return;
-        }
-        note(end.time);
-        m_pairs.end(kind == RecordKind::NvtxPop ? stackOf(end.thread, end.domain) : rangeOf(end.range, end.domain),
-                    *at);
-    }
-
-    static std::uint64_t stackOf(std::uint32_t thread, std::uint32_t domain)
-    {
-        return (static_cast<std::uint64_t>(domain & 0x7fffffff) << 32) | thread;
-    }
-    /// The high bit keeps these apart from stacks of threads.
-    static std::uint64_t rangeOf(std::uint64_t id, std::uint32_t domain)
-    {
-        return ((id * 0x9E3779B97F4A7C15ULL) ^ domain) | (std::uint64_t{1} << 63);
-    }
-
-    void range(const DurationPairs::Slice& slice)
-    {
-        const Opened& opened = m_opened[static_cast<std::size_t>(slice.op.value)];
-        if (opened.facts >= 0) m_ncclOf.emplace_back(m_tables.ranges.size(), slice.op.value);
-        m_tables.ranges.push_back({slice.begin, slice.end, slice.lane, opened.name, opened.domain});
-    }
-
-    /// What ends while capture is off is not recorded: a range lasts to the end of its window at the longest.
-    void closeRanges()
-    {
-        std::vector<std::int64_t> offs;
-        for (const collect::Window& window : m_tables.windows)
-            if (const auto at = spoolTime(window.time); at && window.on == 0) offs.push_back(*at);
-        for (SpoolRange& range : m_tables.ranges) {
-            const auto off = std::upper_bound(offs.begin(), offs.end(), range.begin);
-            if (off != offs.end()) range.end = std::min(range.end, *off);
-            m_span.add(range.begin, range.end);
-        }
-        for (const auto& [index, opened] : m_ncclOf) {
-            const Opened& made = m_opened[static_cast<std::size_t>(opened)];
-            m_nccl.addCall(m_tables.ranges[index], made.thread, made.facts);
-        }
     }
 
     void clock(const collect::ClockPair& pair)
@@ -464,12 +372,9 @@ private:
     }
 
     SpoolTables& m_tables;
-    DurationPairs m_pairs;
-    std::vector<Opened> m_opened;
-    std::vector<std::pair<std::size_t, std::int32_t>>
-        m_ncclOf; ///< NCCL's calls among the ranges: of tables.ranges, of m_opened
     StreamCaptures m_captures;
     SpoolNccl m_nccl{m_tables, m_captures};
+    SpoolRanges m_ranges{m_tables, m_nccl};
     SpoolEdges m_edges;
     PhysicalMemory m_physical;
     std::vector<std::uint32_t> m_autograd;   ///< threads

@@ -16,6 +16,14 @@ std::optional<std::int64_t> spoolTime(std::uint64_t time)
                                                               : std::nullopt;
 }
 
+void SpoolTables::note(std::uint64_t time)
+{
+    const auto at = spoolTime(time);
+    if (!at || *at == 0) return;
+    if (firstNs == 0 || *at < firstNs) firstNs = *at;
+    lastNs = std::max(lastNs, *at);
+}
+
 int SpoolTables::streamLane(LaneRole role, std::uint32_t device, std::uint32_t context, std::uint32_t stream)
 {
     // Streams of a device's first context are known by their number alone.

@@ -128,6 +128,8 @@ struct SpoolTables {
         const auto found = strings.find(id);
         return found == strings.end() ? std::string_view() : std::string_view(found->second);
     }
+    /// A record of that time: the file lasts at least from and to there. Times that cannot be are passed over.
+    void note(std::uint64_t time);
     std::string pid() const { return std::to_string(header.pid); }
     int streamLane(LaneRole role, std::uint32_t device, std::uint32_t context, std::uint32_t stream);
     int threadLane(std::uint32_t thread);
