@@ -23,6 +23,12 @@ bool SliceFinisher::isMeasured(std::int32_t rank, std::int64_t at)
     return step->measured();
 }
 
+bool SliceFinisher::isWait(const SliceRow& slice) const
+{
+    return m_context.isOp(slice.op) &&
+           m_context.definitions().ops[static_cast<std::size_t>(slice.op)].kind == SliceKind::Wait;
+}
+
 void SliceFinisher::sort(const SliceRow& slice, std::int32_t rank, ActivityFinisher& activity)
 {
     if (!m_context.isOp(slice.op)) {
@@ -75,8 +81,20 @@ Status SliceFinisher::finishTrack(std::int32_t track, ActivityFinisher& activity
     m_lastStep = nullptr;
     m_ops.nextTrack();
     m_lastOpRun.resize(m_context.definitions().ops.size());
-    FOURWALLS_TRY(forEachSorted(m_context.source, track, m_context.chunks,
-                                [&](const SliceRow& slice) { sort(slice, info.rank.value, activity); }));
+    const auto putWait = [&] {
+        if (m_wait) sort(*m_wait, info.rank.value, activity);
+        m_wait.reset();
+    };
+    FOURWALLS_TRY(forEachSorted(m_context.source, track, m_context.chunks, [&](const SliceRow& slice) {
+        // What waited for all of its time contains its wait: the wait goes one lane below it.
+        const bool isAsLong = m_wait && m_wait->start == slice.start && m_wait->duration == slice.duration;
+        if (!isAsLong || isWait(slice)) putWait();
+        if (isWait(slice))
+            m_wait = slice;
+        else
+            sort(slice, info.rank.value, activity);
+    }));
+    putWait();
     FOURWALLS_TRY(m_context.checkpoint(-1));
 
     const std::int64_t firstRun = m_nextRun;

@@ -44,6 +44,7 @@ private:
         std::int64_t slices = 0;
         std::optional<LevelCounter::Levels> levels;
     };
+    bool isWait(const SliceRow& slice) const;
     void sort(const SliceRow& slice, std::int32_t rank, ActivityFinisher& activity);
     void putRun(std::int32_t track, std::int32_t lane, int runClass, SliceStream& stream);
     bool isMeasured(std::int32_t rank, std::int64_t at);
@@ -51,6 +52,7 @@ private:
     FinishContext& m_context;
     std::vector<std::unique_ptr<Lane>> m_lanes; ///< of the current track
     LaneAssigner m_assigner;
+    std::optional<SliceRow> m_wait;         ///< held until it is known whether what waited comes next
     const StepRecord* m_lastStep = nullptr; ///< of the current track: slices come by time
     std::vector<OpRun> m_opRuns;
     std::vector<std::size_t> m_lastOpRun; ///< by operator: its latest place in m_opRuns

@@ -111,7 +111,12 @@ public:
             slice.microbatch = record.microbatch;
             slice.correlation = record.correlation;
         }
-        const auto less = [](const SliceView& a, const SliceView& b) {
+        // What waited for all of its time contains its wait.
+        const auto isWait = [this](const SliceView& slice) {
+            return m_data.ops[static_cast<std::size_t>(slice.op.value)]->kind == SliceKind::Wait;
+        };
+        const auto less = [&](const SliceView& a, const SliceView& b) {
+            if (a.start == b.start && a.duration == b.duration) return isWait(b) && !isWait(a);
             return laneOrder(a.start, a.duration, b.start, b.duration);
         };
         for (std::size_t i = 0; i + 1 < begin.size(); ++i) {

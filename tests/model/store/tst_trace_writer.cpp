@@ -5,6 +5,7 @@
 #include "model/store/ordered_slices.h"
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
+#include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
 #include "model/trace/lane_assignment.h"
 #include "tests/model/store/random_trace.h"
@@ -414,6 +415,55 @@ private slots:
             auto report = store::checkTrace(path.toStdString());
             QVERIFY(report.ok() && report->sound);
         }
+    }
+
+    /// What waited for all of its time: the wait lies below it, whichever operator was known first.
+    void aWaitLiesBelowWhatWaitedAsLong()
+    {
+        const auto op = [](const char* name, SliceKind kind) {
+            OpInfo info;
+            info.name = name;
+            info.kind = kind;
+            return info;
+        };
+        const auto record = [&](TraceSink& sink) {
+            const TrackId track = sink.defineTrack({RankId{0}, TrackKind::CommStream, "communication", 0});
+            const OpId early = sink.defineOp(op("receive from 1", SliceKind::Collective)),
+                       wait = sink.defineOp(op("wait", SliceKind::Wait)),
+                       late = sink.defineOp(op("receive from 2", SliceKind::Collective));
+            const auto producer = sink.openProducer();
+            std::int64_t at = 0;
+            for (const auto& [first, second] : {std::pair(early, wait), std::pair(wait, early), std::pair(late, wait),
+                                                std::pair(wait, late), std::pair(wait, wait)}) {
+                for (const OpId each : {first, second})
+                    producer->slice({track, each, Instant{at}, Duration{100}, {}, {}});
+                at += 200;
+            }
+            producer->slice({track, wait, Instant{at}, Duration{100}, {}, {}}); // the last one, alone
+        };
+        const auto isRight = [](TraceQuery& trace) {
+            int above = 0, below = 0;
+            const auto isFound = trace.scanSlices([&](const SliceView& slice) {
+                const bool isWait = slice.op.value == 1, isTie = slice.start.ns < 800;
+                if (isTie) ++(slice.lane == (isWait ? 1 : 0) ? below : above);
+                return true;
+            });
+            return isFound.ok() && above == 0 && below == 8 && trace.info().counts.slices == 11;
+        };
+        QTemporaryDir folder{test::folderTemplate()};
+        const std::string path = folder.filePath("waits.fourwalls").toStdString();
+        auto writer = store::TraceWriter::create(path, TraceHeader{});
+        QVERIFY(writer.ok());
+        record(**writer);
+        QVERIFY((*writer)->finish({}).ok());
+        auto file = store::openTrace(path);
+        QVERIFY(file.ok());
+        QVERIFY(isRight(**file));
+        InMemoryTrace memory(TraceHeader{});
+        record(memory);
+        QVERIFY(memory.finish({}).ok());
+        InMemoryTraceQuery query(memory.data());
+        QVERIFY(isRight(query));
     }
 
     void longTracksAreMergedInOrder();
