@@ -10,6 +10,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace fourwalls {
@@ -134,7 +135,8 @@ public:
             if (i == 0) continue;
             node.op = all[i].op;
             const auto op = m_ops.all().find(node.op);
-            node.name = op->second->name;
+            node.name = nodeName(*op->second);
+            node.phase = op->second->phase;
             result.ops.insert(*op);
         }
         for (std::size_t i = nodes.size(); i-- > 1;) {
@@ -173,7 +175,7 @@ private:
                     problem = op.error();
                     return false;
                 }
-                if (isNode(m_by, **op, thread != nullptr)) walk.enter(slice, (*op)->name);
+                if (isNode(m_by, **op, thread != nullptr)) walk.enter(slice, **op);
                 if (thread) return true;
                 if (const Duration device = launchedBy(track, slice, part.range); device.ns > 0)
                     walk.launched(slice.start, device);
@@ -200,7 +202,7 @@ private:
             if (i > 0 && !isNeeded[i]) continue;
             if (i > 0) {
                 FOURWALLS_TRY_ASSIGN(const OpInfo* op, m_ops.info(from[i].op));
-                places[i] = m_nodes.nodeOf(places[from[i].parent], from[i].op, op->name);
+                places[i] = m_nodes.nodeOf(places[from[i].parent], from[i].op, *op);
             }
             NodeTotal& total = target.at(places[i]);
             total.count += totals[i].count;
@@ -289,13 +291,14 @@ CallTree bottomUp(const CallTree& tree)
     result.ops = tree.ops;
     result.hasDevice = tree.hasDevice;
     result.nodes.emplace_back();
-    std::map<std::pair<std::uint32_t, std::string_view>, std::uint32_t> places;
+    std::map<std::tuple<std::uint32_t, std::string_view, Phase>, std::uint32_t> places;
     const auto placeOf = [&](std::uint32_t parent, const CallNode& of) {
-        const auto [found, isNew] = places.try_emplace({parent, of.name}, 0);
+        const auto [found, isNew] = places.try_emplace({parent, of.name, of.phase}, 0);
         if (isNew) {
             found->second = static_cast<std::uint32_t>(result.nodes.size());
             CallNode node;
             node.name = of.name;
+            node.phase = of.phase;
             node.op = of.op;
             node.parent = parent;
             result.nodes.push_back(std::move(node));

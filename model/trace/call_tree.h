@@ -26,8 +26,9 @@ inline constexpr int kCallTreeByCount = 4;
 std::string_view name(CallTreeBy by);
 
 struct CallNode {
-    std::string name;
-    OpId op;                  ///< one of the operators of that name
+    std::string name; ///< of a step without its number
+    Phase phase = Phase::None;
+    OpId op;                  ///< one of the operators of that name and phase
     std::uint32_t parent = 0; ///< index; of the root: itself
     std::int64_t count = 0;
     Duration total, self;             ///< host time within the range

@@ -2,6 +2,8 @@
 // See call_tree_nodes.h.
 #include "model/trace/call_tree_nodes.h"
 
+#include <string_view>
+
 namespace fourwalls {
 
 namespace {
@@ -13,11 +15,12 @@ std::uint64_t pairOf(std::uint32_t parent, std::uint32_t what)
 
 } // namespace
 
-std::uint32_t CallTreeNodes::nodeOf(std::uint32_t parent, OpId op, const std::string& name)
+std::uint32_t CallTreeNodes::nodeOf(std::uint32_t parent, OpId op, const OpInfo& info)
 {
     const auto [byOp, isNewOp] = m_byOp.try_emplace(pairOf(parent, static_cast<std::uint32_t>(op.value)), 0);
     if (!isNewOp) return byOp->second;
-    const std::uint32_t named = m_names.try_emplace(name, static_cast<std::uint32_t>(m_names.size())).first->second;
+    const std::string key = nodeName(info) + '\0' + std::to_string(static_cast<int>(info.phase));
+    const std::uint32_t named = m_names.try_emplace(key, static_cast<std::uint32_t>(m_names.size())).first->second;
     const auto [byName, isNew] = m_byName.try_emplace(pairOf(parent, named), 0);
     if (isNew) {
         if (isFull()) return byName->second = byOp->second = parent;
@@ -78,8 +81,18 @@ bool hasNodes(CallTreeBy by, bool isFrames)
     return false;
 }
 
+std::string nodeName(const OpInfo& op)
+{
+    if (op.kind != SliceKind::Step) return op.name;
+    const std::string_view name = std::string_view(op.name).substr(0, op.name.find_first_of("0123456789"));
+    const std::size_t last = name.find_last_not_of(" #_-:(");
+    return last == std::string_view::npos ? op.name : std::string(name.substr(0, last + 1));
+}
+
 bool isNode(CallTreeBy by, const OpInfo& op, bool isFrames)
 {
+    // The profiler's own span, as long as the recording, called nothing.
+    if (op.kind == SliceKind::Marker && op.name.starts_with("PyTorch Profiler (")) return false;
     switch (by) {
     case CallTreeBy::Operator: return true;
     case CallTreeBy::Frame: return isFrames;

@@ -15,19 +15,19 @@
 
 namespace fourwalls {
 
-/// Paths of operators' names; operators of one name differ in their shape or phase and are one node.
+/// Paths of operators' names and phases; operators of one name and phase differ in their shape and are one node.
 class CallTreeNodes {
 public:
     struct Node {
         std::uint32_t parent = 0;
-        OpId op; ///< the first one of that name
+        OpId op; ///< the first one of that name and phase
     };
 
     /// [0] is the root; parents come before children.
     const std::vector<Node>& nodes() const { return m_nodes; }
     /// Deeper paths of a tree with too many nodes are their parent.
     bool isFull() const { return m_nodes.size() >= kMostNodes; }
-    std::uint32_t nodeOf(std::uint32_t parent, OpId op, const std::string& name);
+    std::uint32_t nodeOf(std::uint32_t parent, OpId op, const OpInfo& info);
     /// No more nodes will come: what only finding needs is forgotten.
     void finish();
 
@@ -62,6 +62,8 @@ bool isHostTrack(TrackKind kind);
 /// Whether a host track, of Python frames or not, has nodes of such a tree.
 bool hasNodes(CallTreeBy by, bool isFrames);
 bool isNode(CallTreeBy by, const OpInfo& op, bool isFrames);
+/// What its node is called: all steps are one, whatever their numbers.
+std::string nodeName(const OpInfo& op);
 
 /// Follows one host track. Sums has entered(node, slice), add(node, total, self) and launched(node, device time).
 template <class Sums>
@@ -74,12 +76,12 @@ public:
     {}
 
     /// A slice that is a node.
-    void enter(const SliceView& slice, const std::string& name)
+    void enter(const SliceView& slice, const OpInfo& op)
     {
         m_walk.add(
             slice,
             [&](const SliceView&, const std::uint32_t* parent) {
-                const std::uint32_t node = m_nodes.nodeOf(parent ? *parent : 0, slice.op, name);
+                const std::uint32_t node = m_nodes.nodeOf(parent ? *parent : 0, slice.op, op);
                 m_sums.entered(node, slice);
                 return node;
             },

@@ -177,7 +177,7 @@ private:
             if (device.ns > 0 && forFrames) forFrames->emplace_back(slice.start, device);
             for (Tree& tree : m_trees) {
                 tree.walk.sums().blocks->addRow();
-                if (isNode(tree.by, *op, isFrames)) tree.walk.enter(slice, op->name);
+                if (isNode(tree.by, *op, isFrames)) tree.walk.enter(slice, *op);
                 if (device.ns > 0) tree.walk.launched(slice.start, device);
             }
             return {};

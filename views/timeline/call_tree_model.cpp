@@ -6,6 +6,7 @@
 #include "views/plot/plot_table.h"
 #include "views/plot/theme.h"
 #include "views/words/format.h"
+#include "views/words/words.h"
 
 #include <algorithm>
 
@@ -13,6 +14,12 @@ namespace fourwalls::views {
 
 namespace {
 constexpr double kWholePercentsOfTree = 0.0995; ///< from here on without a decimal
+}
+
+QString callText(const CallNode& node, bool isShort)
+{
+    const QString name = QString::fromStdString(isShort ? shortName(node.name) : node.name);
+    return node.phase == Phase::None ? name : name + QStringLiteral(" \u00b7 ") + words(node.phase);
 }
 
 void CallTreeModel::setTree(std::shared_ptr<const CallTree> tree)
@@ -80,7 +87,7 @@ QVariant CallTreeModel::data(const QModelIndex& index, int role) const
     switch (role) {
     case Qt::DisplayRole:
         switch (index.column()) {
-        case Name: return QString::fromStdString(shortName(node.name));
+        case Name: return callText(node, true);
         case Total: return written(node.total);
         case Share: return formatPercent(share, share < kWholePercentsOfTree ? 1 : 0);
         case Self: return written(node.self);
@@ -89,7 +96,7 @@ QVariant CallTreeModel::data(const QModelIndex& index, int role) const
         case Count: return formatCount(node.count);
         default: return {};
         }
-    case Qt::ToolTipRole: return index.column() == Name ? QVariant(QString::fromStdString(node.name)) : QVariant();
+    case Qt::ToolTipRole: return index.column() == Name ? QVariant(callText(node, false)) : QVariant();
     case Qt::TextAlignmentRole:
         return index.column() == Name ? QVariant()
                                       : QVariant::fromValue(Qt::Alignment(Qt::AlignRight | Qt::AlignVCenter));
@@ -133,7 +140,7 @@ void CallTreeModel::retranslate()
 
 QString CallTreeModel::tsv() const
 {
-    QString text = QStringLiteral("depth\tname\tcount\ttotal_ns\tself_ns\tdevice_ns\tdevice_self_ns\n");
+    QString text = QStringLiteral("depth\tname\tphase\tcount\ttotal_ns\tself_ns\tdevice_ns\tdevice_self_ns\n");
     if (!m_tree) return text;
     std::vector<std::pair<std::uint32_t, int>> open{{0, -1}};
     while (!open.empty()) {
@@ -145,9 +152,9 @@ QString CallTreeModel::tsv() const
         const CallNode& node = m_tree->nodes[index];
         QString name = QString::fromStdString(node.name);
         name.replace(QLatin1Char('\t'), QLatin1Char(' ')).replace(QLatin1Char('\n'), QLatin1Char(' '));
-        text += QStringLiteral("%1\t%2\t%3\t%4\t%5\t%6\t%7\n")
+        text += QStringLiteral("%1\t%2\t%3\t%4\t%5\t%6\t%7\t%8\n")
                     .arg(depth)
-                    .arg(name)
+                    .arg(name, node.phase == Phase::None ? QString() : words(node.phase))
                     .arg(node.count)
                     .arg(node.total.ns)
                     .arg(node.self.ns)

@@ -11,6 +11,9 @@
 
 namespace fourwalls::views {
 
+/// A node's name for the screen, short or whole, and its phase where it has one.
+QString callText(const CallNode& node, bool isShort);
+
 class CallTreeModel : public QAbstractItemModel {
     Q_OBJECT
 public:

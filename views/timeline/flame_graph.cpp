@@ -5,6 +5,7 @@
 #include "model/trace/short_name.h"
 #include "views/plot/theme.h"
 #include "views/timeline/bar_painter.h"
+#include "views/timeline/call_tree_model.h"
 #include "views/timeline/timeline_geometry.h"
 #include "views/words/format.h"
 #include "views/words/words.h"
@@ -109,7 +110,7 @@ QString FlameGraph::described(std::uint32_t index) const
 {
     const CallNode& node = m_tree->nodes[index];
     const auto whole = static_cast<double>(timeOf(m_tree->nodes[0], m_measure).ns);
-    QStringList lines{QString::fromStdString(node.name)};
+    QStringList lines{callText(node, false)};
     const double share = whole > 0 ? static_cast<double>(timeOf(node, m_measure).ns) / whole : 0;
     lines << tr("%1 of all \u00b7 %2 times").arg(formatPercent(share), formatCount(node.count));
     lines << tr("host %1, own %2").arg(formatDuration(node.total), formatDuration(node.self));
@@ -157,6 +158,7 @@ void FlameGraph::paintEvent(QPaintEvent*)
     const BarPalette palette = barPaletteOf(theme);
     painter.setFont(fontOf(TextRole::Small));
     const QFontMetrics metrics(painter.font());
+    const auto whole = static_cast<double>(timeOf(m_tree->nodes[0], m_measure).ns);
     for (const FlameBar& bar : m_bars) {
         const QRect rect = boxOf(bar);
         if (!rect.intersects(viewport()->rect())) continue;
@@ -166,9 +168,18 @@ void FlameGraph::paintEvent(QPaintEvent*)
         painter.fillRect(rect, QColor(palette.fill[static_cast<std::size_t>(key)]));
         if (rect.width() < kNarrowestNamed) continue;
         painter.setPen(QColor(palette.text[static_cast<std::size_t>(key)]));
-        const QString text = QString::fromStdString(shortName(node.name));
+        const int room = rect.width() - 7;
+        QString text = QString::fromStdString(shortName(node.name));
+        // Behind the name what fits whole: how long, and how much of all.
+        const Duration time = timeOf(node, m_measure);
+        for (const QString& more :
+             {formatDuration(time, 3), formatPercent(whole > 0 ? static_cast<double>(time.ns) / whole : 0)}) {
+            const QString longer = text + QStringLiteral(" \u00b7 ") + more;
+            if (metrics.horizontalAdvance(longer) > room) break;
+            text = longer;
+        }
         painter.drawText(rect.adjusted(4, 0, -3, 0), Qt::AlignLeft | Qt::AlignVCenter,
-                         metrics.elidedText(text, Qt::ElideRight, rect.width() - 7));
+                         metrics.elidedText(text, Qt::ElideRight, room));
     }
 }
 

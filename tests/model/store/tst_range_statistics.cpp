@@ -318,9 +318,9 @@ private:
     {
         Paths paths;
         for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
-            std::string path = tree.nodes[i].name;
-            for (std::size_t at = tree.nodes[i].parent; at != 0; at = tree.nodes[at].parent)
-                path = tree.nodes[at].name + "/" + path;
+            std::string path;
+            for (std::size_t at = i; at != 0; at = tree.nodes[at].parent)
+                path = tree.nodes[at].name + "," + std::to_string(static_cast<int>(tree.nodes[at].phase)) + "/" + path;
             paths[path] = {tree.nodes[i].count, tree.nodes[i].total.ns, tree.nodes[i].self.ns};
         }
         return paths;

@@ -127,6 +127,61 @@ private slots:
             QCOMPARE(own[row.text], row.self.ns);
     }
 
+    /// Two steps with a layer forward and backward in each, on a thread; the profiler's span on a track of its own.
+    void stepsAreOneNodeAndPhasesAreTwo()
+    {
+        InMemoryTrace trace(TraceHeader{});
+        const TrackId thread = trace.defineTrack({RankId{0}, TrackKind::CpuThread, "thread 7", 0});
+        const TrackId profiler = trace.defineTrack({RankId{0}, TrackKind::Other, "profiler", 1});
+        const auto op = [&](const char* name, SliceKind kind, Phase phase = Phase::None) {
+            OpInfo info;
+            info.name = name;
+            info.kind = kind;
+            info.phase = phase;
+            return trace.defineOp(info);
+        };
+        const OpId steps[] = {op("ProfilerStep#15", SliceKind::Step), op("ProfilerStep#16", SliceKind::Step)};
+        const OpId layer[] = {op("layer", SliceKind::Layer, Phase::Forward),
+                              op("layer", SliceKind::Layer, Phase::BackwardInput)};
+        const OpId span = op("PyTorch Profiler (0)", SliceKind::Marker);
+        {
+            const auto out = trace.openProducer();
+            const auto put = [&](TrackId track, OpId what, std::int64_t from, std::int64_t to) {
+                SliceRecord slice;
+                slice.track = track;
+                slice.op = what;
+                slice.start = Instant{from * 1000};
+                slice.duration = Duration{(to - from) * 1000};
+                out->slice(slice);
+            };
+            put(profiler, span, 0, 100);
+            for (int i = 0; i < 2; ++i) {
+                put(thread, steps[i], 50 * i, 50 * i + 40);
+                put(thread, layer[0], 50 * i + 1, 50 * i + 11);
+                put(thread, layer[1], 50 * i + 12, 50 * i + 32);
+            }
+        }
+        QVERIFY(trace.finish({}).ok());
+        InMemoryTraceQuery query(trace.data());
+        RangeSummaries summaries;
+        summarizeFinely(query, summaries);
+        for (const bool summed : {false, true}) {
+            const std::vector<TrackId> all{thread, profiler};
+            const auto tree = callTree(query, all, range(0, 100), CallTreeBy::Operator, summed ? &summaries : nullptr);
+            QVERIFY(tree.ok());
+            const auto nodes = byPath(*tree);
+            QCOMPARE(nodes.size(), std::size_t{3});
+            check(nodes, "ProfilerStep", 2, 80, 20, 0, 0);
+            check(nodes, "ProfilerStep/layer (1)", 2, 20, 20, 0, 0);
+            check(nodes, "ProfilerStep/layer (2)", 2, 40, 40, 0, 0);
+            QCOMPARE(tree->nodes[0].total.ns, 80'000);
+            // From the other end, too, a name's phases are apart.
+            const auto bottom = byPath(bottomUp(*tree));
+            check(bottom, "layer (1)", 2, 20, 20, 0, 0);
+            check(bottom, "layer (2)/ProfilerStep", 2, 40, 0, 0, 0);
+        }
+    }
+
     /// Threads with frames, launches and streams, whose arrows say until when the work of a range runs.
     void randomTreesFromSummaries()
     {
@@ -254,12 +309,19 @@ private:
     {
         std::map<std::string, CallNode> nodes;
         for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
-            std::string path = tree.nodes[i].name;
+            std::string path = partOf(tree.nodes[i]);
             for (std::size_t at = tree.nodes[i].parent; at != 0; at = tree.nodes[at].parent)
-                path = tree.nodes[at].name + "/" + path;
+                path = partOf(tree.nodes[at]) + "/" + path;
             nodes[path] = tree.nodes[i];
         }
         return nodes;
+    }
+
+    /// "layer (2)": with the number of its phase.
+    static std::string partOf(const CallNode& node)
+    {
+        const auto phase = static_cast<int>(node.phase);
+        return phase == 0 ? node.name : node.name + " (" + std::to_string(phase) + ")";
     }
 
     /// Times in microseconds.
