@@ -11,6 +11,7 @@
 #include "model/trace/spec_guess.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -23,7 +24,15 @@ struct Lesson {
     RunSpec spec;
     FrameworkPreset framework;
     StepOperators recorded;
+    Spread steps; ///< seconds of its steps
 };
+
+/// What another plan adds to the band, in the logarithm: nine in ten of the pairs of docs/cost-model.md ("Like a trace")
+/// lie within it.
+constexpr double kOtherPlan = 0.2;
+/// Half the distance of the quartiles of a normal distribution, times this, holds nine in ten.
+constexpr double kNineInTen = 1.645 / 0.6745;
+constexpr double kMostBand = 5; ///< a factor of 150 says that nothing is known
 
 Error named(Error error, const std::string& trace)
 {
@@ -60,7 +69,6 @@ public:
         int& places = cluster.nicsPerNode > 0 ? cluster.nodes : cluster.devicesPerNode;
         const int each = cluster.nicsPerNode > 0 ? std::max(1, cluster.devicesPerNode) : 1;
         places = std::max(places, (m_ranks + each - 1) / each);
-        calibration.band = {};
         learnOverheads();
         result.transfers = m_transfers.transfers();
         learnLinks(result.transfers, cluster, calibration);
@@ -71,6 +79,7 @@ public:
             if (m_precision) FOURWALLS_TRY(learnRates());
         }
         FOURWALLS_TRY(learnLevelsOfOperators());
+        FOURWALLS_TRY(learnBand());
         return std::move(result);
     }
 
@@ -98,7 +107,11 @@ private:
         auto recorded = recordedOperators(trace, recording);
         if (!recorded.ok()) return recorded.error();
         FOURWALLS_TRY_ASSIGN(FrameworkPreset framework, loadFramework(known.spec->framework));
-        m_lessons.push_back({std::move(*known.spec), std::move(framework), std::move(*recorded)});
+        std::vector<double> steps;
+        for (const replay::RecordedStep& step : recording.steps)
+            steps.push_back((step.range.end - step.range.begin).seconds());
+        m_lessons.push_back(
+            {std::move(*known.spec), std::move(framework), std::move(*recorded), spreadOf(std::move(steps))});
         return {};
     }
 
@@ -186,7 +199,7 @@ private:
             note("no kernel was met both beside transfers and without: computation is taken not to slow down");
     }
 
-    /// Nine of ten steps lie within what single executions vary by.
+    /// For the choice of a robust plan: what single executions vary by.
     void learnRanges()
     {
         Calibration& calibration = m_result.calibration;
@@ -223,6 +236,26 @@ private:
         calibration.families.try_emplace(device.family, calibration.family(device.family));
         OperatorRates& rates = calibration.families[device.family].operators[*m_precision];
         for (auto& [name, grid] : learned) rates.insert_or_assign(name, std::move(grid));
+        return {};
+    }
+
+    /// How wrong the traces' own plans are still predicted, how far their steps are apart, and what another plan adds.
+    Status learnBand()
+    {
+        double own = 0;
+        for (const Lesson& lesson : m_lessons) {
+            RunSpec spec = lesson.spec;
+            spec.cluster = m_result.cluster;
+            FOURWALLS_TRY_ASSIGN(cost::CostModel model,
+                                 cost::CostModel::create(spec, lesson.framework, m_result.calibration));
+            FOURWALLS_TRY_ASSIGN(const cost::PredictedStep step, cost::predictStep(model, spec));
+            if (!(lesson.steps.low > 0) || !(step.seconds > 0)) continue;
+            const double apart = kNineInTen * std::log(lesson.steps.high / lesson.steps.low) / 2;
+            own = std::max(own, std::hypot(std::log(lesson.steps.median / step.seconds), apart));
+        }
+        Calibration::Band& band = m_result.calibration.band;
+        band.dense = band.narrow = band.experts = std::min(kMostBand, std::hypot(own, kOtherPlan));
+        band.unmeasured = 0;
         return {};
     }
 

@@ -406,6 +406,10 @@ void CliPredictTest::likeATrace()
     QCOMPARE(like["recorded_ms"].toDouble(), facts["step_time_ms"].toDouble());
     QVERIFY(std::abs(like["predicted_ms"].toDouble() - predicted["step_time_ms"].toDouble()) < 1e-5); // whole ns
     QVERIFY2(std::abs(like["error_pct"].toDouble()) < 30, qPrintable(QString::number(like["error_pct"].toDouble())));
+    // However evenly it was recorded, the band is no line, and holds what was recorded.
+    const auto end = [&](const char* which) { return predicted[which].toObject()["step_time_ms"].toDouble(); };
+    QVERIFY(end("low") < 0.97 * predicted["step_time_ms"].toDouble());
+    QVERIFY(end("low") <= like["recorded_ms"].toDouble() && like["recorded_ms"].toDouble() <= end("high"));
     // Network, batch and sequence are the trace's.
     const double tokens = 8 * 64;
     QVERIFY(std::abs(predicted["tokens_per_s"].toDouble() * predicted["step_time_ms"].toDouble() / 1e3 / tokens - 1) <
