@@ -72,15 +72,9 @@ public:
                                        "leave ps and servers out"});
         const FrameworkPreset& framework = inputs->framework;
         const cost::FixedParts fixed = cost::FixedParts::of(m_plan, inputs->spec.plan);
-        if (fixed.schedule && !framework.runs(fixed.plan.schedule))
-            return console.wrongUsage(
-                {ErrorCode::InvalidArgument,
-                 framework.name + " has no schedule " + std::string(fourwalls::name(fixed.plan.schedule)), "--plan",
-                 schedulesOf(framework)});
-        if (fixed.zero && fixed.plan.zero > framework.mostZero)
-            return console.wrongUsage({ErrorCode::InvalidArgument,
-                                       framework.name + " has no zero=" + std::to_string(fixed.plan.zero), "--plan",
-                                       "zero=" + std::to_string(framework.mostZero) + " or less"});
+        // What is not named has the least that there is.
+        if (const Status can = canRun(framework, fixed.named()); !can.ok())
+            return console.wrongUsage({ErrorCode::InvalidArgument, can.error().what, "--plan", can.error().hint});
         constexpr std::int64_t kMostDevices = 1'000'000;
         if (m_devices < 1 || m_devices > kMostDevices)
             return console.wrongUsage({ErrorCode::InvalidArgument, "cannot be " + std::to_string(m_devices), "--gpus",
@@ -223,14 +217,6 @@ private:
     static std::string robustText(const std::optional<cost::RobustChoice>& robust)
     {
         return robust ? "\n\nrobust: " + robust->sentence : "";
-    }
-
-    static std::string schedulesOf(const FrameworkPreset& framework)
-    {
-        std::string text = "one of";
-        for (const PipelineSchedule schedule : framework.schedules)
-            text += " schedule=" + std::string(fourwalls::name(schedule));
-        return text;
     }
 
     static int refuse(Console& console, const Error& error)

@@ -27,8 +27,8 @@ bool shardsPasses(const FrameworkPreset& framework, const ParallelPlan& plan)
 }
 
 // ZeRO-3: the layer's weights are gathered before each pass and its gradient scattered after it, beside the
-// computation of the layers around it. With a pipeline the weights stay gathered through the step (see step_traffic)
-// unless the framework says otherwise.
+// computation of the layers around it unless the framework waits for them. With a pipeline the weights stay gathered
+// through the step (see step_traffic) unless the framework says otherwise.
 LayerCost shardedLayer(const TrafficContext& c, const ParallelPlan& plan, LayerCost layer, int gathers)
 {
     if (!shardsPasses(c.framework, plan)) return layer;
@@ -39,20 +39,32 @@ LayerCost shardedLayer(const TrafficContext& c, const ParallelPlan& plan, LayerC
         const GroupTime a = of(dense, layer.parameters), b = of(experts, layer.expertParameters);
         return GroupTime{a.seconds + b.seconds, a.wire + b.wire};
     };
+    const FrameworkPreset& framework = c.framework;
+    // From and to a list of pieces, one for each member: the host launches a copy of each.
+    const auto copies = [&](const ReplicaGroups& groups, double calls) {
+        const double copy = std::max(c.calibration.kernelSeconds, framework.launchSeconds);
+        return framework.copiesPerMember ? calls * groups.shards() * copy : 0;
+    };
     const GroupTime gather = both([&](const ReplicaGroups& groups, double parameters) {
-        return gatherOver(c.collectives, groups, w * parameters, c.framework.gatherCalls, plan.collective);
+        GroupTime time = gatherOver(c.collectives, groups, w * parameters, framework.gatherCalls, plan.collective);
+        if (parameters > 0) time.seconds += copies(groups, framework.gatherCalls);
+        return time;
     });
     const GroupTime scatter = both([&](const ReplicaGroups& groups, double parameters) {
-        return sumOver(c.collectives, groups, true, g * parameters, 1, plan.collective);
+        GroupTime time = sumOver(c.collectives, groups, true, g * parameters, framework.scatterCalls, plan.collective);
+        if (parameters > 0) time.seconds += copies(groups, framework.scatterCalls);
+        return time;
     });
+    const bool hides = plan.overlap && !framework.waitsForShards;
     const auto beside = [&](PassCost& pass, double seconds, double window) {
-        const Beside run = runBeside(c.calibration, seconds, plan.overlap ? window : 0);
+        const Beside run = runBeside(c.calibration, seconds, hides ? window : 0);
         pass.hidden[CostPart::ParameterComm] += run.hidden;
         pass.parts[CostPart::Contention] += run.hidden * c.calibration.contention;
         pass.parts[CostPart::ParameterComm] += run.exposed;
     };
     const double backward = backwardWindow(plan, layer);
-    const int again = gathers - 1; // for the backward pass
+    // For the backward pass.
+    const double again = gathers - 1 + (plan.recompute == Recompute::Full ? framework.recomputeGathers : 0);
     beside(layer.forward, gather.seconds, layer.forward.seconds());
     beside(layer.backwardInput, again * gather.seconds + scatter.seconds, backward);
     layer.forward.wire.add(CostPart::ParameterComm, Collective::AllGather, gather.wire);

@@ -444,7 +444,7 @@ Result<PlanSearchResult> Search::run()
         m_options.threads > 0 ? m_options.threads : std::max(1U, std::thread::hardware_concurrency()));
     FOURWALLS_TRY_ASSIGN(CostModel first, CostModel::create(m_spec, m_framework, m_calibration));
     m_memory = static_cast<double>(m_spec.cluster.device.memoryBytes);
-    m_families = planFamilies(m_spec, m_options, m_result.counts.considered);
+    m_families = planFamilies(m_spec, m_framework, m_options, m_result.counts.considered);
 
     m_models.push_back(std::move(first));
     while (m_models.size() < std::min(threads, std::max<std::size_t>(1, m_families.size()))) {

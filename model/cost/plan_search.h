@@ -64,6 +64,8 @@ struct FixedParts {
 
     /// text: as parsePlan reads it; plan: what it read.
     static FixedParts of(std::string_view text, const ParallelPlan& plan);
+    /// The plan of what was named, and of the defaults for the rest.
+    ParallelPlan named() const;
     bool allowsDegrees(const ParallelPlan& other) const
     {
         return (!dp || plan.dp == other.dp) && (!tp || plan.tp == other.tp) && (!pp || plan.pp == other.pp) &&

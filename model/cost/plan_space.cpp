@@ -51,9 +51,11 @@ std::vector<int> shardGroups(const RunSpec& spec, const FrameworkPreset& framewo
     return {0, node};
 }
 
-/// Whether selective recomputation recomputes anything: fused attention keeps nothing that could be.
+/// Whether the framework has selective recomputation and it recomputes anything: fused attention keeps nothing that
+/// could be.
 bool recomputesSelectively(const RunSpec& spec, const FrameworkPreset& framework)
 {
+    if (!framework.recomputesSelected) return false;
     const bool fused = spec.plan.fusedAttention && framework.flashAttention;
     return framework.selective != SelectiveRecompute::AttentionCore || framework.recomputesFused || !fused;
 }
@@ -77,8 +79,12 @@ std::vector<int> divisorsOf(std::int64_t number)
     return small;
 }
 
-std::vector<PlanFamily> planFamilies(const RunSpec& spec, const SearchOptions& options, std::int64_t& considered)
+std::vector<PlanFamily> planFamilies(const RunSpec& spec, const FrameworkPreset& framework,
+                                     const SearchOptions& options, std::int64_t& considered)
 {
+    const auto allows = [&](const ParallelPlan& degrees) {
+        return options.fixed.allowsDegrees(degrees) && hasDegrees(framework, degrees).ok();
+    };
     std::vector<int> worlds{options.devices};
     if (mayUseFewer(options.objective)) worlds = divisorsOf(options.devices);
     const TransformerSpec* model = spec.model.transformer();
@@ -109,13 +115,13 @@ std::vector<PlanFamily> planFamilies(const RunSpec& spec, const SearchOptions& o
                         family.degrees.offloadOptimizer = family.degrees.offloadParameters = false;
                     if (spec.training.batch % family.degrees.dp != 0) continue;
                     if (tp % family.degrees.expertTensorDegree() != 0) continue;
-                    if (options.fixed.allowsDegrees(family.degrees)) families.push_back(family);
+                    if (allows(family.degrees)) families.push_back(family);
                     if (!model || !model->hasExperts()) continue;
                     for (const int ep : divisorsOf(family.degrees.expertReplicas())) {
                         ++considered;
                         if (ep == 1 || model->mixture.experts % ep != 0) continue;
                         family.degrees.ep = ep;
-                        if (options.fixed.allowsDegrees(family.degrees)) families.push_back(family);
+                        if (allows(family.degrees)) families.push_back(family);
                     }
                 }
             }
@@ -133,7 +139,8 @@ void visitPlans(const RunSpec& spec, const FrameworkPreset& framework, const Pla
     if (offloadOptimizer && framework.offloadsParameters) plan.offloadParameters = true;
     const std::int64_t mostZero = plan.pp > 1 ? framework.mostZeroInPipeline : framework.mostZero;
     const bool isTransformer = spec.model.transformer() != nullptr;
-    const bool canSplitSequence = isTransformer && plan.tp > 1 && spec.training.sequence % plan.tp == 0;
+    const bool canSplitSequence =
+        isTransformer && plan.tp > 1 && framework.splitsSequences && spec.training.sequence % plan.tp == 0;
     const bool shards = std::int64_t{plan.dp} * plan.cp > 1;
     for (const int microbatches : divisorsOf(spec.training.batch / plan.dp)) {
         plan.microbatches = microbatches;
@@ -192,6 +199,27 @@ FixedParts FixedParts::of(std::string_view text, const ParallelPlan& plan)
         if (text.find_first_of(kSpaces, begin) == std::string_view::npos) break;
     }
     return fixed;
+}
+
+ParallelPlan FixedParts::named() const
+{
+    ParallelPlan result;
+    for (const auto& [isNamed, part] : {std::pair{dp, &ParallelPlan::dp},
+                                        {tp, &ParallelPlan::tp},
+                                        {pp, &ParallelPlan::pp},
+                                        {cp, &ParallelPlan::cp},
+                                        {ep, &ParallelPlan::ep},
+                                        {vpp, &ParallelPlan::vpp},
+                                        {microbatches, &ParallelPlan::microbatches},
+                                        {zero, &ParallelPlan::zero},
+                                        {shard, &ParallelPlan::shard},
+                                        {expertTensor, &ParallelPlan::expertTensor}})
+        if (isNamed) result.*part = plan.*part;
+    if (sequenceParallel) result.sequenceParallel = plan.sequenceParallel;
+    if (recompute) result.recompute = plan.recompute;
+    if (schedule) result.schedule = plan.schedule;
+    if (layers) result.stageLayers = plan.stageLayers;
+    return result;
 }
 
 double leastStateBytes(double parameters, double expertParameters, const FrameworkPreset& framework,

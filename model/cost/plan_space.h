@@ -21,7 +21,8 @@ struct PlanFamily {
 
 /// Families of a number of devices; also of the numbers that divide it where the objective may use fewer. Degrees that cannot divide
 /// the network are left out; `considered` counts them too.
-std::vector<PlanFamily> planFamilies(const RunSpec& spec, const SearchOptions& options, std::int64_t& considered);
+std::vector<PlanFamily> planFamilies(const RunSpec& spec, const FrameworkPreset& framework,
+                                     const SearchOptions& options, std::int64_t& considered);
 
 /// Visits the plans of a family in an order in which neighbours share layer shapes. Of plans that are the same
 /// computation in this framework only the simplest is visited. visit returns false to stop.

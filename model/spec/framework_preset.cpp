@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <tuple>
 #include <utility>
 
 namespace fourwalls {
@@ -53,6 +54,10 @@ constexpr std::pair<const char*, bool FrameworkPreset::*> kFlags[] = {
     {"overlap_experts", &FrameworkPreset::overlapExperts},
     {"global_routing", &FrameworkPreset::globalRouting},
     {"gathers_each_pass", &FrameworkPreset::gathersEachPass},
+    {"waits_for_shards", &FrameworkPreset::waitsForShards},
+    {"copies_per_member", &FrameworkPreset::copiesPerMember},
+    {"sequence_parallel", &FrameworkPreset::splitsSequences},
+    {"recompute_selective", &FrameworkPreset::recomputesSelected},
     {"sums_table_shards", &FrameworkPreset::sumsTableShards},
     {"flush_messages", &FrameworkPreset::flushMessages},
     {"offloads_parameters", &FrameworkPreset::offloadsParameters},
@@ -60,10 +65,64 @@ constexpr std::pair<const char*, bool FrameworkPreset::*> kFlags[] = {
     {"microbatches_are_stages", &FrameworkPreset::microbatchesAreStages},
 };
 
+/// The largest degrees of a preset by their names in files.
+constexpr std::pair<const char*, std::int64_t FrameworkPreset::*> kMostDegrees[] = {
+    {"most_tensor", &FrameworkPreset::mostTensor},
+    {"most_pipeline", &FrameworkPreset::mostPipeline},
+    {"most_context", &FrameworkPreset::mostContext},
+    {"most_context_in_pipeline", &FrameworkPreset::mostContextInPipeline},
+    {"most_experts", &FrameworkPreset::mostExperts},
+};
+
 constexpr double kMostBytes = 1e4;
 constexpr double kMostSeconds = 1e3;
 
+std::string schedulesOf(const FrameworkPreset& framework)
+{
+    std::string text = "one of";
+    for (const PipelineSchedule schedule : framework.schedules) text += " schedule=" + std::string(name(schedule));
+    return text;
+}
+
+Error lacks(const FrameworkPreset& framework, const std::string& what, std::string hint)
+{
+    return {ErrorCode::Unsupported, framework.name + " has no " + what, "plan", std::move(hint)};
+}
+
+Error lacks(const FrameworkPreset& framework, const std::string& key, std::int64_t value, std::int64_t most,
+            const std::string& where = {})
+{
+    return lacks(framework, key + "=" + std::to_string(value) + where,
+                 key + "=" + std::to_string(most) + (key == "zero" || most > 1 ? " or less" : ""));
+}
+
 } // namespace
+
+Status hasDegrees(const FrameworkPreset& framework, const ParallelPlan& plan)
+{
+    for (const auto& [key, value, most] : {std::tuple{"tp", plan.tp, framework.mostTensor},
+                                           {"pp", plan.pp, framework.mostPipeline},
+                                           {"cp", plan.cp, framework.mostContext},
+                                           {"ep", plan.ep, framework.mostExperts}})
+        if (value > most) return lacks(framework, key, value, most);
+    if (plan.pp > 1 && plan.cp > framework.mostContextInPipeline)
+        return lacks(framework, "cp", plan.cp, framework.mostContextInPipeline, " in a pipeline");
+    return {};
+}
+
+Status canRun(const FrameworkPreset& framework, const ParallelPlan& plan)
+{
+    FOURWALLS_TRY(hasDegrees(framework, plan));
+    if (plan.zero > framework.mostZero) return lacks(framework, "zero", plan.zero, framework.mostZero);
+    if (plan.pp > 1 && plan.zero > framework.mostZeroInPipeline)
+        return lacks(framework, "zero", plan.zero, framework.mostZeroInPipeline, " in a pipeline");
+    if ((plan.pp > 1 || plan.schedule != PipelineSchedule::OneFOneB) && !framework.runs(plan.schedule))
+        return lacks(framework, "schedule " + std::string(name(plan.schedule)), schedulesOf(framework));
+    if (plan.sequenceParallel && !framework.splitsSequences) return lacks(framework, "sp=1", "sp=0");
+    if (plan.recompute == Recompute::Selective && !framework.recomputesSelected)
+        return lacks(framework, "recompute=selective", "recompute=full or recompute=none");
+    return {};
+}
 
 Result<FrameworkPreset> frameworkPresetFromJson(std::string_view json, std::string_view where)
 {
@@ -84,6 +143,8 @@ Result<FrameworkPreset> frameworkPresetFromJson(std::string_view json, std::stri
     fields.number("bucket_elements", p.bucketElements, 0, 1e12);
     fields.number("bucket_elements_per_replica", p.bucketElementsPerReplica, 0, 1e12);
     fields.number("gather_calls", p.gatherCalls, 1, 1e4);
+    fields.number("recompute_gathers", p.recomputeGathers, 0, 1);
+    fields.number("scatter_calls", p.scatterCalls, 1, 1e4);
     fields.number("accumulation_bytes", p.accumulationBytes, 0, kMostBytes);
     fields.word("gradient_overlap", kOverlapWords, p.gradientOverlap);
     fields.number("optimizer_bytes", p.optimizerBytes, 0, kMostBytes);
@@ -98,6 +159,7 @@ Result<FrameworkPreset> frameworkPresetFromJson(std::string_view json, std::stri
     }
     fields.integer("most_zero", p.mostZero, 0, 3);
     fields.integer("most_zero_in_pipeline", p.mostZeroInPipeline, 0, 3);
+    for (const auto& [key, most] : kMostDegrees) fields.integer(key, p.*most, 1, FrameworkPreset::kAnyDegree);
     fields.integer("default_heads", p.defaultHeads, 0, 100'000);
     fields.integer("default_vocabulary", p.defaultVocabulary, 2, 100'000'000);
     fields.number("logit_bytes", p.logitBytes, 0, kMostBytes);

@@ -33,6 +33,8 @@ enum class StageSplit {
 enum class LaunchTarget { Megatron, Torchtitan, DeepSpeed };
 
 struct FrameworkPreset {
+    static constexpr std::int64_t kAnyDegree = 1'000'000;
+
     std::string name;
     std::string version;
 
@@ -76,8 +78,12 @@ struct FrameworkPreset {
     bool reducesOnce = false;            ///< ZeRO-2 in a pipeline: gradients are reduced once a step
     double bucketElements = 0;           ///< gradients of one call; 0: all of a stage's
     double bucketElementsPerReplica = 0; ///< as many more for each replica, where that is more
-    double gatherCalls = 1;   ///< ZeRO-3: calls that bring one layer's weights together, or scatter its gradients
-    bool reduceWhole = false; ///< ZeRO-1 all-reduces whole gradients instead of scattering them
+    double gatherCalls = 1;              ///< ZeRO-3: calls that bring one layer's weights together
+    double scatterCalls = 1;             ///< ZeRO-3: calls that scatter one layer's gradients
+    double recomputeGathers = 0; ///< ZeRO-3: share of a recomputed layer's weights that its backward pass gathers again
+    bool waitsForShards = false; ///< ZeRO-3: nothing is computed while weights are gathered or gradients scattered
+    bool copiesPerMember = false; ///< ZeRO-3: what such a call moves is copied with a kernel for each member
+    bool reduceWhole = false;     ///< ZeRO-1 all-reduces whole gradients instead of scattering them
 
     // Optimizer.
     double optimizerBytes = 60; ///< moved per parameter in one update, gradient norm and casts included
@@ -98,8 +104,13 @@ struct FrameworkPreset {
     bool sumsTableShards = false;   ///< the ends of a pipeline add up their shards of the shared table, not all of it
     bool flushMessages = false;     ///< stages tell each other that their passes are over, before anything else
     StageSplit stageSplit = StageSplit::Automatic;
+    // What it can run, for the search and for plans that are started: canRun.
     std::int64_t mostZero = 3, mostZeroInPipeline = 3; ///< largest ZeRO stage that it has, and has with a pipeline
-    std::vector<PipelineSchedule> schedules;           ///< that it can run, for the search; empty: all
+    std::int64_t mostTensor = kAnyDegree, mostPipeline = kAnyDegree, mostExperts = kAnyDegree; ///< largest degrees
+    std::int64_t mostContext = kAnyDegree, mostContextInPipeline = kAnyDegree;
+    bool splitsSequences = true;             ///< sp=1, Megatron's sequence parallelism
+    bool recomputesSelected = true;          ///< recompute=selective
+    std::vector<PipelineSchedule> schedules; ///< empty: all
     /// The search offers only plans that these arguments say; absent: a part of its plans is written in code.
     std::optional<LaunchTarget> launch;
     bool offloadsParameters = false; ///< the optimizer's states go to the host together with the parameters only
@@ -119,6 +130,12 @@ struct FrameworkPreset {
     double libraryBytes = 0.5e9;  ///< buffers of the collective library
     double slackFraction = 0.05;  ///< of what is allocated: reserved and unusable
 };
+
+/// Whether a framework has all that a plan asks of it. Errors: Unsupported, naming the first key that it does not have,
+/// with the hint what it has.
+Status canRun(const FrameworkPreset& framework, const ParallelPlan& plan);
+/// Likewise of its degrees alone.
+Status hasDegrees(const FrameworkPreset& framework, const ParallelPlan& plan);
 
 /// Reads a framework description. where: file name used in errors. Errors: Format with the field.
 Result<FrameworkPreset> frameworkPresetFromJson(std::string_view json, std::string_view where);

@@ -229,7 +229,7 @@ void CliPredictTest::planSearches()
     QVERIFY(arguments.contains("--tensor-model-parallel-size") && arguments.contains("--global-batch-size"));
     QVERIFY(!words.json()["plans"].toArray().first().toObject()["plan"].toString().contains("zero=3"));
     // A configuration of DeepSpeed has no pipeline: what is passed over is said.
-    const QStringList deep{"plan", "--model", "llama3-70b", "--cluster", "dgx-h100", "--gpus",
+    const QStringList deep{"plan", "--model", "llama3-70b", "--cluster", "jean-zay-a100", "--gpus",
                            "64",   "--batch", "128",        "--emit",    "deepspeed"};
     const Answer passed = run(deep + QStringList{"--limit", "1", "--json"});
     QVERIFY2(passed.exitCode == 0, passed.err.constData());

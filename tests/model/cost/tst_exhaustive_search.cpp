@@ -138,6 +138,7 @@ void forEveryDegree(const Problem& problem, const Visit& visit)
                         const bool fewer = isPerDevice && most % world == 0;
                         if (world != most && !fewer) continue;
                         if (cp > 1 && problem.spec.training.sequence / cp < 1024) continue;
+                        if (cp > problem.framework.mostContext) continue;
                         ParallelPlan plan;
                         plan.dp = dp;
                         plan.tp = tp;

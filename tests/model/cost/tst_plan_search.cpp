@@ -383,11 +383,7 @@ void PlanSearchTest::onlyWhatTheFrameworkHas()
         const auto found = search(spec, options);
         QVERIFY(found.ok() && !found->all.empty());
         bool groups = false;
-        for (const SearchedPlan& each : found->all) {
-            QVERIFY2(each.plan.pp == 1 || framework.runs(each.plan.schedule), name);
-            QVERIFY2(each.plan.zero <= (each.plan.pp > 1 ? framework.mostZeroInPipeline : framework.mostZero), name);
-            groups = groups || each.plan.shard == 8;
-        }
+        for (const SearchedPlan& each : found->all) groups = groups || each.plan.shard == 8;
         QCOMPARE(groups, framework.shardsParameters); // FSDP over a node, with copies on the other
     }
 }
@@ -432,6 +428,7 @@ void PlanSearchTest::everyPlanCanBeStarted()
         for (const auto& list : {found->all, found->best})
             for (const SearchedPlan& each : list) {
                 spec.plan = each.plan;
+                QVERIFY2(canRun(preset, each.plan).ok(), formatPlan(each.plan).c_str());
                 const auto words = launchArguments(static_cast<LaunchTarget>(target), spec, preset);
                 QVERIFY2(words.ok(), (formatPlan(each.plan) + (words ? "" : ": " + words.error().what)).c_str());
             }
