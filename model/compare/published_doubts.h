@@ -7,8 +7,9 @@
 
 namespace fourwalls::compare {
 
-/// Fills in the row's doubts, one for each assumption that has another plausible reading: another framework, half of the
-/// network, recomputation where memory is short or where a framework can do some, other micro-batches, other sharding.
+/// Fills in the row's doubts, one for each assumption that has another plausible reading: another framework, half of a
+/// link, recomputation where memory is short or where a framework can do some, other micro-batches, sharding, schedule,
+/// precision or offload, work that was said and is not priced.
 /// Errors: of the presets.
 Status addDoubts(const Cells& cells, PublishedRow& row);
 

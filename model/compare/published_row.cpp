@@ -3,6 +3,7 @@
 #include "model/compare/published_row.h"
 
 #include "model/compare/published_doubts.h"
+#include "model/compare/published_machines.h"
 #include "model/compare/published_words.h"
 #include "model/spec/model_extents.h"
 #include "model/spec/names.h"
@@ -236,7 +237,7 @@ std::string readPlan(const Cells& cells, PublishedRow& row, Assumptions& assume)
     if (!flash) assume.note(plan.fusedAttention ? "flash_attn=1" : "flash_attn=0");
     if (flash && *flash > 0) row.framework.flashAttention = true;
     readOffload(cells, plan, assume);
-    plan.schedule = plan.pp > 1 ? scheduleOf(cells.text("schedule"), plan.vpp) : PipelineSchedule::OneFOneB;
+    plan.schedule = plan.pp > 1 ? scheduleOf(cells, plan, assume) : PipelineSchedule::OneFOneB;
     if (plan.schedule == PipelineSchedule::Interleaved && plan.vpp == 1) {
         const std::int64_t layers = row.spec.model.transformer()->layers;
         plan.vpp = layers % (2 * plan.pp) == 0 || (layers + 2) % (2 * plan.pp) == 0 ? 2 : 1;
@@ -271,21 +272,23 @@ Result<PublishedRow> publishedRow(const CsvTable& table, std::size_t index)
         if (count && static_cast<double>(*count) > most) row.skipped = std::string("no ") + column + " within reason";
     }
     Assumptions assume(row.assumed);
-    const std::string cluster = clusterOf(cells, assume);
-    if (cluster.empty() && row.skipped.empty()) row.skipped = "no device that a preset describes";
+    FOURWALLS_TRY_ASSIGN(std::optional<ClusterSpec> cluster, clusterOf(cells, assume));
+    if (!cluster && row.skipped.empty()) row.skipped = "no device that a preset describes";
     if (!row.skipped.empty()) return row;
+    row.spec.cluster = std::move(*cluster);
 
     const std::string framework = frameworkOf(cells, assume);
     FOURWALLS_TRY_ASSIGN(row.framework, loadFramework(framework));
-    FOURWALLS_TRY_ASSIGN(row.spec.cluster, loadCluster(cluster));
     if (const auto perNode = cells.count("gpus_per_node");
         perNode && row.spec.cluster.fabric != NodeFabric::Shared && *perNode < row.spec.cluster.devicesPerNode)
         row.spec.cluster.devicesPerNode = static_cast<int>(*perNode);
     readNetwork(cells, *cells.count("gpus") > row.spec.cluster.devicesPerNode, row.spec.cluster, assume);
     row.spec.framework = framework;
     row.spec.training.precision = precisionOf(cells, assume);
-    if (!row.spec.cluster.device.peak(row.spec.training.precision) && row.spec.training.precision == Precision::Bf16)
+    if (!row.spec.cluster.device.peak(row.spec.training.precision) && row.spec.training.precision == Precision::Bf16) {
         row.spec.training.precision = Precision::F16;
+        assume.note("precision=f16", "bf16, which the device has not");
+    }
     const std::int64_t tensor = std::min<std::int64_t>(cells.count("tp").value_or(1), 1'000'000);
     row.spec.model = modelOf(cells, row.framework, static_cast<int>(tensor), assume);
     if (const Status fits = checkExtents(row.spec.model); !fits.ok()) {
@@ -299,6 +302,8 @@ Result<PublishedRow> publishedRow(const CsvTable& table, std::size_t index)
     if (has(cells.text("notes"), "own pipeline layers") || has(cells.text("notes"), "transformer|embedding"))
         row.framework.stageSplit = StageSplit::EndsCount;
     noteUnpriced(cells, assume);
+    if (const Status can = canRun(row.framework, row.spec.plan); !can.ok())
+        assume.note("plan=as said (" + can.error().what + ")");
     row.oneLayer = has(cells.text("notes"), "per-layer time");
     row.seconds = publishedSeconds(cells, row.spec, static_cast<double>(*cells.count("gpus")));
     readMemory(cells, row);

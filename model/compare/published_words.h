@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the words of a row of published measurements mean: framework, machines, links, precision, schedule. What is not
+// What the words of a row of published measurements mean: framework, precision, schedule, recomputation. What is not
 // said, or in words that nobody here knows, is an assumption and says so.
 #pragma once
 
 #include "model/compare/csv_table.h"
-#include "model/spec/cluster_spec.h"
 #include "model/spec/parallel_plan.h"
 #include "model/spec/training_settings.h"
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +17,7 @@
 namespace fourwalls::compare {
 
 bool has(std::string_view text, std::string_view word);
+bool hasAny(std::string_view text, std::initializer_list<std::string_view> words);
 /// Whether a text has the word and does not deny it just before ("not compiled", "no flash attention", "without …").
 bool affirms(std::string_view text, std::string_view word);
 
@@ -60,16 +61,9 @@ private:
 /// The preset of a framework. Without a word, or with one that no preset stands for, the nearest one, as an assumption.
 std::string frameworkOf(const Cells& cells, Assumptions& assume);
 
-/// The cluster preset of a device's name, empty if none has the device; a board of the same chip is an assumption.
-std::string clusterOf(const Cells& cells, Assumptions& assume);
-
-/// Rate and number of a node's adapters, from words such as "8x200Gb/s", "1600 Gb/s per node", "8x50 GB/s" or "400 Gb/s
-/// per GPU"; bits and bytes are told apart by their letter. Assumes the cluster's own where nothing is said.
-/// crossesNodes: whether anything depends on it.
-void readNetwork(const Cells& cells, bool crossesNodes, ClusterSpec& cluster, Assumptions& assume);
-
 Precision precisionOf(const Cells& cells, Assumptions& assume);
-PipelineSchedule scheduleOf(const std::string& text, int vpp);
+/// Of a plan with a pipeline, of which the virtual stages are known.
+PipelineSchedule scheduleOf(const Cells& cells, const ParallelPlan& plan, Assumptions& assume);
 Recompute recomputeOf(const Cells& cells, Assumptions& assume);
 /// The parts of training that a row's words send to the host.
 void readOffload(const Cells& cells, ParallelPlan& plan, Assumptions& assume);

@@ -14,6 +14,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
+#include <string>
 
 namespace tst_score {
 
@@ -28,7 +31,11 @@ private slots:
     void skippedRows();
     void largestMicrobatch();
     void wordsAreReadOrSaid();
+    void nothingIsSubstitutedSilently_data();
+    void nothingIsSubstitutedSilently();
+    void machinesOfDevicePresets();
     void assumptionsWidenTheBand();
+    void whatWasSaidWidensTheBand();
     void otherTables();
     void goals_data();
     void goals();
@@ -170,6 +177,145 @@ void ScoreTest::wordsAreReadOrSaid()
     QVERIFY(!affirms("uncompiled", "compile") && !affirms("an exploration", "lora"));
     QCOMPARE(numberAfter("zero1: 16", "zero1").value_or(0), 16);
     QVERIFY(!numberAfter("sharded", "shard"));
+}
+
+void ScoreTest::nothingIsSubstitutedSilently_data()
+{
+    QTest::addColumn<QString>("column");
+    QTest::addColumn<QString>("said");
+    QTest::addColumn<QString>(
+        "assumed"); // what is listed begins so; empty: nothing of that field; after "!": nothing does
+    const auto row = [](const char* column, const char* said, const char* assumed) {
+        QTest::addRow("%s %s", column, said) << column << said << assumed;
+    };
+    row("schedule", "dualpipe", "schedule=zbv (said: dualpipe)");
+    row("schedule", "v-half", "schedule=zbv (said: v-half)");
+    row("schedule", "chimera", "schedule=1f1b (said: chimera)");
+    row("schedule", "", "schedule=1f1b");
+    row("schedule", "1F1B", "");
+    row("schedule", "GPipe", "");
+    row("framework", "Megatron-LM 2019", "framework=megatron-2021 (said: Megatron-LM 2019)");
+    row("framework", "PyTorch DDP", "framework=fsdp (said: PyTorch DDP)");
+    row("framework", "nanotron", "framework=fsdp (said: nanotron)");
+    row("framework", "FSDP with Megatron tensor parallelism", "framework=megatron-2023 (said: FSDP with");
+    row("framework", "DeepSpeed ZeRO-3 2021", "");
+    row("framework", "PyTorch FSDP", "");
+    row("recompute", "full, 10 of 80 layers", "recompute=none (said: full, 10 of 80 layers)");
+    row("recompute", "full, 60 of 80 layers", "recompute=full (said: full, 60 of 80 layers)");
+    row("recompute", "full, 80 of 80 layers", "");
+    row("offload", "optimizer 50%", "offload=optimizer (said: optimizer 50%)");
+    row("offload", "optimizer", "");
+    row("precision", "fp8 rowwise", "fp8=one scale for a tensor (said: fp8 rowwise)");
+    row("precision", "fp8 tensorwise", "!fp8=");
+    row("precision", "mixed", "precision=bf16 (said: mixed)");
+    row("gpu", "V100", "precision=f16 (said: bf16");
+    row("zero_stage", "3", "plan=as said (megatron-2021 has no zero=3)");
+}
+
+void ScoreTest::nothingIsSubstitutedSilently()
+{
+    QFETCH(QString, column);
+    QFETCH(QString, said);
+    QFETCH(QString, assumed);
+    std::map<QString, QString> cells{{"id", "x"},
+                                     {"framework", "Megatron-LM 2021"},
+                                     {"schedule", "1F1B"},
+                                     {"gpu", "A100"},
+                                     {"gpus", "64"},
+                                     {"layers", "80"},
+                                     {"hidden", "4096"},
+                                     {"seq", "2048"},
+                                     {"tp", "1"},
+                                     {"pp", "8"},
+                                     {"dp", "8"},
+                                     {"recompute", "none"},
+                                     {"offload", "none"},
+                                     {"precision", "bf16"},
+                                     {"global_batch", "64"},
+                                     {"micro_batch", "1"},
+                                     {"iter_s", "1"},
+                                     {"zero_stage", "1"},
+                                     {"network", "8x200 Gb/s"}};
+    cells[column] = said;
+    QStringList names, values;
+    for (const auto& [name, value] : cells) {
+        names << name;
+        values << '"' + value + '"';
+    }
+    const auto parsed = CsvTable::parse((names.join(',') + "\n" + values.join(',') + "\n").toStdString(), "test");
+    QVERIFY2(parsed.ok(), parsed.ok() ? "" : parsed.error().message().c_str());
+    const auto row = publishedRow(*parsed, 0);
+    QVERIFY2(row.ok() && row->skipped.empty(), row.ok() ? row->skipped.c_str() : row.error().message().c_str());
+    const bool isListed = !assumed.isEmpty() && !assumed.startsWith('!');
+    const QString begin = assumed.isEmpty() ? column + '=' : isListed ? assumed : assumed.mid(1);
+    const bool listed = std::any_of(row->assumed.begin(), row->assumed.end(),
+                                    [&](const std::string& text) { return text.starts_with(begin.toStdString()); });
+    std::string all;
+    for (const std::string& text : row->assumed) all += text + "; ";
+    QVERIFY2(listed == isListed, all.c_str());
+}
+
+void ScoreTest::machinesOfDevicePresets()
+{
+    const auto parsed = CsvTable::parse("id,gpu,gpu_mem_gb,gpus,precision,framework,layers,hidden,seq,tp,pp,dp,"
+                                        "global_batch,micro_batch,iter_s\n"
+                                        "h20,H20,,8,bf16,PyTorch FSDP,8,1024,1024,1,1,8,8,1,1\n"
+                                        "l40s,L40S,,8,bf16,PyTorch FSDP,8,1024,1024,1,1,8,8,1,1\n"
+                                        "l4,L4,,8,bf16,PyTorch FSDP,8,1024,1024,1,1,8,8,1,1\n"
+                                        "t4,Tesla T4,,8,fp16,PyTorch FSDP,8,1024,1024,1,1,8,8,1,1\n"
+                                        "3090,RTX 3090,,8,bf16,PyTorch FSDP,8,1024,1024,1,1,8,8,1,1\n"
+                                        "pcie,A100-PCIe,40,8,bf16,PyTorch FSDP,8,1024,1024,1,1,8,8,1,1\n"
+                                        "tpu,TPU v4,,8,bf16,PyTorch FSDP,8,1024,1024,1,1,8,8,1,1\n",
+                                        "test");
+    QVERIFY(parsed.ok());
+    // Bytes of memory and 16-bit FLOP/s of the data sheets, and the rate of a link.
+    const struct {
+        double memory, peak, link;
+    } sheets[] = {{102e9, 148e12, 450e9},   {48.3e9, 362e12, 31.5e9}, {23.6e9, 121e12, 31.5e9},
+                  {15.8e9, 65e12, 15.75e9}, {25.4e9, 71e12, 31.5e9},  {42.3e9, 312e12, 31.5e9}};
+    for (std::size_t i = 0; i < std::size(sheets); ++i) {
+        const auto row = publishedRow(*parsed, i);
+        QVERIFY2(row.ok() && row->skipped.empty(), row.ok() ? row->skipped.c_str() : row.error().message().c_str());
+        const ClusterSpec& cluster = row->spec.cluster;
+        QVERIFY2(std::abs(static_cast<double>(cluster.device.memoryBytes) / sheets[i].memory - 1) < 0.05,
+                 row->id.c_str());
+        QVERIFY2(std::abs(*cluster.device.peak(Precision::F16) / sheets[i].peak - 1) < 0.01, row->id.c_str());
+        QVERIFY2(std::abs(cluster.nodeLink.bytesPerSecond / sheets[i].link - 1) < 0.05, row->id.c_str());
+        QVERIFY(std::any_of(row->assumed.begin(), row->assumed.end(),
+                            [](const std::string& text) { return text.starts_with("cluster="); }));
+    }
+    QVERIFY(!publishedRow(*parsed, std::size(sheets))->skipped.empty());
+}
+
+void ScoreTest::whatWasSaidWidensTheBand()
+{
+    const auto widenedBy = [](const char* gpu, const char* schedule, const char* offload, const char* recompute,
+                              const char* notes) {
+        QTemporaryDir folder;
+        QFile file(folder.filePath("rows.csv"));
+        if (!file.open(QIODevice::WriteOnly)) return std::string("no file");
+        file.write(
+            "id,layers,hidden,seq,gpu,gpus,precision,framework,tp,pp,dp,micro_batch,global_batch,iter_s,schedule,"
+            "offload,recompute,flash_attn,zero_stage,heads,vocab,network,notes\n");
+        file.write(
+            (QString("x,32,4096,2048,%1,64,bf16,Megatron-Core,8,4,2,1,32,9,%2,%3,%4,1,1,32,32000,8x200 Gb/s,%5\n"))
+                .arg(gpu, schedule, offload, recompute, notes)
+                .toUtf8());
+        file.close();
+        const ScoredTable scored = score(file.fileName());
+        std::string text;
+        for (const auto& [assumed, percent] : scored.items.front().widened) text += assumed + "; ";
+        return text;
+    };
+    QCOMPARE(widenedBy("A100", "1F1B", "none", "none", ""), std::string());
+    const auto names = [](const std::string& text, const char* field) { return text.find(field) != std::string::npos; };
+    QVERIFY(names(widenedBy("A100-PCIe", "1F1B", "none", "none", ""), "cluster="));
+    QVERIFY(names(widenedBy("A100", "chimera", "none", "none", ""), "schedule="));
+    QVERIFY(names(widenedBy("A100", "1F1B", "optimizer 50%", "none", ""), "offload="));
+    // Fused attention has nothing that selective recomputation could save: layers mean all of it.
+    QVERIFY(names(widenedBy("A100", "1F1B", "none", "block 5 layers", ""), "recompute=none"));
+    QVERIFY(names(widenedBy("A100", "1F1B", "none", "\"full, 10 of 80 layers\"", ""), "recompute=none"));
+    QVERIFY(names(widenedBy("A100", "1F1B", "none", "none", "with MTP"), "heads of prediction="));
 }
 
 void ScoreTest::assumptionsWidenTheBand()
