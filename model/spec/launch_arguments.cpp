@@ -191,6 +191,29 @@ Result<const char*> titanSchedule(PipelineSchedule schedule)
     }
 }
 
+/// training.mixed_precision_param takes bfloat16 and float32, model.converters fp8 with one scale for a tensor and MXFP8.
+Status checkTitanPrecision(const RunSpec& spec)
+{
+    const Precision precision = spec.training.precision;
+    if (precision != Precision::F16 && precision != Precision::Tf32 && precision != Precision::Fp4) return {};
+    return cannot("torchtitan", "training in " + std::string(name(precision)), "--precision bf16, f32, fp8 or mxfp8");
+}
+
+void addTitanPrecision(const RunSpec& spec, const FrameworkPreset& framework, Words& words)
+{
+    switch (spec.training.precision) {
+    case Precision::F32: words.value("--training.mixed_precision_param", "float32"); break;
+    case Precision::Fp8:
+        words.value("--model.converters", "quantize.linear.float8");
+        words.value("--quantize.linear.float8.recipe_name", "tensorwise");
+        break;
+    case Precision::Mxfp8: words.value("--model.converters", "quantize.linear.mx"); break;
+    default: words.value("--training.mixed_precision_param", "bfloat16");
+    }
+    if (framework.fusedActivation) words.flag("--compile.enable"); // the compiler fuses
+    if (framework.asyncTensor && spec.plan.tp > 1) words.flag("--parallelism.enable_async_tensor_parallel");
+}
+
 /// Copies of the weights stand alone: parallelize_llama refuses DistributedDataParallel beside other dimensions, and
 /// with context parallelism torchtitan always cuts the weights over the context group (ParallelDims.fsdp_enabled).
 Status checkTitanShards(const ParallelPlan& plan)
@@ -211,6 +234,7 @@ Status checkTorchtitan(const RunSpec& spec, const ParallelPlan& plan, const Fram
 {
     constexpr const char* kName = "torchtitan";
     if (const auto schedule = titanSchedule(plan.schedule); !schedule) return schedule.error();
+    FOURWALLS_TRY(checkTitanPrecision(spec));
     FOURWALLS_TRY(checkTitanShards(plan));
     if (plan.tp > 1 && !plan.sequenceParallel) return cannot(kName, "tensor parallelism without sp=1", "sp=1");
     // ParallelDims.seq_len_divisor
@@ -252,14 +276,18 @@ LaunchArguments torchtitan(const RunSpec& spec, const FrameworkPreset& framework
     words.count("--training.local_batch_size", local);
     words.count("--training.global_batch_size", spec.training.batch);
     if (spec.training.sequence > 0) words.count("--training.seq_len", spec.training.sequence);
+    addTitanPrecision(spec, framework, words);
     if (plan.offloadOptimizer) words.flag("--training.enable_cpu_offload");
     words.value("--activation_checkpoint.mode", std::string(wordOf(kRecomputeWords, plan.recompute)));
     if (plan.recompute == Recompute::Selective) words.value("--activation_checkpoint.selective_ac_option", "op");
     return launch;
 }
 
-Status checkDeepSpeed(const ParallelPlan& plan)
+Status checkDeepSpeed(const RunSpec& spec, const ParallelPlan& plan)
 {
+    const Precision precision = spec.training.precision;
+    if (precision == Precision::Fp8 || precision == Precision::Mxfp8 || precision == Precision::Fp4)
+        return cannot("a configuration of DeepSpeed", std::string(name(precision)), "--precision bf16 or f16");
     for (const auto& [key, degree] : {std::pair{"pp", plan.pp}, {"cp", plan.cp}, {"ep", plan.ep}, {"vpp", plan.vpp}})
         if (degree > 1)
             return cannot("a configuration of DeepSpeed", std::string(key) + "=" + std::to_string(degree),
@@ -286,6 +314,8 @@ LaunchArguments deepSpeed(const RunSpec& spec)
     launch.configuration = configuration.dump(2);
     if (plan.shard > 0 && plan.zero != 3)
         launch.notes.emplace_back("shard is said of zero=3 only (mics_shard_size); this stage cuts over all replicas");
+    if (spec.training.precision == Precision::Tf32)
+        launch.notes.emplace_back("tf32: the program sets torch.backends.cuda.matmul.allow_tf32 = True");
     if (plan.recompute != Recompute::None)
         launch.notes.emplace_back(
             "recomputation: the model calls deepspeed.checkpointing, or gradient_checkpointing_enable()");
@@ -311,7 +341,7 @@ Status canLaunch(LaunchTarget target, const RunSpec& spec, const ParallelPlan& p
     switch (target) {
     case LaunchTarget::Megatron: return checkMegatron(spec, plan);
     case LaunchTarget::Torchtitan: return checkTorchtitan(spec, plan, framework);
-    case LaunchTarget::DeepSpeed: return checkDeepSpeed(plan);
+    case LaunchTarget::DeepSpeed: return checkDeepSpeed(spec, plan);
     }
     return {};
 }

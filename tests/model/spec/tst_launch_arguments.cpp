@@ -26,6 +26,8 @@ private slots:
     void stagesOfTorchtitan_data();
     void stagesOfTorchtitan();
     void deepSpeed();
+    void precisions_data();
+    void precisions();
     void refusals_data();
     void refusals();
 };
@@ -206,6 +208,63 @@ void LaunchArgumentsTest::deepSpeed()
     QCOMPARE(read["zero_optimization"]["offload_optimizer"]["device"].get<std::string>(), std::string("cpu"));
     QVERIFY(read["bf16"]["enabled"].get<bool>());
     QCOMPARE(launch->notes.size(), std::size_t{1}); // recomputation is said in code
+}
+
+void LaunchArgumentsTest::precisions_data()
+{
+    QTest::addColumn<int>("target");
+    QTest::addColumn<int>("precision");
+    QTest::addColumn<QString>("words"); // in this order; empty: refused
+    const int megatron = int(LaunchTarget::Megatron), titan = int(LaunchTarget::Torchtitan);
+    const int deepSpeed = int(LaunchTarget::DeepSpeed);
+    QTest::newRow("megatron f32") << megatron << int(Precision::F32) << "--seq-length 8192";
+    QTest::newRow("megatron tf32") << megatron << int(Precision::Tf32) << "";
+    QTest::newRow("megatron f16") << megatron << int(Precision::F16) << "--fp16";
+    QTest::newRow("megatron fp8") << megatron << int(Precision::Fp8) << "--bf16 --fp8-format hybrid";
+    QTest::newRow("megatron mxfp8") << megatron << int(Precision::Mxfp8)
+                                    << "--bf16 --fp8-format e4m3 --fp8-recipe mxfp8";
+    QTest::newRow("megatron fp4") << megatron << int(Precision::Fp4) << "--bf16 --fp4-format e2m1";
+    // torchtitan/config/job_config.py and components/quantization of 0.2
+    QTest::newRow("titan f32") << titan << int(Precision::F32) << "--training.mixed_precision_param float32";
+    QTest::newRow("titan tf32") << titan << int(Precision::Tf32) << "";
+    QTest::newRow("titan f16") << titan << int(Precision::F16) << "";
+    QTest::newRow("titan bf16") << titan << int(Precision::Bf16) << "--training.mixed_precision_param bfloat16";
+    QTest::newRow("titan fp8") << titan << int(Precision::Fp8)
+                               << "--model.converters quantize.linear.float8 --quantize.linear.float8.recipe_name "
+                                  "tensorwise";
+    QTest::newRow("titan mxfp8") << titan << int(Precision::Mxfp8) << "--model.converters quantize.linear.mx";
+    QTest::newRow("titan fp4") << titan << int(Precision::Fp4) << "";
+    QTest::newRow("deepspeed f32") << deepSpeed << int(Precision::F32) << "{";
+    QTest::newRow("deepspeed f16") << deepSpeed << int(Precision::F16) << "\"fp16\"";
+    QTest::newRow("deepspeed bf16") << deepSpeed << int(Precision::Bf16) << "\"bf16\"";
+    QTest::newRow("deepspeed fp8") << deepSpeed << int(Precision::Fp8) << "";
+    QTest::newRow("deepspeed mxfp8") << deepSpeed << int(Precision::Mxfp8) << "";
+}
+
+void LaunchArgumentsTest::precisions()
+{
+    QFETCH(int, target);
+    QFETCH(int, precision);
+    QFETCH(QString, words);
+    RunSpec spec = specOf("dp=4 zero=1");
+    if (LaunchTarget(target) == LaunchTarget::Torchtitan) spec.plan.zero = 3;
+    spec.training.precision = Precision(precision);
+    const auto launch = told(LaunchTarget(target), spec);
+    QCOMPARE(launch.ok(), !words.isEmpty());
+    if (!launch) {
+        QVERIFY(launch.error().message().find(name(spec.training.precision)) != std::string::npos);
+        return;
+    }
+    std::string all = launch->configuration;
+    for (const std::string& word : launch->arguments) all += (all.empty() ? "" : " ") + word;
+    QVERIFY2(all.find(words.toStdString()) != std::string::npos, all.c_str());
+    // No other one is named.
+    for (const char* other : {"fp16", "bf16", "fp8", "float8", "fp4", "linear.mx"})
+        if (!words.contains(other)) QVERIFY2(all.find(other) == std::string::npos, all.c_str());
+    // Compiled layers are started so.
+    const auto compiled = launchArguments(LaunchTarget::Torchtitan, spec, *loadFramework("torchtitan-compiled"));
+    if (LaunchTarget(target) == LaunchTarget::Torchtitan)
+        QVERIFY(hasWord(*compiled, "--compile.enable") && !hasWord(*launch, "--compile.enable"));
 }
 
 void LaunchArgumentsTest::refusals_data()
