@@ -117,7 +117,7 @@ public:
         , m_graph(replay.graph(replay::DelayRule::None))
     {
         for (const replay::Piece& piece : m_recording.pieces)
-            if (piece.isCollective()) ++m_members[operationOf(piece)];
+            if (piece.isCollective()) ++m_members[replay::MeetingKey::of(recordOf(piece))];
     }
 
     Status write(const std::filesystem::path& folder, ChakraExport& result, const std::stop_token& stop)
@@ -153,21 +153,15 @@ private:
         return Error{ErrorCode::Io, "cannot be written", path.string(), "check permissions and free space"};
     }
 
-    using Operation = std::pair<std::int64_t, std::int64_t>; ///< group, number
-
     const CollectiveRecord& recordOf(const replay::Piece& piece) const
     {
         return m_recording.collectives[piece.collective].record;
     }
-    Operation operationOf(const replay::Piece& piece) const
-    {
-        return {recordOf(piece).group.value, recordOf(piece).sequence};
-    }
     /// Whether some of its members met in another step: no simulator can wait for them.
     bool reachesOut(const replay::Piece& piece) const
     {
-        const Operation operation = operationOf(piece);
-        return m_members.at(operation) < m_recording.membersOf(recordOf(piece).group, operation.second);
+        const auto operation = replay::MeetingKey::of(recordOf(piece));
+        return m_members.at(operation) < m_recording.membersOf(operation);
     }
 
     /// Names of groups are not unique: their place in the trace is.
@@ -292,7 +286,7 @@ private:
     }
 
     TraceInfo m_info;
-    std::map<Operation, std::size_t> m_members; ///< in the step
+    std::map<replay::MeetingKey, std::size_t> m_members; ///< in the step
     const replay::Recording& m_recording;
     const replay::ReplayGraph& m_graph;
     std::uint64_t m_lastId = 0;

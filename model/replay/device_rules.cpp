@@ -197,7 +197,7 @@ private:
             link.done = m_builder.moving(link.end, tag);
         }
         m_builder.edge(link.begin, link.done);
-        m_operations[{record->group.value, record->sequence}].push_back({rank, &link, record});
+        m_operations[MeetingKey::of(*record)].push_back({rank, &link, record});
     }
 
     void connect(RankId rank, std::vector<Link>& chain)
@@ -283,11 +283,11 @@ private:
                 if (send && receive) m_builder.edge(send->link->done, receive->link->done);
                 continue;
             }
-            const ProcessGroupInfo& group = m_recording.info.groups[static_cast<std::size_t>(key.first)];
-            const auto coverage = groupCoverage(m_recording.info, GroupId{key.first});
+            const ProcessGroupInfo& group = m_recording.info.groups[static_cast<std::size_t>(key.group.value)];
+            const auto coverage = groupCoverage(m_recording.info, key.group);
             const bool complete =
                 coverage.timing != CollectiveTiming::Separated || members.size() == group.ranks.size();
-            if (!complete && m_recording.membersOf(GroupId{key.first}, key.second) < group.ranks.size())
+            if (!complete && m_recording.membersOf(key) < group.ranks.size())
                 return lacking(*members.front().link, members.size(), group.ranks.size(), group.name);
             const NodeIndex met = m_builder.meeting(members.front().link->step);
             // Members out of the chosen steps came when they came.
@@ -380,7 +380,7 @@ private:
     std::unordered_map<std::int32_t, bool> m_beside;
     std::map<std::tuple<std::int32_t, std::uint32_t, std::int64_t>, std::uint32_t> m_counts;
     std::uint32_t m_number = 0;
-    std::map<std::pair<std::int32_t, std::int64_t>, std::vector<Member>> m_operations;
+    std::map<MeetingKey, std::vector<Member>> m_operations;
 };
 
 } // namespace

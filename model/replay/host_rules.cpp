@@ -216,7 +216,8 @@ private:
         }
         for (const std::uint32_t each : device.waitsFor)
             if (work.device[each].done != kNone)
-                after(work.device[each].done, pieceOf(work.device[each]).end, HeldBy::Event, EdgeOrigin::Derived);
+                after(work.device[each].done, pieceOf(work.device[each]).end, HeldBy::Event,
+                      work.statesWaits ? EdgeOrigin::Stated : EdgeOrigin::Derived);
         if (before.empty()) before.push_back({sourceOf(state, piece.step), EdgeOrigin::Derived});
         if (overlapped != kNone) before.push_back({overlapped, EdgeOrigin::Stated});
         const bool stalls = overlapped == kNone && held != HeldBy::Nothing && piece.start - ready > kStall;
@@ -244,7 +245,7 @@ private:
             } else {
                 m_builder.edge(device.begin, device.done);
             }
-            m_operations[{record.group.value, record.sequence}].push_back(
+            m_operations[MeetingKey::of(record)].push_back(
                 {&record, device.piece, device.begin, device.done, piece.step});
         } else if (overlapped != kNone) {
             // Begun before the work in front of it was done: it takes what it goes on for afterwards.
@@ -350,11 +351,11 @@ private:
     Status meet()
     {
         for (const auto& [key, members] : m_operations) {
-            const ProcessGroupInfo& group = m_recording.info.groups[static_cast<std::size_t>(key.first)];
-            const auto coverage = groupCoverage(m_recording.info, GroupId{key.first});
+            const ProcessGroupInfo& group = m_recording.info.groups[static_cast<std::size_t>(key.group.value)];
+            const auto coverage = groupCoverage(m_recording.info, key.group);
             const bool complete =
                 coverage.timing != CollectiveTiming::Separated || members.size() >= group.ranks.size();
-            if (!complete && m_recording.membersOf(GroupId{key.first}, key.second) < group.ranks.size())
+            if (!complete && m_recording.membersOf(key) < group.ranks.size())
                 return Error{ErrorCode::Format,
                              m_recording.describe(members.front().piece) + " has " + std::to_string(members.size()) +
                                  " of " + std::to_string(group.ranks.size()) + " members of group " + group.name,
@@ -383,7 +384,7 @@ private:
     GraphBuilder m_builder;
     std::vector<GraphStep> m_steps;
     std::map<RankId, RankWork> m_ranks;
-    std::map<std::pair<std::int32_t, std::int64_t>, std::vector<Member>> m_operations;
+    std::map<MeetingKey, std::vector<Member>> m_operations;
     std::map<OperationKind, Duration> m_shortest;
     HostFacts m_facts;
 };

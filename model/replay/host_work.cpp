@@ -54,7 +54,7 @@ public:
             for (std::uint32_t i = 0; i < work.device.size(); ++i)
                 work.streams[pieceOf(work.device[i]).track.value].push_back(i);
             linkLaunches(work);
-            findEventWaits(work);
+            if (!readEventWaits(work)) findEventWaits(work);
         }
         return ranks;
     }
@@ -90,6 +90,26 @@ private:
             work.device[i].call = found->second;
             work.calls[found->second].launched.push_back(i);
         }
+    }
+
+    /// The waits of streams that the recording has as arrows, from the end of one piece of work to the begin of another.
+    bool readEventWaits(RankWork& work) const
+    {
+        std::map<std::pair<std::int32_t, std::int64_t>, std::uint32_t> begins, ends; // track and time
+        for (std::uint32_t i = 0; i < work.device.size(); ++i) {
+            const Piece& piece = pieceOf(work.device[i]);
+            begins.emplace(std::pair(piece.track.value, piece.start.ns), i);
+            ends[{piece.track.value, piece.end.ns}] = i;
+        }
+        for (const FlowRecord& flow : m_recording.flows) {
+            if (flow.kind != "stream_wait") continue;
+            const auto from = ends.find({flow.fromTrack.value, flow.from.ns});
+            const auto to = begins.find({flow.toTrack.value, flow.to.ns});
+            if (from == ends.end() || to == begins.end()) continue;
+            work.device[to->second].waitsFor.push_back(from->second);
+            work.statesWaits = true;
+        }
+        return work.statesWaits;
     }
 
     /// The stream that is launched on next waits for the last work of the others. Where times contradict that, the wait was

@@ -35,6 +35,7 @@ struct RankWork {
     std::vector<Call> calls;                                    ///< by start
     std::vector<DeviceWork> device;                             ///< by start
     std::map<std::int32_t, std::vector<std::uint32_t>> streams; ///< device work by track, by start
+    bool statesWaits = false;                                   ///< the recording says what waits for what
     std::map<std::int32_t, std::vector<std::uint32_t>>
         operators; ///< pieces of host threads that are no calls, by start
 };

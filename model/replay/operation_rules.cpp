@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 #include <string_view>
-#include <tuple>
 
 namespace fourwalls::replay {
 
@@ -153,7 +152,7 @@ private:
                 tag.role = NodeRole::Moving;
                 nodes.end = m_builder.moving(piece.end, tag);
                 m_builder.edge(nodes.begin, nodes.end);
-                m_operations[keyOf(m_recording.collectives[piece.collective].record)].push_back(
+                m_operations[MeetingKey::of(m_recording.collectives[piece.collective].record)].push_back(
                     {&ops, kind, same.size()});
             } else {
                 if (kind == Kind::LayerNorm) tag.role = NodeRole::Moving;
@@ -162,11 +161,6 @@ private:
             m_builder.edge(sources[piece.step], nodes.begin);
             same.push_back(nodes);
         }
-    }
-
-    static std::pair<std::int32_t, std::int64_t> keyOf(const CollectiveRecord& record)
-    {
-        return {record.group.value, record.sequence};
     }
 
     Error misfit(const RankStep& ops, const std::string& what) const
@@ -278,7 +272,7 @@ private:
     {
         for (const auto& [key, members] : m_operations) {
             const NodeIndex met = m_builder.meeting(members.front().ops->step);
-            const ProcessGroupInfo& group = m_recording.info.groups[static_cast<std::size_t>(key.first)];
+            const ProcessGroupInfo& group = m_recording.info.groups[static_cast<std::size_t>(key.group.value)];
             const bool message = isMessage(members.front().kind);
             if (members.size() < (message ? 2 : group.ranks.size()))
                 return misfit(*members.front().ops,
@@ -400,7 +394,7 @@ private:
     const Recording& m_recording;
     GraphBuilder m_builder;
     std::map<std::pair<std::uint32_t, RankId>, RankStep> m_ranks;
-    std::map<std::pair<std::int32_t, std::int64_t>, std::vector<Member>> m_operations;
+    std::map<MeetingKey, std::vector<Member>> m_operations;
 };
 
 } // namespace
@@ -421,14 +415,13 @@ std::vector<StepIndex> dropIncompleteSteps(Recording& recording)
 {
     const std::size_t steps = recording.steps.size();
     std::vector<std::set<RankId>> ranks(steps);
-    std::map<std::tuple<std::uint32_t, std::int32_t, std::int64_t>, std::pair<std::size_t, std::size_t>>
-        members; // is, should be
+    std::map<std::pair<std::uint32_t, MeetingKey>, std::pair<std::size_t, std::size_t>> members; // is, should be
     for (const Piece& piece : recording.pieces) {
         ranks[piece.step].insert(piece.rank);
         if (!piece.isCollective()) continue;
         const CollectiveRecord& record = recording.collectives[piece.collective].record;
         const bool message = record.operation == CollectiveOp::Send || record.operation == CollectiveOp::Receive;
-        auto& [is, should] = members[{piece.step, record.group.value, record.sequence}];
+        auto& [is, should] = members[{piece.step, MeetingKey::of(record)}];
         ++is;
         should = message ? 2 : recording.info.groups[static_cast<std::size_t>(record.group.value)].ranks.size();
     }
@@ -437,7 +430,7 @@ std::vector<StepIndex> dropIncompleteSteps(Recording& recording)
     std::vector<bool> drop(steps);
     for (std::size_t i = 0; i < steps; ++i) drop[i] = ranks[i].size() < most;
     for (const auto& [key, count] : members)
-        if (count.first < count.second) drop[std::get<0>(key)] = true;
+        if (count.first < count.second) drop[key.first] = true;
     std::vector<StepIndex> dropped;
     if (std::all_of(drop.begin(), drop.end(), [](bool each) { return each; })) return dropped;
     std::vector<std::uint32_t> place(steps, 0);

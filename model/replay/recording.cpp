@@ -281,12 +281,17 @@ int Recording::stageOf(RankId rank) const
     return 0;
 }
 
-std::size_t Recording::membersOf(GroupId group, std::int64_t sequence) const
+std::size_t Recording::membersOf(const MeetingKey& operation) const
 {
     return static_cast<std::size_t>(
-        std::count_if(collectives.begin(), collectives.end(), [&](const CollectiveView& each) {
-            return each.record.group == group && each.record.sequence == sequence;
-        }));
+        std::count_if(collectives.begin(), collectives.end(),
+                      [&](const CollectiveView& each) { return MeetingKey::of(each.record) == operation; }));
+}
+
+MeetingKey MeetingKey::of(const CollectiveRecord& record)
+{
+    const bool message = record.operation == CollectiveOp::Send || record.operation == CollectiveOp::Receive;
+    return {record.group, message ? CollectiveOp::Send : record.operation, record.sequence};
 }
 
 std::string Recording::describe(std::uint32_t piece) const

@@ -39,6 +39,16 @@ struct RecordedStep {
     std::map<RankId, TimeRange> ranks;
 };
 
+/// What the members of one operation have in common. The two ends of a message are one operation.
+struct MeetingKey {
+    GroupId group;
+    CollectiveOp operation = CollectiveOp::Other; ///< Send also for a receive
+    std::int64_t sequence = 0;                    ///< may count each operation of the group by itself, as NCCL does
+
+    static MeetingKey of(const CollectiveRecord& record);
+    auto operator<=>(const MeetingKey&) const = default;
+};
+
 /// Inclusive.
 using StepChoiceRange = std::pair<StepIndex, StepIndex>;
 
@@ -56,7 +66,7 @@ struct Recording {
     const TrackInfo& track(const Piece& piece) const { return tracks[static_cast<std::size_t>(piece.track.value)]; }
     int stageOf(RankId rank) const;
     /// Members of an operation that the trace has, in the chosen steps or out of them.
-    std::size_t membersOf(GroupId group, std::int64_t sequence) const;
+    std::size_t membersOf(const MeetingKey& operation) const;
     /// "forward (rank 3, 12.3 ms)".
     std::string describe(std::uint32_t piece) const;
 };
