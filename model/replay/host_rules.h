@@ -20,7 +20,7 @@ bool hasHostCalls(const Recording& recording);
 
 /// A rank's calls are one order over its threads, which take turns; the time between two calls is work of the program. Device
 /// work hangs on its launch (from the call's begin), on the work before it on its stream, and on event waits; a call that
-/// synchronises ends after the device work that it waited for. Members of a collective meet by group and sequence. A device
+/// synchronises ends after the device work that it waited for. Members of a collective meet by MeetingKey. A device
 /// that stands still although work is queued is a node of its own, and counted. Where launches block at a full queue
 /// (launch_queue.h), a launch returns after the work that had to leave the queue first. Steps end where the program ended
 /// them; GraphStep::deviceEnds has the last work of each stream in them.

@@ -59,6 +59,7 @@ public:
     std::int64_t cacheBytes = 50 << 20;
     std::int64_t graphs = 0;          ///< that there are
     std::int64_t graphLaunches = 0;   ///< how often one was asked for
+    std::int64_t segments = 0;        ///< stretches of the GPUs' memory that were ever taken
     std::int64_t waits = 0;           ///< how often the host asked for a stream to be done
     std::map<int, std::string> names; ///< of GPUs that are of another kind
     bool hasNccl = true;
@@ -90,6 +91,7 @@ public:
     {
         const bool own = place == MemoryPlace::Device;
         if (own && bytesOn(device) + bytes > capacity) return nullptr;
+        segments += own ? 1 : 0;
         void* const memory =
             mmap(nullptr, static_cast<std::size_t>(bytes), own && protectsMemory ? PROT_NONE : PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -444,6 +444,29 @@ private slots:
         }
     }
 
+    // Taking memory from the driver may wait for a collective under way, which may wait for this rank: it happens in the
+    // first two steps, and never again.
+    void memoryIsTakenAtTheBegin_data()
+    {
+        QTest::addColumn<QByteArray>("plan");
+        for (const char* plan : {"dp=2", "dp=2 zero=3", "tp=2 sp=1", "cp=2", "pp=2 microbatches=4"})
+            QTest::newRow(plan) << QByteArray(plan);
+    }
+    void memoryIsTakenAtTheBegin()
+    {
+        QFETCH(QByteArray, plan);
+        choose(false, 2);
+        const auto taken = [&plan](std::int64_t steps) {
+            state().segments = 0;
+            const auto report =
+                train(specOf(Net::Decoder, plan.constData(), steps), DeviceKind::Cuda, nullptr, {}, withNccl());
+            return report.ok() ? state().segments : -1;
+        };
+        const std::int64_t first = taken(2);
+        QVERIFY(first > 0);
+        QCOMPARE(taken(6), first);
+    }
+
     void everyRankHasAGpuForItself()
     {
         choose(false, 4);
