@@ -8,6 +8,7 @@
 #include "model/spec/pipeline_schedule.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace fourwalls::cost {
@@ -16,6 +17,7 @@ namespace {
 
 /// Link speeds of the curve [Gb/s].
 constexpr double kGigabits[] = {1, 2, 4, 6, 10, 16, 25, 40, 63, 100, 160, 200, 250, 400, 800};
+constexpr double kFastestGigabits = 1e5;
 constexpr double kUnlimited = 1e18; ///< [bytes/s]
 
 Result<Prediction> predicted(const RunSpec& spec, const Calibration& calibration)
@@ -74,6 +76,7 @@ Result<DeviceScaling> scalingByDevices(const RunSpec& spec, const Calibration& c
         point.devices = run.plan.worldSize();
         point.stepSeconds = prediction.seconds;
         point.samplesPerSecond = static_cast<double>(run.training.batch) / prediction.seconds;
+        point.fits = prediction.feasible;
         scaling.points.push_back(point);
     };
     if (replica > 1) {
@@ -108,7 +111,10 @@ Result<std::vector<LinkPoint>> scalingByLink(const RunSpec& spec, const Calibrat
         return Error{ErrorCode::InvalidArgument, "a plan of one device sends nothing", "plan", "dp=2"};
     FOURWALLS_TRY_ASSIGN(const Prediction unlimited, predicted(withLinks(spec, kUnlimited), calibration));
     std::vector<LinkPoint> points;
-    for (const double gigabits : kGigabits) {
+    std::vector<double> speeds(std::begin(kGigabits), std::end(kGigabits));
+    const double own = std::max(spec.cluster.nodeLink.bytesPerSecond, spec.cluster.nicLink.bytesPerSecond) * 8 * 1e-9;
+    while (speeds.back() < own && speeds.back() < kFastestGigabits) speeds.push_back(2 * speeds.back());
+    for (const double gigabits : speeds) {
         LinkPoint point;
         point.bitsPerSecond = gigabits * 1e9;
         FOURWALLS_TRY_ASSIGN(const Prediction prediction,

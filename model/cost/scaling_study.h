@@ -16,6 +16,7 @@ struct ScalingPoint {
     double stepSeconds = 0;
     double samplesPerSecond = 0;
     double efficiency = 0; ///< T_n / (n T_1)
+    bool fits = true;      ///< what a device must hold fits into its memory
 };
 
 struct DeviceScaling {
@@ -38,7 +39,8 @@ struct LinkPoint {
     double efficiency = 0;  ///< step time without communication's bandwidth limit / step time
 };
 
-/// The same run with every link (inside and between nodes) at 1 to 800 Gb/s, latencies as they are.
+/// The same run with every link (inside and between nodes) at 1 to 800 Gb/s, and on to the spec's own fastest link where
+/// that is faster, latencies as they are.
 /// Errors: those of CostModel; InvalidArgument for a plan of one device, which sends nothing.
 Result<std::vector<LinkPoint>> scalingByLink(const RunSpec& spec, const Calibration& calibration);
 

@@ -32,10 +32,20 @@ MatrixPlot::MatrixPlot(QWidget* parent) : QWidget(parent)
 
 void MatrixPlot::setMatrix(std::vector<int> names, std::vector<double> values, int every)
 {
-    m_names = std::move(names);
-    m_values = std::move(values);
-    m_values.resize(m_names.size() * m_names.size(), 0.0);
+    std::vector<int> columns = names;
+    setTable(std::move(names), std::move(columns), std::move(values));
     m_every = every;
+    m_isSquare = true;
+}
+
+void MatrixPlot::setTable(std::vector<int> ranks, std::vector<int> columns, std::vector<double> values)
+{
+    m_rowNames = std::move(ranks);
+    m_columnNames = std::move(columns);
+    m_values = std::move(values);
+    m_values.resize(m_rowNames.size() * m_columnNames.size(), 0.0);
+    m_every = 0;
+    m_isSquare = false;
     m_largest = m_values.empty() ? 0 : *std::max_element(m_values.begin(), m_values.end());
     m_hover = {-1, -1};
     update();
@@ -54,20 +64,34 @@ void MatrixPlot::setNothing(const QString& why)
     update();
 }
 
-QRectF MatrixPlot::square() const
+QRectF MatrixPlot::area() const
 {
-    const double side = std::max(20.0, std::min(width() - kMatrixLeft - kLegend, height() - kMatrixTop - 6.0));
-    return {kMatrixLeft, kMatrixTop, side, side};
+    const double wide = width() - kMatrixLeft - kLegend, high = height() - kMatrixTop - 6.0;
+    const double side = std::min(wide, high);
+    return {kMatrixLeft, kMatrixTop, std::max(20.0, m_isSquare ? side : wide),
+            std::max(20.0, m_isSquare ? side : high)};
+}
+
+QSizeF MatrixPlot::cellSize() const
+{
+    const QRectF box = area();
+    return {box.width() / static_cast<double>(std::max<std::size_t>(1, m_columnNames.size())),
+            box.height() / static_cast<double>(std::max<std::size_t>(1, m_rowNames.size()))};
 }
 
 std::pair<int, int> MatrixPlot::cellAt(QPointF at) const
 {
-    const QRectF box = square();
-    if (m_names.empty() || !box.contains(at)) return {-1, -1};
-    const double cell = box.width() / static_cast<double>(m_names.size());
-    const int last = static_cast<int>(m_names.size()) - 1;
-    return {std::clamp(static_cast<int>((at.y() - box.top()) / cell), 0, last),
-            std::clamp(static_cast<int>((at.x() - box.left()) / cell), 0, last)};
+    const QRectF box = area();
+    if (m_values.empty() || !box.contains(at)) return {-1, -1};
+    const QSizeF cell = cellSize();
+    return {std::clamp(static_cast<int>((at.y() - box.top()) / cell.height()), 0, spokenRows() - 1),
+            std::clamp(static_cast<int>((at.x() - box.left()) / cell.width()), 0, spokenColumns() - 1)};
+}
+
+double MatrixPlot::valueAt(int row, int column) const
+{
+    if (row < 0 || column < 0 || row >= spokenRows() || column >= spokenColumns()) return 0;
+    return m_values[static_cast<std::size_t>(row) * m_columnNames.size() + static_cast<std::size_t>(column)];
 }
 
 QColor MatrixPlot::colourOf(double value) const
@@ -83,13 +107,13 @@ QColor MatrixPlot::colourOf(double value) const
 
 QString MatrixPlot::cellText(int row, int column) const
 {
-    const auto n = m_names.size();
-    if (row < 0 || column < 0 || static_cast<std::size_t>(std::max(row, column)) >= n) return {};
-    const double value = m_values[static_cast<std::size_t>(row) * n + static_cast<std::size_t>(column)];
+    if (row < 0 || column < 0 || row >= spokenRows() || column >= spokenColumns()) return {};
+    const double value = valueAt(row, column);
+    if (m_cellText) return m_cellText(row, column, value);
     const QString what = value > 0 ? (m_text ? m_text(value) : QString::number(value)) : tr("nothing");
     return tr("rank %1 → rank %2: %3")
-        .arg(m_names[static_cast<std::size_t>(row)])
-        .arg(m_names[static_cast<std::size_t>(column)])
+        .arg(m_rowNames[static_cast<std::size_t>(row)])
+        .arg(m_columnNames[static_cast<std::size_t>(column)])
         .arg(what);
 }
 
@@ -97,37 +121,73 @@ void MatrixPlot::paintFine(QPainter& painter, const QRectF& box) const
 {
     // Cells of about a pixel and less: each pixel shows the largest of those that it covers.
     const double ratio = imageRatio(painter, *this);
-    const int side = std::max(1, static_cast<int>(std::floor(box.width() * ratio)));
-    const std::size_t n = m_names.size();
-    std::vector<double> most(static_cast<std::size_t>(side) * static_cast<std::size_t>(side), 0.0);
-    const auto pixels = [&](std::size_t i) {
-        const int first = static_cast<int>(i * static_cast<std::size_t>(side) / n);
-        const int last = static_cast<int>((i + 1) * static_cast<std::size_t>(side) / n);
+    const int wide = std::max(1, static_cast<int>(std::floor(box.width() * ratio))),
+              high = std::max(1, static_cast<int>(std::floor(box.height() * ratio)));
+    const std::size_t rows = m_rowNames.size(), columns = m_columnNames.size();
+    std::vector<double> most(static_cast<std::size_t>(wide) * static_cast<std::size_t>(high), 0.0);
+    const auto pixels = [](std::size_t i, std::size_t count, int side) {
+        const int first = static_cast<int>(i * static_cast<std::size_t>(side) / count);
+        const int last = static_cast<int>((i + 1) * static_cast<std::size_t>(side) / count);
         return std::pair(first, std::max(first + 1, std::min(last, side)));
     };
-    for (std::size_t row = 0; row < n; ++row)
-        for (std::size_t column = 0; column < n; ++column) {
-            const double value = m_values[row * n + column];
+    const auto at = [&](int x, int y) -> double& {
+        return most[static_cast<std::size_t>(y) * static_cast<std::size_t>(wide) + static_cast<std::size_t>(x)];
+    };
+    for (std::size_t row = 0; row < rows; ++row)
+        for (std::size_t column = 0; column < columns; ++column) {
+            const double value = m_values[row * columns + column];
             if (value <= 0) continue;
-            const auto [top, bottom] = pixels(row);
-            const auto [left, right] = pixels(column);
+            const auto [top, bottom] = pixels(row, rows, high);
+            const auto [left, right] = pixels(column, columns, wide);
             for (int y = top; y < bottom; ++y)
-                for (int x = left; x < right; ++x) {
-                    double& here = most[static_cast<std::size_t>(y) * static_cast<std::size_t>(side) +
-                                        static_cast<std::size_t>(x)];
-                    here = std::max(here, value);
-                }
+                for (int x = left; x < right; ++x) at(x, y) = std::max(at(x, y), value);
         }
-    QImage image(side, side, QImage::Format_RGB32);
+    QImage image(wide, high, QImage::Format_RGB32);
     image.fill(currentTheme().window);
-    for (int y = 0; y < side; ++y)
-        for (int x = 0; x < side; ++x) {
-            const double value =
-                most[static_cast<std::size_t>(y) * static_cast<std::size_t>(side) + static_cast<std::size_t>(x)];
-            if (value > 0) image.setPixel(x, y, colourOf(value).rgb());
-        }
+    for (int y = 0; y < high; ++y)
+        for (int x = 0; x < wide; ++x)
+            if (at(x, y) > 0) image.setPixel(x, y, colourOf(at(x, y)).rgb());
     image.setDevicePixelRatio(ratio);
     painter.drawImage(box.topLeft(), image);
+}
+
+void MatrixPlot::paintCells(QPainter& painter, const QRectF& box) const
+{
+    constexpr double kMatrixGapFrom = 6;
+    const Theme& t = currentTheme();
+    const QSizeF cell = cellSize();
+    const QFontMetricsF metrics(painter.font());
+    const auto gapOf = [](double side) { return side > kMatrixGapFrom ? 1.0 : 0.0; };
+    for (int row = 0; row < spokenRows(); ++row)
+        for (int column = 0; column < spokenColumns(); ++column) {
+            const double value = valueAt(row, column);
+            const QRectF where(box.left() + column * cell.width(), box.top() + row * cell.height(),
+                               cell.width() - gapOf(cell.width()), cell.height() - gapOf(cell.height()));
+            if (m_isSquare && row == column) {
+                painter.fillRect(where, t.raised);
+                continue;
+            }
+            if (value <= 0) {
+                if (cell.width() > kMatrixGapFrom) painter.fillRect(where, t.window);
+                continue;
+            }
+            const QColor fill = colourOf(value);
+            painter.fillRect(where, fill);
+            const QString text = m_text ? m_text(value) : QString();
+            if (cell.width() >= kTextCell && cell.height() >= metrics.height() &&
+                metrics.horizontalAdvance(text) < cell.width() - 6) {
+                painter.setPen(textOn(fill));
+                painter.drawText(where, Qt::AlignCenter, text);
+            }
+        }
+    painter.setPen(QPen(cell.width() >= kMatrixGapFrom ? t.secondaryText : t.line, 1));
+    const bool separates =
+        m_every > 0 && m_every * cell.width() >= kLeastNode; // else the lines would hide what they divide
+    for (int i = m_every; separates && i < spokenRows(); i += m_every) {
+        const double at = std::round(i * cell.width()) - 0.5;
+        painter.drawLine(QPointF(box.left() + at, box.top()), QPointF(box.left() + at, box.bottom()));
+        painter.drawLine(QPointF(box.left(), box.top() + at), QPointF(box.right(), box.top() + at));
+    }
 }
 
 void MatrixPlot::paintEvent(QPaintEvent*)
@@ -135,47 +195,18 @@ void MatrixPlot::paintEvent(QPaintEvent*)
     const Theme& t = currentTheme();
     QPainter painter(this);
     painter.setFont(fontOf(TextRole::Small));
-    if (m_names.empty()) {
+    if (m_values.empty()) {
         painter.setPen(t.secondaryText);
         painter.setFont(fontOf(TextRole::Body));
         painter.drawText(rect(), Qt::AlignCenter | Qt::TextWordWrap, m_nothing);
         return;
     }
-    const QRectF box = square();
-    const auto n = static_cast<int>(m_names.size());
-    const double cell = box.width() / n;
-    const QFontMetricsF metrics(painter.font());
-    const bool isFine = cell < kFineCell;
-    if (isFine) paintFine(painter, box);
-    for (int row = 0; row < n && !isFine; ++row)
-        for (int column = 0; column < n; ++column) {
-            const double value =
-                m_values[static_cast<std::size_t>(row) * m_names.size() + static_cast<std::size_t>(column)];
-            const double gap = cell > 6 ? 1 : 0;
-            const QRectF where(box.left() + column * cell, box.top() + row * cell, cell - gap, cell - gap);
-            if (row == column) {
-                painter.fillRect(where, t.raised);
-                continue;
-            }
-            if (value <= 0) {
-                if (cell > 6) painter.fillRect(where, t.window);
-                continue;
-            }
-            const QColor fill = colourOf(value);
-            painter.fillRect(where, fill);
-            const QString text = m_text ? m_text(value) : QString();
-            if (cell >= kTextCell && metrics.horizontalAdvance(text) < cell - 6) {
-                painter.setPen(textOn(fill));
-                painter.drawText(where, Qt::AlignCenter, text);
-            }
-        }
-    painter.setPen(QPen(cell >= 6 ? t.secondaryText : t.line, 1));
-    const bool separates = m_every > 0 && m_every * cell >= kLeastNode; // else the lines would hide what they divide
-    for (int i = m_every; separates && i < n; i += m_every) {
-        const double at = std::round(i * cell) - 0.5;
-        painter.drawLine(QPointF(box.left() + at, box.top()), QPointF(box.left() + at, box.bottom()));
-        painter.drawLine(QPointF(box.left(), box.top() + at), QPointF(box.right(), box.top() + at));
-    }
+    const QRectF box = area();
+    const QSizeF cell = cellSize();
+    if (std::min(cell.width(), cell.height()) < kFineCell)
+        paintFine(painter, box);
+    else
+        paintCells(painter, box);
     if (m_hover.first >= 0) {
         painter.setPen(QPen(t.accent, 2));
         painter.setBrush(Qt::NoBrush);
@@ -188,20 +219,21 @@ void MatrixPlot::paintEvent(QPaintEvent*)
 /// Numbers of ranks, as many as have room, and what rows and columns are.
 void MatrixPlot::paintNames(QPainter& painter, const QRectF& box) const
 {
-    const auto n = static_cast<int>(m_names.size());
-    const double cell = box.width() / n;
+    const QSizeF cell = cellSize();
     const QFontMetricsF metrics(painter.font());
-    const int step =
-        std::max(1, static_cast<int>(std::ceil(
-                        std::max(16.0, metrics.horizontalAdvance(QString::number(m_names.back())) + 6) / cell)));
+    const auto stepOf = [](double wanted, double size) {
+        return std::max(1, static_cast<int>(std::ceil(std::max(16.0, wanted) / size)));
+    };
     painter.setPen(currentTheme().secondaryText);
-    for (int i = 0; i < n; i += step) {
-        const QString name = QString::number(m_names[static_cast<std::size_t>(i)]);
-        painter.drawText(QRectF(box.left() + i * cell, box.top() - 16, std::max(cell, 26.0), 14),
-                         cell >= 18 ? Qt::AlignCenter : Qt::AlignLeft | Qt::AlignVCenter, name);
-        painter.drawText(QRectF(box.left() - 30, box.top() + i * cell, 25, std::max(cell, 12.0)),
-                         Qt::AlignRight | (cell >= 14 ? Qt::AlignVCenter : Qt::AlignTop), name);
-    }
+    const double widest = metrics.horizontalAdvance(QString::number(m_columnNames.back())) + 6;
+    for (int i = 0, step = stepOf(widest, cell.width()); i < spokenColumns(); i += step)
+        painter.drawText(QRectF(box.left() + i * cell.width(), box.top() - 16, std::max(cell.width(), 26.0), 14),
+                         cell.width() >= 18 ? Qt::AlignCenter : Qt::AlignLeft | Qt::AlignVCenter,
+                         QString::number(m_columnNames[static_cast<std::size_t>(i)]));
+    for (int i = 0, step = stepOf(m_isSquare ? widest : 0, cell.height()); i < spokenRows(); i += step)
+        painter.drawText(QRectF(box.left() - 30, box.top() + i * cell.height(), 25, std::max(cell.height(), 12.0)),
+                         Qt::AlignRight | (cell.height() >= 14 ? Qt::AlignVCenter : Qt::AlignTop),
+                         QString::number(m_rowNames[static_cast<std::size_t>(i)]));
     painter.drawText(QRectF(box.left(), 0, box.width() + kLegend, 16), Qt::AlignLeft | Qt::AlignVCenter, m_columns);
     painter.save();
     painter.translate(2, box.bottom());
@@ -253,6 +285,8 @@ void MatrixPlot::focusOutEvent(QFocusEvent* event)
 
 void MatrixPlot::keyPressEvent(QKeyEvent* event)
 {
+    if ((event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) && m_hover.first >= 0)
+        return void(emit cellChosen(m_hover.first, m_hover.second));
     const auto next = cellByKey(event->key(), spokenCurrentCell());
     if (!next) return QWidget::keyPressEvent(event);
     m_hover = *next;
@@ -262,21 +296,28 @@ void MatrixPlot::keyPressEvent(QKeyEvent* event)
     update();
 }
 
+void MatrixPlot::mousePressEvent(QMouseEvent* event)
+{
+    const auto cell = cellAt(event->position());
+    if (event->button() == Qt::LeftButton && cell.first >= 0) emit cellChosen(cell.first, cell.second);
+    QWidget::mousePressEvent(event);
+}
+
 QRectF MatrixPlot::boxOf(int row, int column) const
 {
-    const QRectF box = square();
-    const double cell = box.width() / static_cast<double>(m_names.size());
-    return {box.left() + column * cell, box.top() + row * cell, cell, cell};
+    const QRectF box = area();
+    const QSizeF cell = cellSize();
+    return {box.topLeft() + QPointF(column * cell.width(), row * cell.height()), cell};
 }
 
 int MatrixPlot::spokenColumns() const
 {
-    return static_cast<int>(m_names.size());
+    return static_cast<int>(m_columnNames.size());
 }
 
 int MatrixPlot::spokenRows() const
 {
-    return static_cast<int>(m_names.size());
+    return static_cast<int>(m_rowNames.size());
 }
 
 QString MatrixPlot::spokenCell(Cell cell) const
@@ -294,9 +335,11 @@ std::optional<SpokenTable::Cell> MatrixPlot::spokenCurrentCell() const
     return m_hover.first < 0 ? std::nullopt : std::optional(m_hover);
 }
 
-QString MatrixPlot::spokenHeading(Qt::Orientation, int section) const
+QString MatrixPlot::spokenHeading(Qt::Orientation orientation, int section) const
 {
-    return tr("rank %1").arg(m_names[static_cast<std::size_t>(section)]);
+    const auto at = static_cast<std::size_t>(section);
+    if (orientation == Qt::Vertical || m_isSquare) return tr("rank %1").arg(m_rowNames[at]);
+    return tr("operation %1").arg(m_columnNames[at]);
 }
 
 } // namespace fourwalls::views

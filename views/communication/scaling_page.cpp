@@ -88,6 +88,7 @@ void ScalingPage::fillDevices(const ScalingData* scaling)
     line.pen = predictedPen();
     line.dots = true;
     double own = 0;
+    int smallest = -1; // number of devices from which on it fits; -1: on any, 0: on none
     for (const cost::ScalingPoint& point : scaling->devices.points) {
         line.points.emplace_back(point.devices, point.efficiency);
         if (point.devices == scaling->ownDevices) own = point.efficiency;
@@ -97,6 +98,13 @@ void ScalingPage::fillDevices(const ScalingData* scaling)
         target.size = 6;
         target.colour = t.prediction;
         target.id = point.devices;
+        if (!point.fits) { // a device that would have to hold it all
+            target.mark = XyMark::Ring;
+            target.size = 8;
+            smallest = 0;
+        } else if (smallest == 0) {
+            smallest = point.devices;
+        }
         content.points.push_back(std::move(target));
     }
     content.lines.push_back(std::move(line));
@@ -118,9 +126,10 @@ void ScalingPage::fillDevices(const ScalingData* scaling)
         for (const cost::ScalingPoint& point : points)
             if (point.devices == id)
                 return tr("%1 devices: %2 efficiency\nstep %3, %4 samples/s")
-                    .arg(formatCount(id), percentText(point.efficiency),
-                         formatDuration(Duration::fromSeconds(std::min(point.stepSeconds, 1e9)), 3),
-                         formatFigure(point.samplesPerSecond, 4));
+                           .arg(formatCount(id), percentText(point.efficiency),
+                                formatDuration(Duration::fromSeconds(std::min(point.stepSeconds, 1e9)), 3),
+                                formatFigure(point.samplesPerSecond, 4)) +
+                       (point.fits ? QString() : QLatin1Char('\n') + tr("does not fit into the memory of a device"));
         return QString();
     });
     const double last = scaling->devices.points.back().devices;
@@ -136,6 +145,8 @@ void ScalingPage::fillDevices(const ScalingData* scaling)
                        .arg(formatCount(scaling->ownDevices))
                        .arg(percentText(lastPoint.efficiency))
                        .arg(formatCount(lastPoint.devices));
+    if (smallest == 0) text += tr(" · ○ fits into no device's memory");
+    if (smallest > 0) text += tr(" · ○ fits into memory from %1 devices on").arg(formatCount(smallest));
     if (scaling->assumed) text += tr(" · part of the specification is guessed");
     m_devicesCard->finding().setText(text);
 }
@@ -204,7 +215,8 @@ void ScalingPage::fillLinks(const ScalingData* scaling)
                  formatDuration(Duration::fromSeconds(std::min(point.stepSeconds, 1e9)), 3),
                  percentText(point.utilisation));
     });
-    const double right = marked ? std::max(1e12, *scaling->ownLinkBits * 1.6) : 1e12;
+    const double right =
+        std::max({1e12, scaling->links.back().bitsPerSecond * 1.2, marked ? *scaling->ownLinkBits * 1.6 : 0});
     m_links->setContent({tr("speed of every link [b/s]"), true, [](double v) { return formatRate(v, QString()); },
                          std::pair(8e8, right)},
                         {tr("bytes sent / (step time × link)"), false, [](double v) { return formatPercent(v, 0); },

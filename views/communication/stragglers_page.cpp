@@ -3,6 +3,7 @@
 #include "views/communication/stragglers_page.h"
 
 #include "views/communication/collectives_card.h"
+#include "views/communication/matrix_plot.h"
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_cells.h"
 #include "views/plot/plot_xy.h"
@@ -12,6 +13,7 @@
 #include <QSplitter>
 
 #include <algorithm>
+#include <set>
 
 namespace fourwalls::views {
 
@@ -24,9 +26,18 @@ StragglersPage::StragglersPage(QWidget* parent) : QWidget(parent)
     m_plotCard = new PlotCard(splitter);
     m_plot = new XyPlot(m_plotCard);
     m_plotCard->addContent(m_plot, 1);
-    m_tableCard = new PlotCard(splitter);
+    auto* right = cardSplitter(Qt::Vertical, splitter);
+    m_tableCard = new PlotCard(right);
     m_table = new CellTable(m_tableCard);
     m_tableCard->addContent(m_table, 1);
+    m_mapCard = new PlotCard(right);
+    m_map = new MatrixPlot(m_mapCard);
+    m_mapCard->addContent(m_map, 1);
+    right->setSizes({5000, 5000});
+    connect(m_map, &MatrixPlot::cellChosen, this, [this](int, int column) {
+        if (column < static_cast<int>(m_mapped.size()))
+            emit operationChosen(static_cast<int>(m_mapped[static_cast<std::size_t>(column)]));
+    });
     splitter->setSizes({5200, 4800});
     connect(m_plot, &XyPlot::pointChosen, this, &StragglersPage::operationChosen);
     connect(m_plot, &XyPlot::pointActivated, this, &StragglersPage::operationActivated);
@@ -43,6 +54,9 @@ void StragglersPage::retranslate()
     m_tableCard->title().setText(tr("Who is late"));
     m_plot->setAccessibleName(tr("Skew of arrivals over the step"));
     m_table->setAccessibleName(tr("Lateness by rank"));
+    m_mapCard->title().setText(tr("Lateness by operation"));
+    m_map->setAccessibleName(tr("Lateness of each rank in each operation"));
+    m_map->setAxisNames(tr("rank"), tr("operations, by time"));
 }
 
 void StragglersPage::setChosen(int operation)
@@ -71,6 +85,7 @@ void StragglersPage::present(std::shared_ptr<const CommunicationData> facts, con
     }
     fillPlot(info);
     fillTable();
+    fillMap(info);
     m_tableCard->finding().setText(m_finding);
 }
 
@@ -143,14 +158,59 @@ void StragglersPage::fillPlot(const TraceInfo& info)
     m_plot->setContent(std::move(x), std::move(y), std::move(content));
 }
 
+void StragglersPage::fillMap(const TraceInfo& info)
+{
+    constexpr std::size_t kMostMapColumns = 1000; // of more, neighbours share one: the latest of them is shown
+    std::vector<std::size_t> shown;
+    std::set<RankId> members;
+    for (std::size_t i = 0; m_data && i < m_data->step.operations.size(); ++i) {
+        const JoinedOperation& operation = m_data->step.operations[i];
+        if (operation.isMessage() || operation.members.size() < 2) continue;
+        if (collectiveTiming(info, operation.group, operation.operation) != CollectiveTiming::Separated) continue;
+        shown.push_back(i);
+        for (const CollectiveView& member : operation.members) members.insert(member.rank);
+    }
+    const std::size_t each = std::max<std::size_t>(1, (shown.size() + kMostMapColumns - 1) / kMostMapColumns);
+    const std::size_t columns = (shown.size() + each - 1) / each;
+    const std::vector<RankId> ranks(members.begin(), members.end());
+    std::vector<double> values(ranks.size() * columns, 0.0);
+    m_mapped.clear();
+    for (std::size_t at = 0; at < shown.size(); ++at) {
+        if (at % each == 0) m_mapped.push_back(shown[at]);
+        const JoinedOperation& operation = m_data->step.operations[shown[at]];
+        for (const CollectiveView& member : operation.members) {
+            const auto row =
+                static_cast<std::size_t>(std::lower_bound(ranks.begin(), ranks.end(), member.rank) - ranks.begin());
+            double& late = values[row * columns + at / each];
+            late = std::max(late, static_cast<double>((member.record.start - operation.firstArrival()).ns));
+        }
+    }
+    std::vector<int> names, numbers(columns);
+    for (const RankId rank : ranks) names.push_back(rank.value);
+    for (std::size_t column = 0; column < columns; ++column) numbers[column] = static_cast<int>(column * each) + 1;
+    m_map->setText([](double ns) { return formatDuration(Duration{static_cast<std::int64_t>(ns)}, 3); });
+    m_map->setCellText([this, info, names](int row, int column, double ns) {
+        const JoinedOperation& operation = m_data->step.operations[m_mapped[static_cast<std::size_t>(column)]];
+        const QString late = formatDuration(Duration{static_cast<std::int64_t>(ns)}, 3);
+        return tr("rank %1, %2: %3 after the first")
+            .arg(names[static_cast<std::size_t>(row)])
+            .arg(kindName(operation.operation, groupName(info, operation.group)), late);
+    });
+    m_map->setNothing(m_data ? tr("No operation has all its ranks in this trace: who was waited for cannot be told.")
+                             : QString());
+    m_map->setTable(std::move(names), std::move(numbers), std::move(values));
+    m_mapCard->finding().setText(each > 1 ? tr("of %1 operations a column each, the latest of them").arg(each)
+                                          : QString());
+}
+
 void StragglersPage::fillTable()
 {
     const Theme& t = currentTheme();
     std::vector<CellColumn> columns{
         {tr("rank"), {}, true, 56},
-        {tr("came last"), tr("Share of its operations in which this rank arrived last"), false, 150},
+        {tr("came last"), tr("Share of its operations in which this rank arrived last"), false, 120},
         {tr("times"), tr("Operations in which it came last, of all that it took part in with others"), true, 92},
-        {tr("behind"), tr("Own arrival minus first arrival, mean per operation"), true, 84},
+        {tr("behind"), tr("Own arrival minus first arrival, mean per operation"), true, 84, true},
         {tr("waited"), tr("Own arrival to last arrival, added up"), true, 84},
         {tr("others waited for it"),
          tr("What the others waited in operations in which this rank came last, added up over them"), false, 0}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Who is late, how often, and what it costs the others.
+// Who is late, how often, what it costs the others, and to which operations.
 #pragma once
 
 #include "views/communication/communication_data.h"
@@ -12,6 +12,7 @@
 namespace fourwalls::views {
 
 class CellTable;
+class MatrixPlot;
 class PlotCard;
 class XyPlot;
 
@@ -24,6 +25,7 @@ public:
     void retranslate();
     XyPlot& plot() { return *m_plot; }
     CellTable& table() { return *m_table; }
+    MatrixPlot& map() { return *m_map; }
     QString finding() const { return m_finding; }
 
 signals:
@@ -34,10 +36,13 @@ signals:
 private:
     void fillPlot(const TraceInfo& info);
     void fillTable();
+    void fillMap(const TraceInfo& info);
 
-    PlotCard *m_plotCard, *m_tableCard;
+    PlotCard *m_plotCard, *m_tableCard, *m_mapCard;
     XyPlot* m_plot;
     CellTable* m_table;
+    MatrixPlot* m_map;
+    std::vector<std::size_t> m_mapped; ///< the first operation of each column of the map
     std::shared_ptr<const CommunicationData> m_data;
     ByteUnit m_unit = ByteUnit::GB;
     QString m_finding;

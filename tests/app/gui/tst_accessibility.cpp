@@ -177,6 +177,17 @@ private slots:
             QTest::keyClick(&plot, static_cast<Qt::Key>(key));
         QCOMPARE(table->selectedCells().value(0), cell(1, 2));
         QCOMPARE(spoken->text(QAccessible::Value), plot.cellText(1, 2));
+        // Of operations: the columns have numbers of their own, and Enter chooses a cell.
+        const QSignalSpy chosen(&plot, &views::MatrixPlot::cellChosen);
+        plot.setTable({3, 5}, {1, 2, 3, 4}, {0, 1, 2, 3, 4, 5, 6, 7});
+        QCOMPARE(table->rowCount(), 2);
+        QCOMPARE(table->columnCount(), 4);
+        QCOMPARE(table->rowDescription(1), QStringLiteral("rank 5"));
+        QCOMPARE(table->columnDescription(3), QStringLiteral("operation 4"));
+        QTest::keyClick(&plot, Qt::Key_Right);
+        QTest::keyClick(&plot, Qt::Key_Return);
+        QCOMPARE(chosen.count(), 1);
+        plot.setMatrix({0, 1, 4}, {0, 5, 0, 7, 0, 0, 0, 9, 0}, 0);
         // A smaller matrix: what is gone is not valid, and nothing is selected.
         const QAccessibleInterface* last = cell(2, 2);
         plot.setMatrix({0, 1}, {0, 1, 1, 0}, 0);

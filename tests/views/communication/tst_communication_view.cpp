@@ -272,6 +272,25 @@ private slots:
         QCOMPARE(page.plot().content().points.front().y, 4e6); // nanoseconds of skew
         emit page.table().rowChosen(3);
         QCOMPARE(probe.selection.rank(), RankId(3));
+        // Rank 2 comes 4 ms after the first to each of them, the others first.
+        MatrixPlot& map = page.map();
+        QCOMPARE(map.spokenColumns(), 7);
+        for (int rank = 0; rank < 4; ++rank)
+            for (int column = 0; column < 7; ++column) QCOMPARE(map.valueAt(rank, column), rank == 2 ? 4e6 : 0.0);
+        QVERIFY2(map.cellText(2, 3).contains(QStringLiteral("rank 2")) &&
+                     plain(map.cellText(2, 3)).contains(QStringLiteral("4 ms")),
+                 qPrintable(map.cellText(2, 3)));
+        // A click marks the operation in the plot and in the views, as one there does.
+        map.resize(700, 300);
+        QSignalSpy chosen(&page, &StragglersPage::operationChosen);
+        QPoint at(60, 40);
+        while (map.cellAt(at) != std::pair(2, 3) && at.y() < 300)
+            at = at.x() < 690 ? at + QPoint(2, 0) : QPoint(60, at.y() + 2);
+        QTest::mouseClick(&map, Qt::LeftButton, {}, at);
+        QCOMPARE(chosen.count(), 1);
+        const JoinedOperation& operation =
+            probe.view->facts()->step.operations[static_cast<std::size_t>(chosen[0][0].toInt())];
+        QCOMPARE(operation.firstArrival().ns, (4 * 40 + 10) * kMs); // the fourth measured step's
     }
 
     void oneOfManyRanksIsSaid()
@@ -442,6 +461,11 @@ private slots:
         QVERIFY(links->front().utilisation > links->back().utilisation); // a faster network is used less well
         QVERIFY(links->front().utilisation <= 1);
         QVERIFY(links->front().stepSeconds > links->back().stepSeconds);
+        // The curve goes on to the run's own link: NVLink of an H100, 450 GB/s.
+        QVERIFY(links->back().bitsPerSecond >= 450e9 * 8);
+        // 6.7 billion parameters with their optimizer take 16 bytes each: more than the 80 GB of one device.
+        QVERIFY(!devices->points.front().fits);
+        QVERIFY(devices->points.back().fits);
         spec.plan = ParallelPlan{};
         QVERIFY(!cost::scalingByLink(spec, calibration).ok());
     }
