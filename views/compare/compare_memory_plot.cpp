@@ -109,7 +109,7 @@ void CompareMemoryPlot::paintHover(QPainter& painter)
     const Instant at = instantAt(hover()->x());
     painter.setPen(QPen(theme.secondaryText, 1, Qt::DotLine));
     painter.drawLine(QPointF(hover()->x(), inside.top()), QPointF(hover()->x(), inside.bottom()));
-    std::vector<ReadoutLine> lines{{QColor(), formatDuration(at - camera().bounds().begin), {}}};
+    std::vector<ReadoutLine> lines{{QColor(), formatDuration(at - zero()), {}}};
     for (std::size_t i = 0; i < m_curves.size(); ++i) {
         const auto bytes = bytesAt(i, at);
         lines.push_back({colourOfCurve(i, m_curves[i].predicted), i == 0 ? tr("A") : tr("B"),

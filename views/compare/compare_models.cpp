@@ -2,6 +2,7 @@
 // See compare_models.h.
 #include "views/compare/compare_models.h"
 
+#include "views/chrome/header_bar.h"
 #include "views/plot/plot_table.h"
 #include "views/plot/theme.h"
 #include "views/words/figure_words.h"
@@ -41,6 +42,11 @@ QString durationText(const std::optional<Duration>& time)
     return time ? formatDuration(*time) : QString(kDash);
 }
 
+bool isShare(const compare::ComparedFigure& figure)
+{
+    return figure.info->unit == FigureUnit::Share || figure.info->unit == FigureUnit::OfPeak;
+}
+
 QString signedDuration(std::int64_t ns)
 {
     const QString sign = ns < 0 ? QString(QChar(0x2212)) : ns > 0 ? QStringLiteral("+") : QString();
@@ -57,9 +63,48 @@ QString figureName(const compare::ComparedFigure& figure)
 QString changeText(std::optional<double> percent)
 {
     if (!percent || !std::isfinite(*percent)) return kDash;
+    constexpr double kTimes = 900; // what grew tenfold is told as a factor
+    if (*percent >= kTimes) return QChar(0x00d7) + formatCount(std::llround(1 + *percent / 100));
     const double magnitude = std::fabs(*percent);
     const QString sign = magnitude < 0.05 ? QString() : *percent < 0 ? QString(QChar(0x2212)) : QStringLiteral("+");
     return sign + formatPercent(magnitude / 100, magnitude < 99.5 ? 1 : 0);
+}
+
+QString changeText(const compare::ComparedFigure& figure)
+{
+    if (!isShare(figure)) return changeText(figure.percent());
+    const auto difference = figure.difference();
+    if (!difference || !std::isfinite(*difference)) return kDash;
+    const double points = std::round(1000 * *difference) / 10;
+    const QString sign = points == 0 ? QString() : points < 0 ? QString(QChar(0x2212)) : QStringLiteral("+");
+    return CompareFigures::tr("%1 pp", "percentage points").arg(sign + QString::number(std::fabs(points)));
+}
+
+std::optional<double> worseBy(const compare::ComparedFigure& figure)
+{
+    if (!isShare(figure)) return figure.worsePercent();
+    const auto difference = figure.difference();
+    if (!difference || figure.info->better == Better::Neither) return std::nullopt;
+    return 100 * (figure.info->better == Better::Less ? *difference : -*difference);
+}
+
+QString contrastText(const compare::TraceContrast& contrast, const TraceInfo& a, const TraceInfo& b)
+{
+    const QString arrow = QStringLiteral(" \u2192 ");
+    const auto name = [](const TraceInfo& trace) { return QString::fromStdString(trace.header.spec->model.name); };
+    const auto batch = [](const TraceInfo& trace) { return formatCount(trace.header.spec->training.batch); };
+    const auto devices = [](const TraceInfo& trace) {
+        const QString text = deviceWords(trace);
+        return text.isEmpty() ? QString(kDash) : text; // a kind that the file only numbers
+    };
+    QStringList parts;
+    if (contrast.network) parts << CompareFigures::tr("network: %1").arg(name(a) + arrow + name(b));
+    if (contrast.batch) parts << CompareFigures::tr("batch: %1").arg(batch(a) + arrow + batch(b));
+    if (contrast.plan) parts << CompareFigures::tr("plan: %1").arg(planWords(a) + arrow + planWords(b));
+    if (contrast.devices) parts << CompareFigures::tr("devices: %1").arg(devices(a) + arrow + devices(b));
+    if (contrast.clock)
+        parts << CompareFigures::tr("clock: %1").arg(words(a.header.clock) + arrow + words(b.header.clock));
+    return parts.join(QStringLiteral("; "));
 }
 
 void CompareFigureModel::setComparison(SharedComparison comparison)
@@ -105,14 +150,14 @@ QVariant CompareFigureModel::data(const QModelIndex& index, int role) const
         case Name: return figureName(row);
         case A: return figureText(*row.info, row.a, m_unit);
         case B: return figureText(*row.info, row.b, m_unit);
-        case Difference: return figureText(*row.info, row.difference(), m_unit);
-        case Change: return changeText(row.percent());
+        case Difference: return isShare(row) ? changeText(row) : figureText(*row.info, row.difference(), m_unit);
+        case Change: return changeText(row);
         default: return {};
         }
     case Qt::TextAlignmentRole:
         return int(index.column() == Name ? Qt::AlignLeft | Qt::AlignVCenter : Qt::AlignRight | Qt::AlignVCenter);
     case Qt::ForegroundRole: {
-        const auto worse = row.worsePercent();
+        const auto worse = worseBy(row);
         if (index.column() != Change || !worse || std::fabs(*worse) < kLeastChange) return {};
         return *worse > 0 ? currentTheme().error : currentTheme().ok;
     }

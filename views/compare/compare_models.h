@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/compare/trace_compare.h"
+#include "model/compare/trace_contrast.h"
 #include "views/words/format.h"
 
 #include <QAbstractTableModel>
@@ -18,10 +19,17 @@ using SharedComparison = std::shared_ptr<const compare::TraceComparison>;
 
 /// What a figure is called on the screen.
 QString figureName(const compare::ComparedFigure& figure);
-/// "+12.3 %", "−4 %", a dash where unknown.
+/// "+12.3 %", "−4 %", "×14.3" from ten times as much on, a dash where unknown.
 QString changeText(std::optional<double> percent);
 
-/// Changes below it are not coloured and not called worse [percent].
+/// The change of a figure from A to B: of shares in percentage points ("+16.6 pp"), of others as changeText.
+QString changeText(const compare::ComparedFigure& figure);
+/// How much worse B is [percent, of shares points]; negative where it is better, absent where unknown.
+std::optional<double> worseBy(const compare::ComparedFigure& figure);
+/// What the two traces differ in, each with both of its values; empty: in nothing that they say of themselves.
+QString contrastText(const compare::TraceContrast& contrast, const TraceInfo& a, const TraceInfo& b);
+
+/// Changes below it are not coloured and not called worse [percent, or points].
 constexpr double kLeastChange = 1;
 
 /// One row per figure: name, A, B, difference, change.

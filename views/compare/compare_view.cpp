@@ -8,10 +8,10 @@
 #include "views/memory/memory_columns.h"
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
+#include "views/plot/theme.h"
 #include "views/timeline/memory_strip.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/timeline_source.h"
-#include "views/words/figure_words.h"
 #include "views/words/words.h"
 
 #include <QComboBox>
@@ -241,7 +241,12 @@ void CompareView::align()
     // What was chosen elsewhere (a step, a range) is kept; else the first measured steps fill the view.
     const TimeRange chosen = selection()->range();
     const bool isChosen = chosen != selection()->whole();
-    m_memory->setContext(m_sides[0].steps, {});
+    // Steps of A under both curves, where those of B are about as long.
+    constexpr double kAlike = 2;
+    const double lengths =
+        static_cast<double>(a.length().ns) / static_cast<double>(std::max<std::int64_t>(1, b.length().ns));
+    m_memory->setContext(lengths < kAlike && 1 / lengths < kAlike ? m_sides[0].steps : stepSpansOf({}), {});
+    m_memory->setZero(a.begin);
     m_axis.setRange(isChosen ? chosen : hull(a, moved(b, -m_offset)));
     showRange(m_axis.range());
 }
@@ -382,31 +387,8 @@ void CompareView::showComparison()
     m_makerFit->fit();
     m_figureFit->fit();
     m_layerFit->fit();
-    const ByteUnit unit = selection() ? selection()->byteUnit() : ByteUnit::GB;
-    std::vector<PlotFigure> figures;
-    if (m_comparison) {
-        for (const Figure shown : {Figure::StepTime, Figure::TokensPerSecond, Figure::Mfu, Figure::PeakBytes,
-                                   Figure::Bubble, Figure::ExposedComm}) {
-            const FigureInfo& info = infoOf(shown);
-            const auto& all = m_comparison->figures;
-            const auto found =
-                std::find_if(all.begin(), all.end(), [&](const auto& figure) { return figure.info == &info; });
-            if (found == all.end() || (!found->a && !found->b) || figures.size() == 5) continue;
-            const auto worse = found->worsePercent();
-            figures.push_back({.name = words(shown),
-                               .value = figureText(info, found->a, unit, 3) + QStringLiteral(" → ") +
-                                        figureText(info, found->b, unit, 3),
-                               .note = tr("%1 from A to B").arg(changeText(found->percent())),
-                               .alarm = worse && *worse >= kLeastChange,
-                               .tip = meaningOf(shown)});
-        }
-        const compare::ComparedFigure* worst = m_comparison->worst();
-        const bool isWorse = worst && worst->worsePercent().value_or(0) >= kLeastChange;
-        m_figureCard->finding().setText(
-            isWorse ? tr("worse most: %1, %2").arg(figureName(*worst), changeText(worst->percent()))
-                    : tr("step time, throughput and peak memory did not get worse"));
-    }
-    m_strip->setFigures(std::move(figures));
+    showFigures();
+    showChanges();
 }
 
 QString CompareView::tableAsCsv() const
@@ -426,6 +408,7 @@ void CompareView::nameColours()
 void CompareView::themeChanged()
 {
     nameColours();
+    showChanges();
     m_memory->update();
     update();
 }

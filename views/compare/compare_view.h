@@ -16,6 +16,7 @@ class QPushButton;
 class QSortFilterProxyModel;
 class QStackedWidget;
 class QTableView;
+class QToolButton;
 class QLabel;
 class QLayout;
 class QTimer;
@@ -26,6 +27,7 @@ class ColumnFit;
 class CompareMemoryPlot;
 class ElidedText;
 class FigureStrip;
+class PlotLegend;
 class PlotCard;
 class TimelineCanvas;
 class TimelineSource;
@@ -47,6 +49,10 @@ public:
     void setPartner(TraceSession* partner, const QString& name);
     TraceSession* partner() const { return m_partner; }
     const SharedComparison& comparison() const { return m_comparison; }
+    /// What the traces differ in, if they do; for tests.
+    const ElidedText& contrast() const { return *m_contrast; }
+    const FigureStrip& strip() const { return *m_strip; }
+    const CompareMemoryPlot& memory() const { return *m_memory; }
     CompareLayerModel& layers() { return *m_layers; }
     CompareOperatorModel& operators() { return *m_operators; }
     CompareMakerModel& makers() { return *m_makers; }
@@ -56,6 +62,7 @@ public:
     enum class Table { Findings, Layers, Operators, Makers, MakersAtEnd };
     void showTable(Table table);
     CompareFigureModel& figures() { return *m_figures; }
+    void colourByChange(bool on);
     TimelineCanvas& canvas(std::size_t which) { return *m_sides[which].canvas; }
 
 signals:
@@ -100,6 +107,8 @@ private:
     void showRange(TimeRange range);
     void askMemory();
     void showComparison();
+    void showFigures();
+    void showChanges(); ///< as colours of the timelines, or not
     TraceSession* sessionOf(std::size_t which) const { return which == 0 ? session() : m_partner.data(); }
     /// The rank that is compared: the selected one where a trace has it, else its first.
     RankId rankOf(std::size_t which) const;
@@ -123,6 +132,7 @@ private:
     QLabel* m_emptyText;
     QPushButton* m_choose;
     QWidget* m_content;
+    ElidedText* m_contrast;
     FigureStrip* m_strip;
     PlotCard *m_memoryCard, *m_figureCard, *m_layerCard;
     CompareMemoryPlot* m_memory;
@@ -137,6 +147,8 @@ private:
     QTableView *m_figureTable, *m_findingTable, *m_layerTable, *m_operatorTable, *m_makerTable;
     ColumnFit *m_figureFit, *m_findingFit, *m_layerFit, *m_operatorFit, *m_makerFit;
     QPushButton* m_other;
+    QToolButton* m_byChange; ///< timelines are coloured by what became longer or shorter
+    PlotLegend* m_changeLegend;
     QAction *m_chooseAction, *m_fitAction;
 };
 

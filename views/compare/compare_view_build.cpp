@@ -18,6 +18,7 @@
 #include <QSortFilterProxyModel>
 #include <QStackedWidget>
 #include <QTableView>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -69,12 +70,22 @@ void CompareView::build()
     auto* column = new QVBoxLayout(m_content);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(kGap);
+    m_contrast = new ElidedText(ElidedText::Tone::Warning, Qt::AlignLeft, m_content);
+    m_contrast->setMostLines(2);
+    m_contrast->hide();
+    column->addWidget(m_contrast);
     m_strip = new FigureStrip(m_content);
     column->addWidget(m_strip);
     for (std::size_t i = 0; i < m_sides.size(); ++i) {
         buildSide(i);
         column->addWidget(m_sides[i].card, 4);
     }
+    m_byChange = choiceButton(m_sides[0].card);
+    m_sides[0].card->addControl(m_byChange);
+    connect(m_byChange, &QToolButton::toggled, this, &CompareView::showChanges);
+    m_changeLegend = new PlotLegend(m_sides[0].card);
+    m_changeLegend->hide();
+    m_sides[0].card->addContent(m_changeLegend);
     m_other = new QPushButton(m_sides[1].card);
     m_sides[1].card->addControl(m_other);
     connect(&m_axis, &Selection::rangeChanged, this, &CompareView::showRange);
@@ -207,6 +218,8 @@ void CompareView::retranslate()
 {
     m_choose->setText(tr("Compare with…"));
     m_other->setText(tr("Another trace…"));
+    m_byChange->setText(tr("Colour by change"));
+    m_byChange->setToolTip(tr("Kernels and operators that take longer in B are red, shorter ones green"));
     m_memoryCard->title().setText(tr("Memory"));
     m_memory->setAccessibleName(tr("Memory of both traces over time"));
     nameColours();

@@ -158,7 +158,10 @@ void ElidedText::paintEvent(QPaintEvent*)
     const Theme& t = currentTheme();
     QPainter painter(this);
     painter.setFont(textFont());
-    painter.setPen(m_tone == Tone::Alarm ? t.wallEdge : m_tone == Tone::Quiet ? t.secondaryText : t.text);
+    painter.setPen(m_tone == Tone::Alarm     ? t.wallEdge
+                   : m_tone == Tone::Warning ? t.warning
+                   : m_tone == Tone::Quiet   ? t.secondaryText
+                                             : t.text);
     painter.drawText(rect(), static_cast<int>(m_alignment) | Qt::AlignVCenter, paintedLines().join(u'\n'));
 }
 
@@ -270,6 +273,13 @@ double FigureStrip::cardWidth() const
     return (width() - kGap * (n - 1)) / n;
 }
 
+QRect FigureStrip::cardRect(std::size_t figure) const
+{
+    const double left = static_cast<double>(figure) * (cardWidth() + kGap);
+    const int from = static_cast<int>(std::round(left)), to = static_cast<int>(std::round(left + cardWidth()));
+    return {from, 0, to - from, height()};
+}
+
 int FigureStrip::wantedHeight() const
 {
     return kStripHeight + (m_noteLines - 1) * kNoteLine;
@@ -316,10 +326,9 @@ void FigureStrip::paintEvent(QPaintEvent*)
     if (m_figures.empty()) return;
     const Theme& t = currentTheme();
     QPainter painter(this);
-    const double width = cardWidth();
-    double left = 0;
-    for (const PlotFigure& figure : m_figures) {
-        const QRectF card(std::round(left), 0, std::round(left + width) - std::round(left), height());
+    for (std::size_t i = 0; i < m_figures.size(); ++i) {
+        const PlotFigure& figure = m_figures[i];
+        const QRectF card = cardRect(i);
         paintCard(painter, card, t);
         const QRectF inside = card.adjusted(kCardPadding, 8, -kCardPadding + 4, -8);
         const auto line = [&](const QFont& font, double top, double high, const QColor& ink, const QString& text) {
@@ -338,7 +347,7 @@ void FigureStrip::paintEvent(QPaintEvent*)
             large.setPixelSize(std::max(least, static_cast<int>(fitting)));
         }
         line(fontOf(TextRole::Small), inside.top(), 14, t.secondaryText, figure.name);
-        line(large, inside.top() + 14, 29, figure.alarm ? t.wallEdge : t.text, figure.value);
+        line(large, inside.top() + 14, 29, figure.alarm ? t.wallEdge : figure.good ? t.ok : t.text, figure.value);
         const QFont small = fontOf(TextRole::Small);
         if (m_noteLines == 1 || QFontMetricsF(small).horizontalAdvance(figure.note) <= inside.width()) {
             line(small, inside.top() + 44, kNoteLine, t.secondaryText, figure.note);
@@ -347,7 +356,6 @@ void FigureStrip::paintEvent(QPaintEvent*)
             line(small, inside.top() + 44, kNoteLine, t.secondaryText, first);
             line(small, inside.top() + 44 + kNoteLine, kNoteLine, t.secondaryText, rest);
         }
-        left += width + kGap;
     }
 }
 

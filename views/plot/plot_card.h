@@ -24,7 +24,7 @@ QToolButton* choiceButton(QWidget* parent);
 class ElidedText : public QWidget, public Spoken {
     Q_OBJECT
 public:
-    enum class Tone { Title, Plain, Quiet, Alarm };
+    enum class Tone { Title, Plain, Quiet, Warning, Alarm };
     explicit ElidedText(Tone tone, Qt::Alignment alignment = Qt::AlignLeft, QWidget* parent = nullptr);
     void setText(const QString& text);
     void setTone(Tone tone);
@@ -88,8 +88,9 @@ QSplitter* cardSplitter(Qt::Orientation orientation, QWidget* parent = nullptr);
 /// One figure with its name above and what it is compared with below.
 struct PlotFigure {
     QString name, value, note;
-    bool alarm = false; ///< the figure stands at a wall
+    bool alarm = false; ///< the figure stands at a wall, or became worse
     QString tip = {};   ///< what the figure means
+    bool good = false;  ///< it became better
 };
 
 /// A row of figures, each on its own card, all of one width. A note that is too long for one line takes two; what is cut
@@ -102,6 +103,8 @@ public:
     const std::vector<PlotFigure>& figures() const { return m_figures; }
     QSize sizeHint() const override { return {600, wantedHeight()}; }
     QSize minimumSizeHint() const override { return {300, wantedHeight()}; }
+    /// Where the card of a figure is drawn.
+    QRect cardRect(std::size_t figure) const;
     /// How many lines the notes take at this width: 1 or 2; for tests.
     int noteLines() const { return m_noteLines; }
     QAccessible::Role spokenRole() const override { return QAccessible::StaticText; }

@@ -58,6 +58,12 @@ void TimePlot::setContext(std::shared_ptr<const StepSpans> steps, std::vector<Ph
     invalidate();
 }
 
+void TimePlot::setZero(std::optional<Instant> zero)
+{
+    m_zero = zero;
+    invalidate();
+}
+
 void TimePlot::followSelection()
 {
     if (!m_selection) return;
@@ -174,8 +180,7 @@ void TimePlot::paintTimeAxis(QPainter& painter) const
     const Theme& t = currentTheme();
     const QRectF inside = plotRect();
     const double y = height() - kPlotAxis;
-    const Instant zero = m_camera.bounds().begin;
-    const TimeTicks ticks = timeTicks(m_camera.range(), zero, m_camera.width(),
+    const TimeTicks ticks = timeTicks(m_camera.range(), zero(), m_camera.width(),
                                       std::clamp(m_camera.width() / 4, kLeastTickSpacing, kTickSpacing));
     const QFontMetricsF metrics(painter.font());
     double free = -1e9; // where the last label ended: labels never touch

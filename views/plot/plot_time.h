@@ -40,6 +40,10 @@ public:
     /// What the strip under the plot shows. Steps (of any number, never null) and phases (of the shown range) by time.
     void setContext(std::shared_ptr<const StepSpans> steps, std::vector<PhaseSpan> phases);
 
+    /// The axis counts from here; absent: from the begin of the selection's whole range.
+    void setZero(std::optional<Instant> zero);
+    Instant zero() const { return m_zero.value_or(m_camera.bounds().begin); }
+
     const TimeCamera& camera() const { return m_camera; }
     /// The inside of the plot, in widget coordinates.
     QRectF plotRect() const;
@@ -125,6 +129,7 @@ private:
     TimeCamera m_camera;
     std::shared_ptr<const StepSpans> m_steps = stepSpansOf({});
     std::vector<PhaseSpan> m_phases;
+    std::optional<Instant> m_zero;
     QImage m_picture;
     bool m_pictureValid = false, m_measuring = false, m_awaiting = false;
     QTimer m_hold; ///< runs while a repaint waits for data

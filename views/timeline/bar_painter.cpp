@@ -38,6 +38,23 @@ QRgb blend(QRgb under, QRgb over, int weight)
     return 0xff000000u | channel(16) | channel(8) | channel(0);
 }
 
+QColor changeColour(const Theme& theme, TimeChange change)
+{
+    constexpr int kLittle = 120, kPale = 90; // of 255
+    const auto on = [&](const QColor& colour, int weight) {
+        return QColor(blend(theme.card.rgb(), colour.rgb(), weight));
+    };
+    switch (change) {
+    case TimeChange::MuchShorter: return theme.ok;
+    case TimeChange::Shorter: return on(theme.ok, kLittle);
+    case TimeChange::Same: return on(theme.structure, kPale);
+    case TimeChange::Longer: return on(theme.error, kLittle);
+    case TimeChange::MuchLonger: return theme.error;
+    case TimeChange::Alone: return theme.prediction;
+    }
+    return theme.structure;
+}
+
 BarPalette barPaletteOf(const Theme& theme)
 {
     BarPalette palette;
@@ -65,6 +82,8 @@ BarPalette barPaletteOf(const Theme& theme)
     set(static_cast<ColourKey>(kHostOperatorKey), hostOperatorColour(theme));
     for (int group = 0; group < kGroupColourCount; ++group)
         set(groupColourKey(static_cast<std::size_t>(group)), groupColour(theme, group));
+    for (int change = 0; change < kTimeChangeCount; ++change)
+        set(keyOf(static_cast<TimeChange>(change)), changeColour(theme, static_cast<TimeChange>(change)));
     palette.dimmedText = blend(palette.background, theme.secondaryText.rgb(), 150);
     return palette;
 }

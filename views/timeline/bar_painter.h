@@ -26,6 +26,8 @@ struct BarPalette {
 };
 
 BarPalette barPaletteOf(const Theme& theme);
+/// Green for shorter, red for longer, pale for about the same.
+QColor changeColour(const Theme& theme, TimeChange change);
 
 /// `over` on `under` with weight 0..255 of `over`.
 QRgb blend(QRgb under, QRgb over, int weight);

@@ -18,7 +18,12 @@ inline constexpr int kFirstPhaseKey = 5;
 inline constexpr int kFirstClassKey = kFirstPhaseKey + kPhaseCount; ///< classes of kernels follow the phases
 inline constexpr int kHostOperatorKey = kFirstClassKey + kKernelClassCount;
 inline constexpr int kFirstGroupKey = kHostOperatorKey + 1; ///< colours that only tell groups apart
-inline constexpr int kColourKeyCount = kFirstGroupKey + kGroupColourCount;
+inline constexpr int kFirstChangeKey = kFirstGroupKey + kGroupColourCount;
+
+/// What became of an operator's time from one trace to another.
+enum class TimeChange : std::uint8_t { MuchShorter, Shorter, Same, Longer, MuchLonger, Alone };
+inline constexpr int kTimeChangeCount = 6;
+inline constexpr int kColourKeyCount = kFirstChangeKey + kTimeChangeCount;
 
 constexpr ColourKey keyOf(Phase phase)
 {
@@ -27,6 +32,11 @@ constexpr ColourKey keyOf(Phase phase)
 constexpr ColourKey keyOf(KernelClass kernel)
 {
     return static_cast<ColourKey>(kFirstClassKey + static_cast<int>(kernel));
+}
+
+constexpr ColourKey keyOf(TimeChange change)
+{
+    return static_cast<ColourKey>(kFirstChangeKey + static_cast<int>(change));
 }
 
 /// One colour, one meaning: waiting is hatched, communication and copies have their colour in any phase, other slices

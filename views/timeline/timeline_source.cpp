@@ -217,7 +217,7 @@ void TimelineSource::learn(const OpDictionary& ops)
         if (m_ops[index]) continue;
         m_ops[index] = info;
         auto& style = m_styles[index];
-        style.key = colourKeyOf(*info, m_colourBy);
+        style.key = keyFor(*info);
     }
 }
 
@@ -226,11 +226,24 @@ void TimelineSource::restyle(std::size_t from)
     m_styles.resize(m_ops.size());
     for (std::size_t index = from; index < m_styles.size(); ++index) {
         auto& style = m_styles[index];
-        if (m_ops[index]) style.key = colourKeyOf(*m_ops[index], m_colourBy);
+        if (m_ops[index]) style.key = keyFor(*m_ops[index]);
         const bool other = m_matches && !(index < m_matching.size() && m_matching[index]);
         style.dimmed = other && !m_filter.hideOthers;
         style.hidden = other && m_filter.hideOthers;
     }
+}
+
+ColourKey TimelineSource::keyFor(const OpInfo& op) const
+{
+    const ColourKey key = colourKeyOf(op, m_colourBy);
+    return m_colouring && key != ColourKey::Waiting ? m_colouring(op) : key;
+}
+
+void TimelineSource::setColouring(std::function<ColourKey(const OpInfo&)> colouring)
+{
+    m_colouring = std::move(colouring);
+    restyle(0);
+    emit changed();
 }
 
 void TimelineSource::setColourBy(ColourBy by)

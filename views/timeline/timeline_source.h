@@ -11,6 +11,7 @@
 #include <QPointer>
 #include <QString>
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -62,6 +63,8 @@ public:
     void learn(const OpDictionary& ops);
 
     void setColourBy(ColourBy by);
+    /// Colours of somebody else, in the place of what colourBy() says; null: no longer. Waiting is hatched all the same.
+    void setColouring(std::function<ColourKey(const OpInfo&)> colouring);
     ColourBy colourBy() const { return m_colourBy; }
 
     void setFilter(const TimelineFilter& filter);
@@ -103,6 +106,7 @@ private:
     void giveUpScreen();
     void askAhead();
     void restyle(std::size_t from);
+    ColourKey keyFor(const OpInfo& op) const;
 
     QPointer<TraceSession> m_session;
     TimeRange m_whole;
@@ -114,6 +118,7 @@ private:
     std::vector<std::shared_ptr<const OpInfo>> m_ops;
     std::vector<SliceStyle> m_styles;
     ColourBy m_colourBy = ColourBy::Work;
+    std::function<ColourKey(const OpInfo&)> m_colouring;
     TimelineFilter m_filter;
     std::vector<bool> m_matching; ///< by OpId; meaningful with m_matches
     std::shared_ptr<const SearchResult> m_matches;

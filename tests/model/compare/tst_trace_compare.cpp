@@ -3,6 +3,8 @@
 #include <QtTest>
 
 #include "model/compare/trace_compare.h"
+#include "model/compare/trace_contrast.h"
+#include "model/spec/run_spec.h"
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
 #include "tests/support/test_program.h"
@@ -75,6 +77,7 @@ private slots:
     void equalTracesDoNotDiffer();
     void unknownStaysUnknown();
     void operatorsByNameAndShape();
+    void whatTracesDifferIn();
 };
 
 void TraceCompareTest::figures()
@@ -124,6 +127,41 @@ void TraceCompareTest::unknownStaysUnknown()
     QVERIFY(!figureOf(*comparison, "step_time_ms").a);
     QVERIFY(!figureOf(*comparison, "step_time_ms").worsePercent());
     QVERIFY(!figureOf(*comparison, "mfu").b);
+}
+
+void TraceCompareTest::whatTracesDifferIn()
+{
+    const auto traceOn = [](const char* network, std::int64_t batch, const char* device, int devices) {
+        TraceInfo trace;
+        trace.header.clock = ClockKind::Device;
+        trace.header.ranks.push_back({RankId{0}, device, "host", 0, 0, devices});
+        if (!network) return trace;
+        trace.header.spec.emplace();
+        trace.header.spec->model = *loadModel(network);
+        trace.header.spec->training.batch = batch;
+        trace.header.spec->plan.dp = devices;
+        return trace;
+    };
+    const TraceInfo one = traceOn("gpt3-1.3b", 8, "H100", 2);
+    QVERIFY(!contrastOf(one, one).any());
+    QVERIFY(contrastOf(one, one).isOfOneThing());
+    QVERIFY(contrastOf(one, traceOn("gpt3-175b", 8, "H100", 2)).network);
+    QVERIFY(contrastOf(one, traceOn("gpt3-1.3b", 16, "H100", 2)).batch);
+    QVERIFY(contrastOf(one, traceOn("gpt3-1.3b", 8, "A100", 2)).devices);
+    QVERIFY(contrastOf(one, traceOn("gpt3-1.3b", 8, "H100", 4)).devices); // twice as many
+    TraceInfo other = one;
+    other.header.spec->plan.tp = 2;
+    QVERIFY(contrastOf(one, other).plan && contrastOf(one, other).isOfOneThing()); // what is compared
+    other = one;
+    other.header.clock = ClockKind::Predicted;
+    QVERIFY(contrastOf(one, other).clock && !contrastOf(one, other).isOfOneThing());
+    // An edited network keeps its name.
+    other = one;
+    ++std::get<TransformerSpec>(other.header.spec->model.architecture).layers;
+    QVERIFY(contrastOf(one, other).network);
+    // What is not known differs in nothing.
+    QVERIFY(!contrastOf(one, traceOn(nullptr, 0, "H100", 2)).any());
+    QVERIFY(!contrastOf(one, traceOn("gpt3-1.3b", 8, "", 2)).devices);
 }
 
 void TraceCompareTest::operatorsByNameAndShape()

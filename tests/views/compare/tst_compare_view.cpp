@@ -2,8 +2,13 @@
 // Two traces beside each other, offscreen: aligned, compared, and without the other one. Any Qt warning fails.
 #include "tests/support/test_program.h"
 #include "tests/views/memory/view_probe.h"
+#include "tests/views/trace_probe.h"
+#include "views/compare/compare_memory_plot.h"
 #include "views/compare/compare_view.h"
+#include "views/compare/operator_changes.h"
+#include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
+#include "views/timeline/bar_painter.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/words/format.h"
 
@@ -247,6 +252,126 @@ private slots:
         QVERIFY(probe.ready());
         QVERIFY(!probe.view->canvas(1).isHidden());
         probe.view->setPartner(nullptr, {});
+    }
+
+    /// The modelled step of two networks, one of them as if it was recorded.
+    void otherNetworksAreNamedAndNotJudged()
+    {
+        const auto shownWith = [](std::shared_ptr<const InMemoryTraceData> data) {
+            return [data](const QString&) -> Result<std::unique_ptr<TraceQuery>> {
+                return std::unique_ptr<TraceQuery>(std::make_unique<InMemoryTraceQuery>(data));
+            };
+        };
+        const auto a = modelledTrace(specOf("dp=2 tp=2", "gpt-tiny"), TraceSource::Recorded),
+                   b = modelledTrace(specOf("dp=4", "llama-tiny"), TraceSource::Predicted),
+                   plan = modelledTrace(specOf("dp=4", "gpt-tiny"), TraceSource::Recorded);
+        QVERIFY(a && b && plan);
+        ShownView<CompareView> probe(shownWith(a), {1200, 760});
+        const auto comparedWith = [&](const std::shared_ptr<const InMemoryTraceData>& data) {
+            auto session = std::make_unique<TraceSession>(shownWith(data), QStringLiteral("b"));
+            const bool isShown = QTest::qWaitFor([&] { return session->isOpen(); }) && [&] {
+                probe.view->setPartner(session.get(), QStringLiteral("other"));
+                return QTest::qWaitFor([&] { return probe.view->session() != nullptr; }) && probe.ready();
+            }();
+            return isShown ? std::move(session) : nullptr;
+        };
+        const auto isJudged = [&] {
+            const auto texts = probe.view->findChildren<ElidedText*>();
+            return std::any_of(texts.begin(), texts.end(), [](const ElidedText* text) {
+                return text->text().contains(QStringLiteral("worse most")) ||
+                       text->text().contains(QStringLiteral("did not get worse"));
+            });
+        };
+        auto other = comparedWith(b);
+        QVERIFY(other);
+        const QString said = probe.view->contrast().text();
+        QVERIFY(probe.view->contrast().isVisible());
+        for (const char* part : {"network: gpt-tiny \u2192 llama-tiny", "plan: dp 2 \u00b7 tp 2", "clock: "})
+            QVERIFY2(said.contains(QString::fromUtf8(part)), qPrintable(said));
+        QVERIFY(!isJudged());
+        // The axis of memory counts from the step, as those of the timelines do.
+        QCOMPARE(probe.view->memory().zero(), InMemoryTraceQuery(a).steps(RankId{0})->front().record.range.begin);
+        probe.view->setPartner(nullptr, {});
+
+        other = comparedWith(plan);
+        QVERIFY(other);
+        QVERIFY2(probe.view->contrast().text().contains(QStringLiteral("plan: ")),
+                 qPrintable(probe.view->contrast().text()));
+        const auto& figures = probe.view->comparison()->figures;
+        for (const PlotFigure& card : probe.view->strip().figures()) {
+            const auto figure =
+                std::ranges::find_if(figures, [&](const auto& each) { return figureName(each) == card.name; });
+            QVERIFY(figure != figures.end());
+            const double worse = worseBy(*figure).value_or(0);
+            QCOMPARE(card.alarm, worse >= kLeastChange);
+            QCOMPARE(card.good, worse <= -kLeastChange);
+        }
+        probe.view->setPartner(nullptr, {});
+    }
+
+    void timelinesAreColouredByWhatChanged()
+    {
+        compare::ComparedOperator gemm, copy, alone;
+        const auto time = [](std::int64_t ns) { return compare::OperatorTime{1, Duration{ns}, Duration{ns}}; };
+        gemm.name = "gemm";
+        gemm.shape = "m=1";
+        gemm.a = time(100);
+        gemm.b = time(125);
+        copy.name = "copy";
+        copy.match = compare::OperatorMatch::Name;
+        copy.kind = SliceKind::Copy;
+        copy.a = time(100);
+        copy.b = time(95);
+        alone.name = "new";
+        alone.b = time(1);
+        const OperatorChanges changes({gemm, copy, alone});
+        const auto colour = [&](const char* name, const char* shape, SliceKind kind) {
+            OpInfo op;
+            op.name = name;
+            op.detail = shape;
+            op.kind = kind;
+            return changes.colourOf(op);
+        };
+        QCOMPARE(colour("gemm", "m=1", SliceKind::Kernel), keyOf(TimeChange::MuchLonger));
+        QCOMPARE(colour("gemm", "m=2", SliceKind::Kernel), keyOf(TimeChange::Same)); // another shape is another product
+        QCOMPARE(colour("copy", "of any size", SliceKind::Copy), keyOf(TimeChange::Shorter));
+        QCOMPARE(colour("new", "", SliceKind::Kernel), keyOf(TimeChange::Alone));
+
+        ViewProbe<CompareView> probe(shaped(Duration{1'000'000}));
+        const auto other = opened(shaped(Duration{1'500'000}));
+        QVERIFY(other);
+        probe.view->setPartner(other.get(), QStringLiteral("slower"));
+        QVERIFY(shown(probe));
+        QTRY_VERIFY(other->pending() == 0);
+        const QColor longer = changeColour(currentTheme(), TimeChange::MuchLonger);
+        const auto pixelsOf = [&](std::size_t side) {
+            const QImage image = probe.view->canvas(side).grab().toImage();
+            int count = 0;
+            for (int y = 0; y < image.height(); ++y)
+                for (int x = 0; x < image.width(); ++x) count += image.pixelColor(x, y) == longer;
+            return count;
+        };
+        QCOMPARE(pixelsOf(0), 0);
+        probe.view->colourByChange(true);
+        QVERIFY(shown(probe));
+        QVERIFY(pixelsOf(0) > 100 && pixelsOf(1) > 100); // all its operators take half as long again
+        probe.view->colourByChange(false);
+        QVERIFY(shown(probe));
+        QCOMPARE(pixelsOf(1), 0);
+    }
+
+    void sharesChangeByPointsAndTheRestByPercentOrTimes()
+    {
+        const auto change = [](Figure figure, double a, double b) {
+            return changeText(compare::ComparedFigure{&infoOf(figure), {}, a, b});
+        };
+        QCOMPARE(change(Figure::Mfu, 0.414, 0.58), QStringLiteral("+16.6 pp"));
+        QCOMPARE(change(Figure::Bubble, 0.209, 0), QString(QChar(0x2212)) + QStringLiteral("20.9 pp"));
+        QCOMPARE(change(Figure::ExposedComm, 0, 0.006), QStringLiteral("+0.6 pp")); // from nothing, too
+        QCOMPARE(change(Figure::StepTime, 10, 12), QStringLiteral("+20 %").replace(u' ', changeText(20.0)[3]));
+        QCOMPARE(change(Figure::PeakBytes, 1e9, 20e9), QString(QChar(0x00d7)) + QStringLiteral("20"));
+        QCOMPARE(*worseBy({&infoOf(Figure::Mfu), {}, 0.5, 0.4}), 10.0);
+        QVERIFY(*worseBy({&infoOf(Figure::StepTime), {}, 10.0, 8.0}) < 0);
     }
 
     void aTraceAgainstItselfHasNotChanged()
