@@ -27,7 +27,7 @@ namespace {
 /// Above this share of the capacity the peak is an alarm.
 constexpr double kNearWall = 0.9;
 /// Smaller shares are not written as none.
-constexpr double kLeastShare = 0.001;
+constexpr double kLeastShare = 0.01; ///< as the overview's sentence has it
 /// Ranks named in a sentence.
 constexpr std::size_t kMostRanks = 8;
 

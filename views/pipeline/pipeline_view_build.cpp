@@ -27,6 +27,16 @@ namespace fourwalls::views {
 
 namespace {
 
+/// "0, 2, 4"; of many the first ones, the distance between all of them being the same: "0, 2, 4 … 14".
+QString listed(const std::vector<RankId>& ranks)
+{
+    constexpr std::size_t kMostListed = 6, kFirst = 3;
+    QStringList texts;
+    for (const RankId rank : ranks) texts << QString::number(rank.value);
+    if (ranks.size() <= kMostListed) return texts.join(QStringLiteral(", "));
+    return texts.mid(0, kFirst).join(QStringLiteral(", ")) + QStringLiteral(" \u2026 ") + texts.back();
+}
+
 enum Column {
     Stage,
     Rank,
@@ -279,9 +289,8 @@ void PipelineView::showAll()
         m_pipelines->clear();
         for (std::size_t i = 0; i < m_facts->pipelines.size(); ++i) {
             const std::vector<RankId>& ranks = m_facts->pipelines[i].byStage;
-            m_pipelines->addItem(ranks.size() == 1
-                                     ? tr("rank %1").arg(ranks.front().value)
-                                     : tr("ranks %1 … %2").arg(ranks.front().value).arg(ranks.back().value));
+            m_pipelines->addItem(ranks.size() == 1 ? tr("rank %1").arg(ranks.front().value)
+                                                   : tr("ranks %1").arg(listed(ranks)));
         }
         m_pipelines->setCurrentIndex(static_cast<int>(m_pipeline));
         m_pipelines->setVisible(m_pipelines->count() > 1);

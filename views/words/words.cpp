@@ -205,6 +205,27 @@ QString trackName(const TrackInfo& track)
     return wordOr(track.name, kTracks);
 }
 
+namespace {
+
+/// A message's name says whose it is: "receive from 3".
+QString messageName(const std::string& name)
+{
+    static constexpr Word kMessages[] = {
+        {"send to ", QT_TRANSLATE_NOOP("Vocabulary", "send to %1")},
+        {"receive from ", QT_TRANSLATE_NOOP("Vocabulary", "receive from %1")},
+    };
+    for (const Word& message : kMessages) {
+        if (!name.starts_with(message.name)) continue;
+        const QString rank = QString::fromStdString(name.substr(message.name.size()));
+        bool isNumber = false;
+        rank.toInt(&isNumber);
+        if (isNumber) return Vocabulary::tr(message.text).arg(rank);
+    }
+    return wordOr(name, {});
+}
+
+} // namespace
+
 QString opName(const OpInfo& op)
 {
     static constexpr Word kPhases[] = {
@@ -215,8 +236,24 @@ QString opName(const OpInfo& op)
         {"backward", QT_TRANSLATE_NOOP("Vocabulary", "backward")},
         {"optimizer", QT_TRANSLATE_NOOP("Vocabulary", "optimizer")},
     };
-    const bool isWord = op.kind == SliceKind::Step || op.kind == SliceKind::Phase;
-    return wordOr(op.name, isWord ? std::span<const Word>(kPhases) : std::span<const Word>());
+    static constexpr Word kWaits[] = {{"wait", QT_TRANSLATE_NOOP("Vocabulary", "wait")}};
+    static constexpr Word kLayers[] = {
+        {"decoder layer", QT_TRANSLATE_NOOP("Vocabulary", "decoder layer")},
+        {"stem", QT_TRANSLATE_NOOP("Vocabulary", "stem")},
+        {"head", QT_TRANSLATE_NOOP("Vocabulary", "head")},
+        {"bottom net", QT_TRANSLATE_NOOP("Vocabulary", "bottom net")},
+        {"tables", QT_TRANSLATE_NOOP("Vocabulary", "tables")},
+        {"interaction", QT_TRANSLATE_NOOP("Vocabulary", "interaction")},
+        {"top net", QT_TRANSLATE_NOOP("Vocabulary", "top net")},
+    };
+    switch (op.kind) {
+    case SliceKind::Step:
+    case SliceKind::Phase: return wordOr(op.name, kPhases);
+    case SliceKind::Wait: return wordOr(op.name, kWaits);
+    case SliceKind::Layer: return wordOr(op.name, kLayers);
+    case SliceKind::Collective: return messageName(op.name);
+    default: return wordOr(op.name, {});
+    }
 }
 
 } // namespace fourwalls::views

@@ -14,6 +14,7 @@
 #include "views/plot/plot_table.h"
 
 #include <QAction>
+#include <QComboBox>
 #include <QSignalSpy>
 #include <QTableView>
 
@@ -115,6 +116,20 @@ private slots:
     {
         QCOMPARE(tests::FailOnWarning::take(), QString());
         failOnWarning.reset();
+    }
+
+    /// Two stages are two ranks, not all between them.
+    void pipelinesAreNamedByTheirRanks()
+    {
+        Probe probe(modelledTrace(specOf("dp=2 pp=2 microbatches=4"), TraceSource::Recorded));
+        QVERIFY(probe.ready());
+        QStringList named;
+        for (const QComboBox* box : probe.view->findChildren<QComboBox*>())
+            for (int i = 0; i < box->count(); ++i)
+                if (box->itemText(i).startsWith(QStringLiteral("ranks"))) named << box->itemText(i);
+        QVERIFY(!named.isEmpty());
+        static const QRegularExpression kTwo(QStringLiteral("^ranks \\d+, \\d+$"));
+        for (const QString& each : named) QVERIFY2(kTwo.match(each).hasMatch(), qPrintable(each));
     }
 
     /// What the framework does between the last backward pass and the optimizer is no micro-batch.
