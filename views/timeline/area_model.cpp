@@ -29,7 +29,19 @@ AreaTable areaTableOf(const RangeStatistics& statistics, std::span<const TrackVi
     AreaTable table;
     table.grouping = grouping;
     table.rows = groupRange(statistics, tracks, grouping);
+    const auto kindOf = [&](const RangeRow& row) {
+        const auto op = statistics.ops.find(row.op);
+        return op == statistics.ops.end() ? SliceKind::Operator : op->second->kind;
+    };
+    std::map<SliceKind, Duration> ofKind;
+    for (const RangeRow& row : table.rows) ofKind[kindOf(row)] += row.self;
     if (table.rows.size() > kMostRows) table.rows.resize(kMostRows);
+    for (const RangeRow& row : table.rows) {
+        const Duration all = ofKind[kindOf(row)];
+        table.shares.push_back(grouping != RangeGrouping::Name ? row.share
+                               : all.ns == 0                   ? 0
+                                             : static_cast<double>(row.self.ns) / static_cast<double>(all.ns));
+    }
     std::vector<std::string> names;
     for (const RangeRow& row : table.rows) {
         names.push_back(row.text);
@@ -93,7 +105,7 @@ QVariant AreaModel::exact(std::size_t row, int column) const
     case Name: return nameOf(row);
     case Count: return static_cast<qlonglong>(each.count);
     case Total: return ns(each.total);
-    case Share: return each.share;
+    case Share: return m_table.shares[row];
     case Self: return ns(each.self);
     case Shortest: return ns(each.spread.shortest);
     case Median: return ns(each.spread.median);
@@ -114,7 +126,7 @@ QString AreaModel::written(std::size_t row, int column) const
     case Name: return nameOf(row);
     case Count: return formatCount(each.count);
     case Total: return formatDuration(each.total, 3);
-    case Share: return formatPercent(each.share, each.share < kWholePercents ? 1 : 0);
+    case Share: return formatPercent(m_table.shares[row], m_table.shares[row] < kWholePercents ? 1 : 0);
     case Self: return formatDuration(each.self, 3);
     case Shortest: return formatDuration(each.spread.shortest, 3);
     case Median: return rough(each.spread.median);
@@ -135,7 +147,7 @@ QVariant AreaModel::data(const QModelIndex& index, int role) const
     case Qt::TextAlignmentRole:
         return column == Name ? QVariant() : QVariant::fromValue(Qt::Alignment(Qt::AlignRight | Qt::AlignVCenter));
     case kExactRole: return exact(row, column);
-    case kShareRole: return column == Share ? QVariant(m_table.rows[row].share) : QVariant();
+    case kShareRole: return column == Share ? QVariant(m_table.shares[row]) : QVariant();
     case kBarsRole: {
         if (column != Spread || !m_table.rows[row].hasSpread) return {};
         QVariantList bars;
@@ -166,7 +178,10 @@ QVariant AreaModel::headerData(int section, Qt::Orientation orientation, int rol
         switch (section) {
         case Count: return tr("Slices that are seen in the range");
         case Total: return tr("Their time within the range, with what is nested in them");
-        case Share: return tr("Own time, as a share of all own time that is selected");
+        case Share:
+            return m_table.grouping == RangeGrouping::Name
+                       ? tr("Own time, as a share of what is of the same kind: steps, phases, operators, kernels …")
+                       : tr("Own time, as a share of all own time that is selected");
         case Self: return tr("Own time: without what is nested in them");
         case Median: return tr("Half of the slices are not longer. Whole slices count, also those that the range cuts");
         case Percentile99: return tr("99 of 100 slices are not longer");
@@ -201,7 +216,8 @@ QString AreaModel::tsv() const
         cells << (whole ? QString::fromStdString(m_table.rows[row].text) : nameOf(row));
         cells.back().replace(QLatin1Char('\t'), QLatin1Char(' ')).replace(QLatin1Char('\n'), QLatin1Char(' '));
         for (int column = Count; column <= Longest; ++column) {
-            const QVariant value = exact(row, column);
+            // Shares are of all that is selected, as on the command line.
+            const QVariant value = column == Share ? QVariant(m_table.rows[row].share) : exact(row, column);
             cells << (column == Share ? QString::number(value.toDouble(), 'g', 6) : value.toString());
         }
         text += cells.join(QLatin1Char('\t')) + QLatin1Char('\n');

@@ -23,6 +23,9 @@ struct AreaTable {
     std::vector<std::string> texts; ///< by row; of Name: short names of which no two read the same
     OpDictionary ops;               ///< of the rows
     std::vector<TrackInfo> tracks;  ///< by row
+    /// By row: own time, of Name as a share of what is of the same kind, else of all that is selected. Kinds lie within one
+    /// another: beside a matrix product that it contains a step's share says nothing.
+    std::vector<double> shares;
 };
 
 /// rows of `statistics` by `grouping`. Any thread.

@@ -35,7 +35,7 @@ namespace {
 
 const QByteArray kAreaChannel = QByteArrayLiteral("timeline.area");
 constexpr int kButtons = kRangeGroupingCount + 2;
-constexpr int kSpreadWidth = 110, kShareWidth = 96;
+constexpr int kSpreadWidth = 110, kShareWidth = 96, kLeastName = 140;
 
 } // namespace
 
@@ -106,7 +106,7 @@ void AreaPanel::buildTable()
     m_table->setContextMenuPolicy(Qt::CustomContextMenu);
     disconnect(m_table, &QWidget::customContextMenuRequested, m_table, nullptr); // the area has a menu of its own
     std::vector<ColumnFit::Column> columns(AreaModel::kColumns);
-    columns[AreaModel::Name] = {0, true, 0};
+    columns[AreaModel::Name] = {kLeastName, true, 0};
     columns[AreaModel::Share].width = kShareWidth;
     columns[AreaModel::Spread] = {kSpreadWidth, false, 1};
     columns[AreaModel::Longest].spare = 2;

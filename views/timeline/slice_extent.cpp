@@ -21,25 +21,28 @@ std::optional<TimeRange> extentOf(const SliceWindow& window)
     return extent;
 }
 
-bool askExtent(TraceSession& session, QObject& asker, TimeRange whole, std::function<void(TimeRange)> then)
+bool askExtent(TraceSession& session, QObject& asker, TimeRange whole, ExtentAsked when,
+               std::function<void(TimeRange)> then)
 {
-    constexpr std::size_t kMostTracks = 512;
-    constexpr int kPixels = 2000;
+    const bool isOpening = when == ExtentAsked::Opening;
+    const std::size_t mostTracks = isOpening ? 128 : 512;
+    const int pixels = isOpening ? 500 : 2000;
     std::vector<TrackId> tracks;
     for (const TrackView& track : session.tracks())
         if (track.slices > 0) tracks.push_back(track.id);
-    if (tracks.empty() || tracks.size() > kMostTracks) return false;
+    if (tracks.empty() || tracks.size() > mostTracks) return false;
     session.ask<TimeRange>(
         &asker, "timeline.fit",
-        [tracks, whole](TraceQuery& trace, std::stop_token stop) -> Result<TimeRange> {
-            FOURWALLS_TRY_ASSIGN(const SliceWindow window, trace.slices({tracks, whole, kPixels}, stop));
+        [tracks, whole, pixels](TraceQuery& trace, std::stop_token stop) -> Result<TimeRange> {
+            FOURWALLS_TRY_ASSIGN(const SliceWindow window, trace.slices({tracks, whole, pixels}, stop));
             return extentOf(window).value_or(whole);
         },
         [whole, then = std::move(then)](const Answer<TimeRange>& answer) {
-            if (!answer.ok()) return;
+            if (!answer.ok()) return then(whole);
             const Duration margin{answer->length().ns / 50};
             then({std::max(whole.begin, answer->begin - margin), std::min(whole.end, answer->end + margin)});
-        });
+        },
+        isOpening ? Urgency::Background : Urgency::Frame);
     return true;
 }
 

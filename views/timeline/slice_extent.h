@@ -13,8 +13,12 @@ namespace fourwalls::views {
 /// bins.
 std::optional<TimeRange> extentOf(const SliceWindow& window);
 
-/// Has a worker look for it; `then` gets it with a margin, within `whole`. False where nothing is asked: there are no
-/// slices, or so many tracks that the range of all of them is the whole trace.
-bool askExtent(TraceSession& session, QObject& asker, TimeRange whole, std::function<void(TimeRange)> then);
+/// When it is asked: at opening other questions come first, and of many tracks nothing is read for it.
+enum class ExtentAsked { Opening, ByHand };
+
+/// Has a worker look for it; `then` gets it with a margin, within `whole`, or `whole` where the trace cannot be read. False
+/// where nothing is asked: there are no slices, or so many tracks that the range of all of them is the whole trace.
+bool askExtent(TraceSession& session, QObject& asker, TimeRange whole, ExtentAsked when,
+               std::function<void(TimeRange)> then);
 
 } // namespace fourwalls::views

@@ -45,7 +45,7 @@ TimelineCanvas::TimelineCanvas(TimelineSource& source, QWidget* parent)
     setAccessibleName(tr("Timeline"));
     setAccessibleDescription(tr("Slices of all ranks over time. Wheel or W and S zoom, drag or A and D move, F fits."));
     m_scrollBar->setAccessibleName(tr("Scroll the rows"));
-    connect(m_scrollBar, &QScrollBar::valueChanged, this, &TimelineCanvas::setScroll);
+    connect(m_scrollBar, &QScrollBar::valueChanged, this, &TimelineCanvas::scrollTo);
     connect(m_strip, &MemoryStrip::changed, this, [this](bool layoutChanged) {
         if (layoutChanged) relayout();
         m_labelsDirty = true;
@@ -86,6 +86,8 @@ void TimelineCanvas::setTrace(const TraceInfo& info, const std::vector<TrackView
     m_cursor.reset();
     m_hover = {};
     m_scroll = 0;
+    m_soughtRank.reset();
+    m_soughtTrack.reset();
     relayout();
 }
 
@@ -168,7 +170,7 @@ void TimelineCanvas::relayout()
     m_scrollBar->setPageStep(plot.height());
     m_scrollBar->setSingleStep(20);
     m_scrollBar->setVisible(hiddenLines > 0 && m_emptyReason.isEmpty());
-    m_scroll = std::clamp(m_scroll, 0, hiddenLines);
+    m_scroll = std::clamp(scrollToSought(), 0, hiddenLines);
     m_scrollBar->setValue(m_scroll);
     m_labelsDirty = true;
     tellNeed();
@@ -258,9 +260,16 @@ void TimelineCanvas::setScroll(int value)
     invalidate();
 }
 
+void TimelineCanvas::scrollTo(int value)
+{
+    m_soughtRank.reset();
+    m_soughtTrack.reset();
+    setScroll(value);
+}
+
 void TimelineCanvas::scrollBy(int lines)
 {
-    setScroll(std::clamp(m_scroll + lines, 0, m_scrollBar->maximum()));
+    scrollTo(m_scroll + lines);
 }
 
 void TimelineCanvas::setArrangement(TimelineArrangement arrangement)

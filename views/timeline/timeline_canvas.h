@@ -88,8 +88,10 @@ public:
     const TimelineLayout& layout() const { return m_layout; }
     const std::vector<TrackView>& tracks() const { return m_tracks; }
     const TrackView* track(TrackId id) const;
-    /// Scrolls, expanding the rank if needed, until the track's row is in view.
-    void revealTrack(TrackId id);
+    /// Scrolls, expanding the rank if needed, until the track's row is in view, of a row that is higher than the view the
+    /// lane. It stays in view when the view gets another height, until somebody scrolls.
+    void revealTrack(TrackId id, int lane = 0);
+    /// The same for a rank: its first row becomes the topmost.
     void revealRank(RankId rank);
     void scrollBy(int lines);
 
@@ -192,6 +194,8 @@ private:
     void tellNeed();
     void moved(); ///< the user changed the visible range
     void setScroll(int value);
+    void scrollTo(int value);   ///< by hand: what was gone to may leave the view
+    int scrollToSought() const; ///< the scroll position that shows it
     void updateHover(QPointF position);
 
     void paintAxis(QPainter& painter) const;
@@ -233,6 +237,9 @@ private:
     std::vector<TimelineNote> m_notes;
     QScrollBar* m_scrollBar;
     int m_scroll = 0;
+    std::optional<RankId> m_soughtRank; ///< that was gone to
+    std::optional<TrackId> m_soughtTrack;
+    int m_soughtLane = 0;
     std::unique_ptr<PredictionStrip> m_prediction;
     std::shared_ptr<const DrawnStep> m_predicted;
     int m_predictedStage = 0;

@@ -19,7 +19,7 @@ const TrackView* TimelineCanvas::track(TrackId id) const
     return at == m_tracks.end() ? nullptr : &*at;
 }
 
-void TimelineCanvas::revealTrack(TrackId id)
+void TimelineCanvas::revealTrack(TrackId id, int lane)
 {
     const TrackView* found = track(id);
     if (!found) return;
@@ -30,11 +30,30 @@ void TimelineCanvas::revealTrack(TrackId id)
         opened.hidden.erase(id);
         setArrangement(std::move(opened));
     }
-    const TimelineRow* row = m_layout.rowOf(id);
-    if (!row || row->pinned) return;
+    m_soughtRank.reset();
+    m_soughtTrack = id;
+    m_soughtLane = lane;
+    setScroll(scrollToSought());
+}
+
+int TimelineCanvas::scrollToSought() const
+{
+    if (m_soughtRank) {
+        const auto isOfRank = [this](const TimelineRow& row) { return row.rank == *m_soughtRank; };
+        const auto first = std::find_if(m_layout.rows.begin(), m_layout.rows.end(), isOfRank);
+        return first == m_layout.rows.end() ? m_scroll : first->top;
+    }
+    const TimelineRow* row = m_soughtTrack ? m_layout.rowOf(*m_soughtTrack) : nullptr;
+    if (!row || row->pinned) return m_scroll;
     const int lines = plotRect().height() - m_layout.pinnedHeight;
-    if (row->top < m_scroll || row->bottom() > m_scroll + lines)
-        setScroll(row->top - std::max(0, lines - row->height) / 2);
+    int top = row->top, height = row->height;
+    if (height > lines) {
+        const int lane = std::clamp(m_soughtLane, 0, row->lanes - 1);
+        top += row->laneTop(lane);
+        height = row->barHeight(lane);
+    }
+    const bool isShown = top >= m_scroll && top + height <= m_scroll + lines;
+    return isShown ? m_scroll : top - std::max(0, lines - height) / 2;
 }
 
 void TimelineCanvas::revealRank(RankId rank)
@@ -46,8 +65,9 @@ void TimelineCanvas::revealRank(RankId rank)
         opened.collapsed.erase(rank);
         setArrangement(std::move(opened));
     }
-    const auto at = std::find_if(m_layout.rows.begin(), m_layout.rows.end(), isOfRank);
-    if (at != m_layout.rows.end()) setScroll(std::min(at->top, m_scrollBar->maximum()));
+    m_soughtTrack.reset();
+    m_soughtRank = rank;
+    setScroll(scrollToSought());
 }
 
 void TimelineCanvas::addTracksOf(const TimelineRow& row, bool alone, std::vector<TrackId>& to) const

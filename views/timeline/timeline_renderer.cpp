@@ -122,7 +122,8 @@ Coverage TimelineRenderer::renderRow(BarPainter& painter, const TimelineFrame& f
             ColourKey key = label.slice.op.value >= 0 && op < styles.size() ? styles[op].key : ColourKey::Structure;
             if (byStream && key != ColourKey::Waiting) key = *byStream;
             m_names.push_back({static_cast<float>(label.x0 / ratio + kNamePadding),
-                               static_cast<float>(width - 2 * kNamePadding), laneTop + height / 2, key, label.slice});
+                               static_cast<float>(width - 2 * kNamePadding), laneTop + height / 2, row.pinned, key,
+                               label.slice});
         }
     }
     return pieces.coverage;
@@ -171,15 +172,18 @@ void TimelineRenderer::drawNames(const TimelineFrame& frame, const BarPalette& p
     QPainter painter(&m_image);
     painter.setRenderHint(QPainter::TextAntialiasing);
     const auto styles = frame.source->styles();
-    const QRect scrolled(0, frame.layout->pinnedHeight, frame.size.width(), frame.size.height());
-    bool clipped = false;
+    // A name ends where its rows end: those that are scrolled go on below the pinned ones.
+    const int pinnedEnd = frame.layout->pinnedHeight;
+    const QRect pinned(0, 0, frame.size.width(), pinnedEnd);
+    const QRect scrolled(0, pinnedEnd, frame.size.width(), frame.size.height() - pinnedEnd);
+    std::optional<bool> clippedTo; // the pinned ones
     QRgb pen = 0;
     for (const auto& name : m_names) {
         const auto op = frame.source->op(name.slice.op);
         if (!op) continue;
-        if (!clipped && name.centreY > frame.layout->pinnedHeight) {
-            painter.setClipRect(scrolled);
-            clipped = true;
+        if (clippedTo != name.pinned) {
+            clippedTo = name.pinned;
+            painter.setClipRect(name.pinned ? pinned : scrolled);
         }
         const auto style = styles[static_cast<std::size_t>(name.slice.op.value)];
         const QRgb colour = style.dimmed ? palette.dimmedText : palette.text[static_cast<std::size_t>(name.key)];

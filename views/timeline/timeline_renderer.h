@@ -35,6 +35,7 @@ struct TimelineFrame {
 struct PlacedName {
     float x = 0, width = 0; ///< room for text [pixels]
     int centreY = 0;
+    bool pinned = false; ///< its row is; such names come first
     ColourKey key = ColourKey::Structure;
     SliceView slice;
 };

@@ -143,7 +143,7 @@ bool TimelineView::showsFinalData() const
     if (!session()) return true;
     if (!problem().isEmpty()) return true;
     if (!session()->isOpen()) return false;
-    return !emptyReason().isEmpty() || (m_canvas->showsEverything() && m_timeAsked == m_timeKnown &&
+    return !emptyReason().isEmpty() || (m_canvas->showsEverything() && !m_fitting && m_timeAsked == m_timeKnown &&
                                         m_area->isComplete() && m_minimap->isComplete());
 }
 
@@ -234,6 +234,7 @@ void TimelineView::connectSelection()
     connect(selection(), &Selection::rankChanged, this, [this](RankId rank) {
         if (m_stepsRank != rank) readSteps();
         m_canvas->memory().setRank(rank);
+        m_canvas->revealRank(rank);
     });
     connect(selection(), &Selection::measuredChanged, this, &TimelineView::measuredElsewhere);
 }
@@ -270,9 +271,28 @@ void TimelineView::opened()
         },
         Urgency::Background);
     showEmptyState();
+    if (selection() && !ranks.empty() && selection()->rank() != ranks.front())
+        m_canvas->revealRank(selection()->rank());
     selectedSliceChanged();
     measuredElsewhere();
     showSlack();
+    fitAtFirst();
+}
+
+void TimelineView::fitAtFirst()
+{
+    constexpr double kEmpty = 0.05; // of the width; less is not worth another range
+    m_fitting = false;
+    if (!selection() || selection()->range() != selection()->whole()) return; // somebody chose a range
+    const TimeRange whole = selection()->whole();
+    m_fitting = askExtent(*session(), *this, whole, ExtentAsked::Opening,
+                          [this, whole, show = unlessMoved(*selection())](TimeRange range) {
+                              m_fitting = false;
+                              const double shown =
+                                  static_cast<double>(range.length().ns) / static_cast<double>(whole.length().ns);
+                              if (shown < 1 - kEmpty) show(range);
+                              m_canvas->update();
+                          });
 }
 
 void TimelineView::readSteps()
@@ -399,7 +419,7 @@ void TimelineView::chooseRank(std::optional<RankId> rank)
         return;
     }
     selection()->setRank(*rank);
-    m_canvas->revealRank(*rank);
+    m_canvas->revealRank(*rank); // also where it was the rank before
 }
 
 void TimelineView::fit()
@@ -418,7 +438,7 @@ void TimelineView::fit()
 void TimelineView::fitSlices()
 {
     if (!session() || !session()->isOpen() || !selection()) return;
-    if (!askExtent(*session(), *this, selection()->whole(), unlessMoved(*selection()))) fitAll();
+    if (!askExtent(*session(), *this, selection()->whole(), ExtentAsked::ByHand, unlessMoved(*selection()))) fitAll();
 }
 
 void TimelineView::themeChanged()

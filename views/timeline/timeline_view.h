@@ -76,6 +76,7 @@ private:
     void retranslateActions();
     void connectSelection();
     void opened();
+    void fitAtFirst();
     void readSteps();
     void setVisibleRange(TimeRange range);
     void showEmptyState();
@@ -93,6 +94,7 @@ private:
     void find(const QString& name);
     void selectLikeThis(const QString& name);
     void fitDock();
+    void fitDetails();
     void askContextMenu(const QPoint& at, std::optional<TrackId> track, std::optional<RankId> rank);
     void bringIntoView(const SliceView& slice);
     void goToLaunch();
@@ -115,6 +117,8 @@ private:
     bool m_ownRange = false;  ///< the range change comes from the canvas
     bool m_dockMoved = false; ///< by hand: its height stays
     bool m_ownArea = false;   ///< so does the measured range
+    bool m_ownSlice = false;  ///< and the selected slice, which a pointer is on
+    bool m_fitting = false;   ///< workers look for where the slices begin and end
     bool m_failed = false;
     QString m_openError;
     std::size_t m_currentMatch = 0; ///< 1-based; 0: none

@@ -26,7 +26,40 @@ constexpr int kCanvasZoom = 240; ///< half an octave
 constexpr double kCanvasPan = 0.15;
 constexpr int kKeyScroll = 60;
 constexpr int kLowestArea = 180; ///< of the panel with its table
+constexpr int kNarrowDock = 900;
 const QByteArray kNeighbourChannel = QByteArrayLiteral("timeline.neighbour");
+
+/// The next (1) or previous (-1) slice in the lane of `from`: looked for at full detail, in stretches that grow until one is
+/// found.
+Result<std::optional<SelectedSlice>> neighbourOf(TraceQuery& trace, const SliceView& from, TimeRange whole,
+                                                 int direction, const std::stop_token& stop)
+{
+    for (std::int64_t reach = std::max<std::int64_t>(2 * from.duration.ns, 1000); !stop.stop_requested(); reach *= 4) {
+        TimeRange range = direction > 0 ? TimeRange{from.start, from.end() + Duration{reach}}
+                                        : TimeRange{from.start - Duration{reach}, from.end()};
+        range = range.intersected({whole.begin, whole.end + Duration{1}});
+        if (range.empty()) break;
+        SliceQuery query{{from.track}, range, static_cast<int>(std::min<std::int64_t>(range.length().ns, 1 << 16))};
+        FOURWALLS_TRY_ASSIGN(const SliceWindow window, trace.slices(query, stop));
+        std::optional<SelectedSlice> best;
+        for (const auto& lane : window.lanes) {
+            if (lane.lane != from.lane) continue;
+            for (const auto& slice : lane.exact) {
+                if (slice.id == from.id) continue;
+                const bool better = direction > 0
+                                        ? slice.start >= from.start && (!best || slice.start < best->slice.start)
+                                        : slice.start <= from.start && (!best || slice.start > best->slice.start);
+                const auto op = window.ops.find(slice.op);
+                if (better) best = SelectedSlice{slice, op == window.ops.end() ? nullptr : op->second};
+            }
+        }
+        if (best) return best;
+        if (range.begin == whole.begin && direction < 0) break;
+        if (range.end == whole.end + Duration{1} && direction > 0) break;
+        if (reach > kLargestTimeNs / 8) break;
+    }
+    return std::optional<SelectedSlice>();
+}
 
 } // namespace
 
@@ -180,7 +213,9 @@ void TimelineView::retranslateActions()
 void TimelineView::select(const SliceView& slice, bool bringItIntoView)
 {
     if (!selection()) return;
+    m_ownSlice = !bringItIntoView;
     selection()->setSlice(SelectedSlice{slice, m_source->op(slice.op)});
+    m_ownSlice = false;
     if (bringItIntoView) bringIntoView(slice);
 }
 
@@ -194,7 +229,7 @@ void TimelineView::goTo(const SelectedSlice& slice)
 
 void TimelineView::bringIntoView(const SliceView& slice)
 {
-    m_canvas->revealTrack(slice.track);
+    m_canvas->revealTrack(slice.track, slice.lane);
     const TimeRange visible = m_canvas->range();
     if (visible.contains(slice.start) && slice.end() <= visible.end) return;
     // Keep the scale if the slice fits into it, else show it whole.
@@ -208,6 +243,7 @@ void TimelineView::selectedSliceChanged()
 {
     const auto chosen = selection() ? selection()->slice() : std::nullopt;
     m_canvas->setSelected(chosen);
+    if (chosen && !m_ownSlice) m_canvas->revealTrack(chosen->slice.track, chosen->slice.lane);
     m_reader->read(session() && session()->isOpen() ? chosen : std::nullopt);
     showDetails();
 }
@@ -217,7 +253,7 @@ void TimelineView::showDetails()
     const auto chosen = selection() ? selection()->slice() : std::nullopt;
     if (!chosen) {
         m_details->setFacts(std::nullopt);
-        return;
+        return fitDetails();
     }
     SliceContext context;
     context.trace = session() ? &session()->info() : nullptr;
@@ -227,6 +263,7 @@ void TimelineView::showDetails()
     context.around = m_reader->around();
     context.place = m_reader->place();
     m_details->setFacts(factsOf(*chosen, context, selection()->byteUnit()));
+    fitDetails();
 }
 
 void TimelineView::showMatches()
@@ -266,39 +303,12 @@ void TimelineView::goToNeighbour(int direction)
         m_canvas->pan(direction * kCanvasPan);
         return;
     }
-    // Neighbours are looked for at full detail in stretches that grow until one is found.
     const SliceView from = chosen->slice;
     const TimeRange whole = selection()->whole();
     session()->ask<std::optional<SelectedSlice>>(
         this, kNeighbourChannel,
-        [from, whole, direction](TraceQuery& trace, std::stop_token stop) -> Result<std::optional<SelectedSlice>> {
-            for (std::int64_t reach = std::max<std::int64_t>(2 * from.duration.ns, 1000); !stop.stop_requested();
-                 reach *= 4) {
-                TimeRange range = direction > 0 ? TimeRange{from.start, from.end() + Duration{reach}}
-                                                : TimeRange{from.start - Duration{reach}, from.end()};
-                range = range.intersected({whole.begin, whole.end + Duration{1}});
-                if (range.empty()) break;
-                SliceQuery query{
-                    {from.track}, range, static_cast<int>(std::min<std::int64_t>(range.length().ns, 1 << 16))};
-                FOURWALLS_TRY_ASSIGN(const SliceWindow window, trace.slices(query, stop));
-                std::optional<SelectedSlice> best;
-                for (const auto& lane : window.lanes) {
-                    if (lane.lane != from.lane) continue;
-                    for (const auto& slice : lane.exact) {
-                        if (slice.id == from.id) continue;
-                        const bool better =
-                            direction > 0 ? slice.start >= from.start && (!best || slice.start < best->slice.start)
-                                          : slice.start <= from.start && (!best || slice.start > best->slice.start);
-                        const auto op = window.ops.find(slice.op);
-                        if (better) best = SelectedSlice{slice, op == window.ops.end() ? nullptr : op->second};
-                    }
-                }
-                if (best) return best;
-                if (range.begin == whole.begin && direction < 0) break;
-                if (range.end == whole.end + Duration{1} && direction > 0) break;
-                if (reach > kLargestTimeNs / 8) break;
-            }
-            return std::optional<SelectedSlice>();
+        [from, whole, direction](TraceQuery& trace, std::stop_token stop) {
+            return neighbourOf(trace, from, whole, direction, stop);
         },
         [this](const Answer<std::optional<SelectedSlice>>& answer) {
             if (!answer.ok() || !*answer || !selection()) return;
@@ -338,8 +348,15 @@ void TimelineView::measuredElsewhere()
     setArea(selection()->measured(), m_canvas->shownTracks());
 }
 
+void TimelineView::fitDetails()
+{
+    // Beside statistics in a narrow window there is no room for what colours mean.
+    m_details->setVisible(m_area->isHidden() || m_rows->width() >= kNarrowDock || m_details->facts());
+}
+
 void TimelineView::fitDock()
 {
+    fitDetails();
     const int all = m_rows->height();
     const int wanted = m_area->isHidden() ? m_details->sizeHint().height() : std::max(kLowestArea, all * 2 / 5);
     m_rows->setSizes({std::max(1, all - wanted), wanted});

@@ -23,6 +23,7 @@ struct Shape {
     int steps = 3;
     int layers = 8;
     int kernelsPerPhase = 160;
+    int idleMs = 0; ///< so long after the last step an instant ends the trace
 };
 
 inline std::unique_ptr<InMemoryTrace> sampleTrace(const Shape& shape)
@@ -157,6 +158,8 @@ inline std::unique_ptr<InMemoryTrace> sampleTrace(const Shape& shape)
         }
     }
     producer->event({EventKind::LossSpike, {}, Instant{ms(150).ns}, "loss 9.1 after 3.2"});
+    if (shape.idleMs > 0)
+        producer->event({EventKind::LossSpike, {}, Instant{ms(100.0 * shape.steps + shape.idleMs).ns}, "the end"});
     producer.reset();
     TraceClosing closing;
     closing.peakFlopsPerDevice = 989e12;

@@ -8,6 +8,7 @@
 #include "views/timeline/area_panel.h"
 #include "views/timeline/call_tree_model.h"
 #include "views/timeline/call_tree_panel.h"
+#include "views/timeline/details_panel.h"
 #include "views/timeline/flame_graph.h"
 #include "views/timeline/timeline_toolbar.h"
 
@@ -15,6 +16,9 @@
 #include <QSignalSpy>
 #include <QTableView>
 #include <QTreeView>
+
+#include <cmath>
+#include <map>
 
 namespace tst_timeline_area {
 
@@ -99,6 +103,56 @@ private slots:
         QTest::keyClick(&canvas, Qt::Key_Escape);
         QVERIFY(!bench.selection.measured() && bench.view->area().isHidden());
         QVERIFY(!bench.view->area().area());
+    }
+
+    /// A step contains what it is made of: shares are of one kind, and add up to one within each.
+    void sharesAreWithinAKind()
+    {
+        Bench bench;
+        SETTLE(bench);
+        QTest::keyClick(&bench.canvas(), Qt::Key_R);
+        QVERIFY(filled(bench));
+        const AreaModel& model = bench.view->area().model();
+        std::map<SliceKind, double> sums;
+        std::map<SliceKind, std::int64_t> own;
+        const auto kindOf = [&](int row) {
+            return model.table().ops.at(model.table().rows[static_cast<std::size_t>(row)].op)->kind;
+        };
+        for (int row = 0; row < model.rowCount(); ++row)
+            own[kindOf(row)] += model.table().rows[static_cast<std::size_t>(row)].self.ns;
+        for (int row = 0; row < model.rowCount(); ++row) {
+            const double share = model.index(row, AreaModel::Share).data(kExactRole).toDouble();
+            const auto self = static_cast<double>(model.table().rows[static_cast<std::size_t>(row)].self.ns);
+            QVERIFY(std::abs(share - self / static_cast<double>(own[kindOf(row)])) < 1e-12);
+            sums[kindOf(row)] += share;
+        }
+        QVERIFY(sums.size() > 4);
+        for (const auto& [kind, sum] : sums) QVERIFY(std::abs(sum - 1) < 1e-9);
+        // What is copied is of all that is selected, as on the command line.
+        double copied = 0;
+        const QStringList lines = model.tsv().split(u'\n', Qt::SkipEmptyParts).mid(1);
+        for (const QString& line : lines) copied += line.split(u'\t')[AreaModel::Share].toDouble();
+        QVERIFY(std::abs(copied - 1) < 1e-4);
+    }
+
+    void namesHaveRoomInASmallWindow()
+    {
+        Bench bench;
+        bench.view->resize(690, 430); // what a window of 800 x 500 leaves
+        SETTLE(bench);
+        QVERIFY(!bench.view->details().isHidden());
+        QTest::keyClick(&bench.canvas(), Qt::Key_R);
+        QVERIFY(filled(bench));
+        const auto* table = bench.view->area().findChild<QTableView*>();
+        QVERIFY(table);
+        QVERIFY2(table->columnWidth(AreaModel::Name) >= 140,
+                 qPrintable(QString::number(table->columnWidth(AreaModel::Name))));
+        QVERIFY(bench.view->details().isHidden()); // nothing is selected: only what colours mean
+        QTest::mouseClick(&bench.canvas(), Qt::LeftButton, {}, bench.pointOf(TrackId{1}, 0, Instant{20 * kMs}));
+        QVERIFY(bench.selection.slice() && !bench.view->details().isHidden());
+        QTest::keyClick(&bench.canvas(), Qt::Key_Escape);
+        QVERIFY(!bench.view->details().isHidden());
+        SETTLE(bench);
     }
 
     void theHeadOfARankIsTheRank()

@@ -280,6 +280,107 @@ private slots:
         QVERIFY(with != bench.view->grab().toImage());
     }
 
+    void whatIsChosenElsewhereScrollsIntoView()
+    {
+        Bench bench({6, 1, 4, 24});
+        bench.view->resize(1200, 420);
+        SETTLE(bench);
+        TimelineCanvas& canvas = bench.canvas();
+        const TrackId far{4 * 6 + 4}; // the collectives of rank 4
+        QVERIFY(canvas.laneRect(far, 0).isNull());
+        const auto sliceOn = [&](TrackId track) {
+            const auto lanes =
+                InMemoryTraceQuery(bench.data).slices({{track}, {Instant{0}, Instant{100 * kMs}}, 1 << 16}, {})->lanes;
+            return SelectedSlice{lanes.front().exact.front(), nullptr};
+        };
+        const auto isSeen = [&](const TimelineCanvas& on, TrackId track) {
+            const QRect lane = on.laneRect(track, 0);
+            return !lane.isNull() && on.plotRect().contains(lane);
+        };
+        bench.selection.setSlice(sliceOn(far));
+        QVERIFY(isSeen(canvas, far));
+        // It stays in view when the view becomes lower, until somebody scrolls.
+        bench.view->resize(1200, 360);
+        QVERIFY(isSeen(canvas, far));
+        canvas.scrollBy(-10'000);
+        QVERIFY(!isSeen(canvas, far));
+        bench.view->resize(1200, 420);
+        QVERIFY(!isSeen(canvas, far));
+        // A rank that another view chose.
+        bench.selection.setRank(RankId{3});
+        const auto& rows = canvas.layout().rows;
+        const auto third = std::ranges::find(rows, RankId{3}, &TimelineRow::rank);
+        const QPoint name(40, canvas.plotRect().top() + 2);
+        QCOMPARE(canvas.hitAt(name).row, &*third);
+        // A click on a bar does not move the rows under the pointer.
+        canvas.scrollBy(third->height / 2);
+        const TrackId near{3 * 6 + 1};
+        const QRect before = canvas.laneRect(near, 0);
+        SETTLE(bench);
+        QTest::mouseClick(&canvas, Qt::LeftButton, {}, bench.pointOf(near, 0, Instant{20 * kMs}));
+        QVERIFY(bench.selection.slice().has_value());
+        QCOMPARE(canvas.laneRect(near, 0).top(), before.top());
+        SETTLE(bench);
+
+        // What was chosen before the view was opened is in view when it opens.
+        bench.selection.setSlice(sliceOn(far));
+        TimelineView late;
+        late.resize(1200, 420);
+        late.setTrace(bench.session.get(), &bench.selection);
+        late.show();
+        QTRY_VERIFY(late.showsFinalData());
+        QVERIFY(isSeen(late.canvas(), far));
+        late.setTrace(nullptr, nullptr);
+    }
+
+    void aTraceOpensFittedUnlessARangeWasGiven()
+    {
+        Bench bench({2, 3, 8, 160, 200}); // three steps of 100 ms, an instant 200 ms later
+        SETTLE(bench);
+        QCOMPARE(bench.selection.whole().end.ns, 500 * kMs);
+        QVERIFY(bench.selection.range().end.ns < 310 * kMs && bench.selection.range().end.ns > 298 * kMs);
+        QCOMPARE(bench.canvas().range(), bench.selection.range());
+        const TimeRange given{Instant{250 * kMs}, Instant{480 * kMs}};
+        bench.selection.setRange(given);
+        TimelineView again;
+        again.resize(800, 500);
+        again.setTrace(bench.session.get(), &bench.selection);
+        again.show();
+        QTRY_VERIFY(again.showsFinalData() && bench.session->pending() == 0);
+        QCOMPARE(bench.selection.range(), given);
+        again.setTrace(nullptr, nullptr);
+        // Where little is empty the whole trace stays.
+        Bench full({2, 3, 8, 160, 5});
+        SETTLE(full);
+        QCOMPARE(full.selection.range(), full.selection.whole());
+    }
+
+    void namesOfScrolledRowsEndBelowPinnedOnes()
+    {
+        Bench bench;
+        bench.view->resize(1200, 420);
+        bench.selection.setRange({Instant{0}, Instant{100 * kMs}});
+        SETTLE(bench);
+        TimelineCanvas& canvas = bench.canvas();
+        TimelineArrangement arrangement = canvas.arrangement();
+        arrangement.pinned = {TrackId{10}};
+        canvas.setArrangement(arrangement);
+        bench.selection.setRange({Instant{0}, Instant{100 * kMs}});
+        SETTLE(bench);
+        const auto pinned = [&] {
+            canvas.grab();
+            const QImage& image = canvas.renderer().image();
+            return image.copy(0, 0, image.width(), canvas.layout().pinnedHeight);
+        };
+        const QImage before = pinned();
+        // Half a row, and every other part of one.
+        for (int lines = 0; lines < 60; lines += 3) {
+            canvas.scrollBy(3);
+            SETTLE(bench);
+            QVERIFY2(pinned() == before, qPrintable(QStringLiteral("scrolled by %1").arg(lines + 3)));
+        }
+    }
+
     void stepPickerShowsTheStep()
     {
         Bench bench;
