@@ -87,6 +87,10 @@
         <source>distribution</source>
         <translation>分布</translation>
     </message>
+    <message>
+        <source>Own time, as a share of what is of the same kind: steps, phases, operators, kernels …</source>
+        <translation>自身时间，占同类（步、阶段、算子、内核……）的比例</translation>
+    </message>
 </context>
 <context>
     <name>AreaPanel</name>
@@ -1033,6 +1037,31 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <source>of the step: %1</source>
         <translation>占一步：%1</translation>
     </message>
+    <message>
+        <source>%1 pp</source>
+        <comment>percentage points</comment>
+        <translation>%1 pp</translation>
+    </message>
+    <message>
+        <source>network: %1</source>
+        <translation>网络：%1</translation>
+    </message>
+    <message>
+        <source>batch: %1</source>
+        <translation>批量：%1</translation>
+    </message>
+    <message>
+        <source>plan: %1</source>
+        <translation>计划：%1</translation>
+    </message>
+    <message>
+        <source>devices: %1</source>
+        <translation>设备：%1</translation>
+    </message>
+    <message>
+        <source>clock: %1</source>
+        <translation>时钟：%1</translation>
+    </message>
 </context>
 <context>
     <name>CompareFindingModel</name>
@@ -1372,6 +1401,46 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>What is alive on each trace&apos;s fullest rank, at its peak or at the end; what changed most comes first</source>
         <translation>每条轨迹最满的 rank 在峰值时或结束时存活的内存；变化最大的在前</translation>
+    </message>
+    <message>
+        <source>Colour by change</source>
+        <translation>按变化着色</translation>
+    </message>
+    <message>
+        <source>Kernels and operators that take longer in B are red, shorter ones green</source>
+        <translation>在 B 中更长的内核与算子为红色，更短的为绿色</translation>
+    </message>
+    <message>
+        <source>shorter in B by a fifth or more</source>
+        <translation>B 中短五分之一以上</translation>
+    </message>
+    <message>
+        <source>shorter</source>
+        <translation>更短</translation>
+    </message>
+    <message>
+        <source>as long</source>
+        <translation>相同</translation>
+    </message>
+    <message>
+        <source>longer</source>
+        <translation>更长</translation>
+    </message>
+    <message>
+        <source>longer by a fifth or more</source>
+        <translation>长五分之一以上</translation>
+    </message>
+    <message>
+        <source>only in one</source>
+        <translation>只有一方有</translation>
+    </message>
+    <message>
+        <source>Different from A to B: %1</source>
+        <translation>A 与 B 的不同：%1</translation>
+    </message>
+    <message>
+        <source>of different things: better and worse say little</source>
+        <translation>比较的不是同一件事：好坏意义不大</translation>
     </message>
 </context>
 <context>
@@ -4300,6 +4369,10 @@ a message between two, or more members than can be drawn.</source>
         <source>rank %1</source>
         <translation>rank %1</translation>
     </message>
+    <message>
+        <source>operation %1</source>
+        <translation>操作 %1</translation>
+    </message>
 </context>
 <context>
     <name>MemoryAdvice</name>
@@ -6926,10 +6999,6 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>rank %1</translation>
     </message>
     <message>
-        <source>ranks %1 … %2</source>
-        <translation>rank %1 … %2</translation>
-    </message>
-    <message>
         <source>step time %1 · bubble %2</source>
         <translation>步时间 %1 · 气泡 %2</translation>
     </message>
@@ -7016,6 +7085,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>Mean time of one micro-batch&apos;s backward pass through one chunk, recomputation included</source>
         <translation>一个微批次反向通过一个分块的平均时间，含重计算</translation>
+    </message>
+    <message>
+        <source>ranks %1</source>
+        <translation>rank %1</translation>
     </message>
 </context>
 <context>
@@ -8660,6 +8733,18 @@ step %3, %4 samples/s</source>
         <source>%1 sent in %3; sending everything to everybody would be %2</source>
         <translation>%3中发送了 %1；全部发给所有人则为 %2</translation>
     </message>
+    <message>
+        <source>does not fit into the memory of a device</source>
+        <translation>设备内存放不下</translation>
+    </message>
+    <message>
+        <source> · ○ fits into no device&apos;s memory</source>
+        <translation> · ○ 任何设备的内存都放不下</translation>
+    </message>
+    <message>
+        <source> · ○ fits into memory from %1 devices on</source>
+        <translation> · ○ 从 %1 个设备起内存才放得下</translation>
+    </message>
 </context>
 <context>
     <name>ShareWords</name>
@@ -9358,6 +9443,26 @@ arrivals: %3</source>
     <message>
         <source>No operation has all its ranks in this trace: who was waited for cannot be told.</source>
         <translation>没有操作的所有 rank 都在此轨迹中：无法得知在等谁。</translation>
+    </message>
+    <message>
+        <source>Lateness by operation</source>
+        <translation>各操作的迟到</translation>
+    </message>
+    <message>
+        <source>Lateness of each rank in each operation</source>
+        <translation>每个 rank 在每个操作中的迟到</translation>
+    </message>
+    <message>
+        <source>operations, by time</source>
+        <translation>操作，按时间</translation>
+    </message>
+    <message>
+        <source>rank %1, %2: %3 after the first</source>
+        <translation>rank %1，%2：比最先者晚 %3</translation>
+    </message>
+    <message>
+        <source>of %1 operations a column each, the latest of them</source>
+        <translation>每列 %1 个操作，取其中最晚的</translation>
     </message>
 </context>
 <context>
@@ -11022,6 +11127,42 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>lost</source>
         <translation>丢失</translation>
+    </message>
+    <message>
+        <source>send to %1</source>
+        <translation>发送给 %1</translation>
+    </message>
+    <message>
+        <source>receive from %1</source>
+        <translation>从 %1 接收</translation>
+    </message>
+    <message>
+        <source>decoder layer</source>
+        <translation>解码器层</translation>
+    </message>
+    <message>
+        <source>stem</source>
+        <translation>输入层</translation>
+    </message>
+    <message>
+        <source>head</source>
+        <translation>输出层</translation>
+    </message>
+    <message>
+        <source>bottom net</source>
+        <translation>底部网络</translation>
+    </message>
+    <message>
+        <source>tables</source>
+        <translation>嵌入表</translation>
+    </message>
+    <message>
+        <source>interaction</source>
+        <translation>特征交互</translation>
+    </message>
+    <message>
+        <source>top net</source>
+        <translation>顶部网络</translation>
     </message>
 </context>
 <context>
