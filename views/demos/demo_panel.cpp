@@ -137,6 +137,7 @@ void DemoPanel::showPage()
     m_next->setText(m_page.number < m_page.count ? tr("Next") : tr("Done"));
     setAccessibleName(m_title->text() + QStringLiteral(". ") + m_caption->text() + QLatin1Char(' ') + m_touch->text() +
                       QLatin1Char(' ') + m_question->text());
+    update(); // how far one is, is painted beside the words
 }
 
 void DemoPanel::retranslate()
