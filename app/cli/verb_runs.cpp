@@ -97,6 +97,7 @@ json runJson(const FolderRun& run, std::optional<std::int64_t> points)
                                     {"loss", orNothing(spike.loss)},
                                     {"before", spike.before},
                                     {"event", orNothing(spike.event)},
+                                    {"detail", orNothing(spike.detail)},
                                     {"gradient_factor", orNothing(spike.gradientFactor)}});
     if (points) object["series"] = seriesJson(compare::thinned(curves.points, static_cast<std::size_t>(*points)));
     return object;
@@ -139,7 +140,8 @@ std::string catalogueText(const RunFolder& folder)
         for (const LossSpike& spike : c.spikes)
             text += fmt::format("\n    spike in step {}: loss {} after {:.4f}{}", spike.step,
                                 spike.loss ? fmt::format("{:.4f}", *spike.loss) : "no number", spike.before,
-                                spike.event.empty() ? "" : ", " + spike.event);
+                                (spike.event.empty() ? "" : ", " + spike.event) +
+                                    (spike.detail.empty() ? "" : ", " + spike.detail));
     }
     if (!folder.runs.empty()) text += "\nloss: the mean of the last tenth of the steps";
     if (!folder.leftOut.empty()) text += fmt::format("\n{} files left out", folder.leftOut.size());

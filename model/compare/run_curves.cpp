@@ -101,7 +101,7 @@ Status nameEvents(TraceQuery& trace, const std::vector<StepRecord>& steps, RunCu
         for (auto step = at; step != steps.begin() && losses.size() < kSpikeWindow;)
             if (const auto& loss = (--step)->loss) losses.push_back(*loss);
         const double before = losses.empty() ? 0 : median(std::move(losses));
-        run.spikes.push_back({at->step.value, std::nullopt, before, {}, {}});
+        run.spikes.push_back({at->step.value, std::nullopt, before, {}, {}, {}});
     }
     std::stable_sort(run.spikes.begin(), run.spikes.end(),
                      [](const LossSpike& a, const LossSpike& b) { return a.step < b.step; });
@@ -112,9 +112,14 @@ Status nameEvents(TraceQuery& trace, const std::vector<StepRecord>& steps, RunCu
         const Instant from = (at == steps.begin() ? at : at - 1)->range.begin;
         for (const EventRecord& event : events) {
             if (event.at < from || event.at > at->range.end || event.kind == EventKind::Checkpoint) continue;
-            spike.event = std::string(eventWord(event.kind)) + (event.text.empty() ? "" : ": " + event.text);
-            if (event.kind != EventKind::LossSpike) break; // what caused it says more than that it is there
+            const std::string text = std::string(eventWord(event.kind)) + (event.text.empty() ? "" : ": " + event.text);
+            if (event.kind == EventKind::LossSpike) {
+                spike.detail = text;
+            } else if (spike.event.empty()) {
+                spike.event = text; // the first that may have caused it
+            }
         }
+        if (spike.event.empty()) std::swap(spike.event, spike.detail);
     }
     return {};
 }
@@ -195,7 +200,7 @@ std::vector<LossSpike> findLossSpikes(const std::vector<CurvePoint>& points)
             const double limit = usual + std::max(kDeviations * kNormalDeviation * median(std::move(distances)),
                                                   kLeastRise * std::abs(usual));
             if (*point.loss > limit) {
-                LossSpike spike{point.step, point.loss, usual, {}, {}};
+                LossSpike spike{point.step, point.loss, usual, {}, {}, {}};
                 if (point.gradientNorm && norms.size() >= kLeastBefore && median(norms) > 0)
                     spike.gradientFactor = *point.gradientNorm / median(norms);
                 const bool continues = before + 1 == static_cast<std::int64_t>(i) && !spikes.empty();

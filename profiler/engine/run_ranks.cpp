@@ -85,17 +85,22 @@ StepProgress RunAttempt::takeStep(Trainer& trainer, FaultPoints& points, LossWat
     JobNotes* const notes = first ? m_options.notes : nullptr;
     if (notes && step == m_report.firstStep)
         notes->add({.what = JobNote::What::Begun, .step = step, .at = recorder.wallNow()});
-    points.before(step, batchOf(step, m_skipped));
+    const std::int64_t batch = batchOf(step, m_skipped);
+    points.before(step, batch);
     StepProgress progress = trainer.step(step);
-    if (m_options.restarts > 0)
-        if (const auto problem = watch.look(step, progress.loss, progress.gradientNorm)) {
-            if (first && std::isfinite(progress.loss) && std::isfinite(progress.gradientNorm))
-                recorder.event(EventKind::LossSpike, *problem);
+    if (const auto problem = watch.look(step, progress.loss, progress.gradientNorm)) {
+        if (first)
+            recorder.event(EventKind::LossSpike,
+                           *problem + ", with batch " + std::to_string(batch) + "; " + gradientWords(progress));
+        if (m_options.restarts == 0) {
+            watch.remember(progress.loss);
+        } else {
             // By every rank: once the first one gives up, the others may get no further.
             if (m_options.notes)
                 m_options.notes->add({.what = JobNote::What::Spiked, .step = step, .at = recorder.wallNow()});
             throw EngineError(ErrorCode::Internal, *problem, "training", "a lower --lr");
         }
+    }
     if (notes)
         notes->add({.what = JobNote::What::Step,
                     .isWarmup = progress.warmup,

@@ -265,6 +265,7 @@ QString RunsPage::spikeText(const SpikePlace& place) const
     if (spike.gradientFactor)
         lines << tr("gradient norm %1 times the usual").arg(formatFigure(*spike.gradientFactor, 3));
     lines << (spike.event.empty() ? tr("The trace has no event there.") : QString::fromStdString(spike.event));
+    if (!spike.detail.empty()) lines << QString::fromStdString(spike.detail);
     return lines.join(QLatin1Char('\n'));
 }
 

@@ -27,7 +27,8 @@ struct StepProgress {
     std::int64_t steps = 0; ///< of so many
     double loss = 0;        ///< mean over the global batch, before the update
     double learningRate = 0;
-    double gradientNorm = 0; ///< before clipping
+    double gradientNorm = 0;        ///< before clipping
+    std::vector<double> layerNorms; ///< the same of what is of no layer, then of each layer; empty: not known
     Duration duration;
     Instant end;                          ///< where its record in the trace ends
     bool warmup = false;                  ///< left out of the metrics

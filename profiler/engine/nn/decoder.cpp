@@ -32,7 +32,7 @@ Decoder::Decoder(const RankContext& rank, const TransformerSpec& spec, std::int6
                                       spec.latent.keyValueRank > 0 ? spec.latent.rotaryWidth : spec.headSize());
     m_layers.reserve(static_cast<std::size_t>(range.layers));
     for (std::int64_t i = range.firstLayer; i < range.firstLayer + range.layers; ++i) {
-        m_layerUnits.push_back(m_parameters.beginUnit("layer " + std::to_string(i)));
+        m_layerUnits.push_back(m_parameters.beginUnit("layer " + std::to_string(i), true, i));
         m_layers.emplace_back(rank, m_parameters, spec, static_cast<std::int32_t>(i), seed, options);
     }
     if (!range.last) return;

@@ -31,11 +31,12 @@ void allocate(const RankContext& rank, Parameter& p)
     rank.device.convert(p.weight, p.compute);
 }
 
-const ParameterUnit* ParameterList::beginUnit(std::string name, bool readInBackward)
+const ParameterUnit* ParameterList::beginUnit(std::string name, bool readInBackward, std::int64_t layer)
 {
     m_units.push_back(std::make_unique<ParameterUnit>());
     m_units.back()->name = std::move(name);
     m_units.back()->readInBackward = readInBackward;
+    m_units.back()->layer = layer;
     return m_units.back().get();
 }
 

@@ -133,6 +133,7 @@ struct ParameterUnit {
     std::string name;
     std::vector<Parameter*> parameters;
     bool readInBackward = true; ///< else the backward pass only adds to the gradients (a table of rows)
+    std::int64_t layer = -1;    ///< of a transformer; -1: none
 };
 
 /// Gives a parameter its tensors: initial weights, their rounded copy, a gradient without contents.
@@ -142,7 +143,7 @@ void allocate(const RankContext& rank, Parameter& parameter);
 class ParameterList {
 public:
     /// Parameters that follow belong to a unit of this name.
-    const ParameterUnit* beginUnit(std::string name, bool readInBackward = true);
+    const ParameterUnit* beginUnit(std::string name, bool readInBackward = true, std::int64_t layer = -1);
 
     /// A matrix [rows, columns] with entries of the given standard deviation; decays; has a copy in the compute type.
     /// rows, columns, pieces: of the whole parameter. A shard's entries are those that the whole parameter has there.

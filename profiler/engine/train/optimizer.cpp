@@ -87,6 +87,20 @@ double ParameterOptimizer::gradientSquares(RankContext& rank) const
     return rank.device.sumOfSquares(gradients);
 }
 
+std::vector<double> ParameterOptimizer::gradientSquaresByLayer(RankContext& rank, std::int64_t layers) const
+{
+    std::vector<std::vector<Tensor>> gradients(static_cast<std::size_t>(1 + layers));
+    for (const ParameterPiece& piece : m_pieces) {
+        if (!piece.counts || piece.parameter->gradientEmpty) continue;
+        const std::int64_t layer = piece.parameter->unit->layer;
+        gradients[static_cast<std::size_t>(layer < layers ? 1 + layer : 0)].push_back(piece.gradient);
+    }
+    std::vector<double> squares;
+    for (const std::vector<Tensor>& each : gradients)
+        squares.push_back(each.empty() ? 0 : rank.device.sumOfSquares(each));
+    return squares;
+}
+
 double ParameterOptimizer::gradientNorm(RankContext& rank) const
 {
     return std::sqrt(gradientSquares(rank));

@@ -38,6 +38,8 @@ public:
 
     /// Sum of squares over the gradients that this rank counts. Gradients that nothing was added to count as zero.
     double gradientSquares(RankContext& rank) const;
+    /// The same for what is of no layer, and for each of the first `layers` layers behind it.
+    std::vector<double> gradientSquaresByLayer(RankContext& rank, std::int64_t layers) const;
     /// Its root: the norm of all gradients, if this rank has all of them.
     double gradientNorm(RankContext& rank) const;
 

@@ -26,9 +26,6 @@ void StepRecorder::record(const StepProgress& progress, Instant start, Instant e
     // A run that has diverged goes on, but says so: what is not a number is unknown, not zero.
     const bool sound = std::isfinite(progress.loss) && std::isfinite(progress.gradientNorm);
     if (r.rank().value == 0) { // what all ranks know alike
-        if (!sound)
-            r.event(EventKind::LossSpike,
-                    "loss or gradient norm is not a finite number in step " + std::to_string(progress.step));
         if (sound) {
             r.counter(m_loss, last, progress.loss);
             r.counter(m_norm, last, progress.gradientNorm);

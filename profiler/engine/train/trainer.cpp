@@ -5,8 +5,10 @@
 #include "profiler/engine/core/host_access.h"
 #include "profiler/engine/nn/maximal_update.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <string>
 
 namespace fourwalls::engine {
@@ -30,6 +32,9 @@ Trainer::Trainer(RankContext& rank, const RunSpec& spec, Network network)
 {
     Recorder& r = rank.recorder;
     rank.inPlace = spec.plan.inPlace;
+    if (const TransformerSpec* transformer = spec.model.transformer();
+        transformer && spec.training.device != DeviceKind::Cuda)
+        m_layers = transformer->layers;
     m_evaluation = r.defineCounter("evaluation_loss", CounterUnit::None, false);
     m_noiseScale = r.defineCounter("gradient_noise_scale", CounterUnit::None, false);
 }
@@ -272,19 +277,22 @@ StepProgress Trainer::step(std::int64_t index)
         const Scope phase(r, SliceKind::Phase, "optimizer", Phase::Optimizer);
         {
             const Scope op(r, SliceKind::Operator, "gradient norm");
-            double squares = m_optimizer->gradientSquares(m_rank);
+            std::vector<double> squares = m_optimizer->gradientSquaresByLayer(m_rank, m_layers);
             if (m_rank.groups) {
                 // The last stage has the loss; ranks that hold the same parts of the sequence and the batch have the
                 // same, and one of them tells it.
                 const ParallelGroups& groups = *m_rank.groups;
-                const Tensor sums = Tensor::make(m_rank.allocator, {2}, DType::F64, MemoryCategory::CommBuffers);
+                const auto count = static_cast<std::int64_t>(squares.size());
+                const Tensor sums =
+                    Tensor::make(m_rank.allocator, {1 + count}, DType::F64, MemoryCategory::CommBuffers);
                 sums.as<double>()[0] = groups.tensor->index() == 0 ? progress.loss : 0.0;
-                sums.as<double>()[1] = squares;
+                std::copy(squares.begin(), squares.end(), sums.as<double>() + 1);
                 groups.world->allReduce(sums);
                 progress.loss = sums.as<double>()[0];
-                squares = sums.as<double>()[1];
+                std::copy_n(sums.as<double>() + 1, count, squares.begin());
             }
-            progress.gradientNorm = std::sqrt(squares);
+            progress.gradientNorm = std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
+            for (const double each : squares) progress.layerNorms.push_back(std::sqrt(each));
         }
         const Scope op(r, SliceKind::Operator, "update");
         m_optimizer->update(m_rank, progress.gradientNorm, index,

@@ -103,6 +103,7 @@ private:
     std::vector<std::int64_t> m_skipped; // ascending
     double m_rateFactor = 1;
     StepRecorder m_steps;
+    std::int64_t m_layers = 0; // whose gradients have norms of their own: each takes a wait on a GPU, which has none
 };
 
 } // namespace fourwalls::engine

@@ -183,6 +183,9 @@ class Jobs(JobCase):
         for transport in TRANSPORTS:
             answer, weights = self.faulty("spike:0:4", transport=transport)
             self.assertEqual(answer["restarts"], 2)
+            with sqlite3.connect(self.trace) as rows:
+                said = [row[0] for row in rows.execute("SELECT text FROM event WHERE kind = 2 ORDER BY at")]
+            self.assertRegex(said[0], r"the loss (jumps|is not).* in step 5, with batch 5; gradient norm .*, of it .*layer")
             plain, undisturbed = self.reference("dp=2", "--skip-data", "4,5")
             self.assertEqual(answer["loss"], plain["loss"])
             self.assertEqual(weights, undisturbed)

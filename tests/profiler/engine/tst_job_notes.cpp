@@ -4,8 +4,10 @@
 
 #include "profiler/engine/core/fault.h"
 #include "profiler/engine/core/job_notes.h"
+#include "profiler/engine/run.h"
 #include "profiler/engine/train/fault_points.h"
 #include "profiler/engine/train/loss_watch.h"
+#include "tests/profiler/engine/parity_fixture.h"
 #include "tests/support/test_program.h"
 
 #include <cmath>
@@ -139,9 +141,49 @@ private slots:
         QVERIFY(watch.look(41, 3.7, 1)); // it was not remembered
         QVERIFY(!watch.look(41, 2.5, 1));
         QVERIFY(watch.look(42, std::nan(""), 1) && watch.look(42, 2, INFINITY));
+        watch.remember(std::nan("")); // gone on with, and no measure for what follows
+        QVERIFY(!watch.look(43, 2.5, 1));
         LossWatch small;
         for (int step = 0; step < 20; ++step) small.remember(0.01);
         QVERIFY(!small.look(20, 0.9, 1)); // many times as much, and still nothing to go back for
+    }
+
+    void gradientsInWords()
+    {
+        StepProgress step;
+        step.gradientNorm = 13;
+        QCOMPARE(gradientWords(step), std::string("gradient norm 13"));
+        step.layerNorms = {3, 4, 12, 0};
+        QCOMPARE(gradientWords(step),
+                 std::string("gradient norm 13, of it layer 1 12, layer 0 4, outside of layers 3"));
+        step.gradientNorm = step.layerNorms[3] = std::nan("");
+        QCOMPARE(gradientWords(step),
+                 std::string("gradient norm no number, of it layer 2 no number, layer 1 12, layer 0 4"));
+    }
+
+    // However the network is cut, a layer's norm is that of one rank.
+    void normsOfLayers()
+    {
+        std::vector<double> alone;
+        for (const char* plan : {"", "pp=2 microbatches=2", "tp=2 dp=2 zero=1", "dp=2 zero=3"}) {
+            RunSpec spec = testing::paritySpec(plan);
+            spec.training.steps = 1;
+            QVERIFY(resolve(spec).ok());
+            RunOptions options;
+            options.measurePeak = false;
+            const auto report = runTraining(spec, options);
+            QVERIFY2(report.ok(), report ? "" : report.error().message().c_str());
+            const StepProgress& step = report->steps.front();
+            QCOMPARE(step.layerNorms.size(), static_cast<std::size_t>(1 + spec.model.transformer()->layers));
+            double squares = 0;
+            for (const double each : step.layerNorms) squares += each * each;
+            QVERIFY(std::abs(std::sqrt(squares) / step.gradientNorm - 1) < 1e-12);
+            if (alone.empty()) alone = step.layerNorms;
+            for (std::size_t i = 0; i < alone.size(); ++i) {
+                QVERIFY(alone[i] > 0);
+                QVERIFY2(std::abs(step.layerNorms[i] / alone[i] - 1) < 1e-4, plan);
+            }
+        }
     }
 };
 
