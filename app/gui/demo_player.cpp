@@ -79,6 +79,7 @@ void DemoPlayer::stop()
     ++m_request;
     if (!m_prepared) return;
     if (m_document && m_document->whatIf()->isActive()) m_window.showWhatIf(false);
+    delete m_outline;
     m_prepared.reset();
     m_document.clear();
     m_panel.hide();
@@ -87,13 +88,16 @@ void DemoPlayer::stop()
 
 void DemoPlayer::retranslate()
 {
-    if (m_prepared) showPage(true);
+    if (!m_prepared) return;
+    showPage(true);
+    if (m_outline) outline();
 }
 
 void DemoPlayer::show(int step)
 {
     m_step = step;
     m_settled = false;
+    delete m_outline;
     const views::DemoStep& now = m_prepared->demo.steps[step];
     showPage(false);
     if (now.own) { // the reader looks around where the demo ended
@@ -130,14 +134,15 @@ void DemoPlayer::showPage(bool keepAnswer)
     const QString language = currentLanguage();
     const views::ByteUnit unit = m_document ? m_document->selection()->byteUnit() : views::ByteUnit::GB;
     m_problems.clear();
-    const auto text = [&](const views::DemoText& from) {
-        return views::fillIn(from.in(language), m_prepared->sources[m_step], unit, &m_problems);
+    m_figures.clear();
+    const auto text = [&](const views::DemoText& from, QStringList* figures = nullptr) {
+        return views::fillIn(from.in(language), m_prepared->sources[m_step], unit, &m_problems, figures);
     };
     views::DemoPage page;
     page.title = demo.title.in(language);
     page.number = m_step + 1;
     page.count = static_cast<int>(demo.steps.size());
-    page.caption = text(now.caption);
+    page.caption = text(now.caption, &m_figures);
     page.touch = text(now.touch);
     page.question = text(now.question);
     page.answer = text(now.answer);
@@ -211,7 +216,15 @@ void DemoPlayer::finish(TraceDocument* document)
                 action->trigger();
         }
     }
+    outline();
     m_settled = true;
+}
+
+void DemoPlayer::outline()
+{
+    delete m_outline;
+    views::View* view = m_document ? m_document->currentView() : nullptr;
+    if (view && !m_figures.isEmpty()) m_outline = new FigureOutline(*view, m_figures);
 }
 
 } // namespace fourwalls::gui

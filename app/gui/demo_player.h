@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/gui/demo_library.h"
+#include "app/gui/figure_outline.h"
 #include "views/demos/demo_panel.h"
 
 #include <QObject>
@@ -34,6 +35,7 @@ public:
     const PreparedDemo* demo() const { return m_prepared ? &*m_prepared : nullptr; }
     /// Expressions of the shown step that have no value.
     const QStringList& problems() const { return m_problems; }
+    const FigureOutline* outlined() const { return m_outline; }
     /// In the language of the window.
     void retranslate();
 
@@ -49,12 +51,14 @@ private:
     void applyRange(TraceDocument* document);
     void applyPlan(TraceDocument* document);
     void finish(TraceDocument* document);
+    void outline(); ///< the caption's figures, where the view shows them
 
     MainWindow& m_window;
     views::DemoPanel& m_panel;
     views::TraceOpener m_opener;
     std::optional<PreparedDemo> m_prepared;
-    QStringList m_problems;
+    QStringList m_problems, m_figures; ///< of the shown step's caption
+    QPointer<FigureOutline> m_outline;
     QPointer<TraceDocument> m_document;
     int m_step = 0;
     quint64 m_request = 0; ///< of the demo that is being prepared

@@ -165,7 +165,8 @@ Result<DemoValue> evaluate(const QString& expression, const DemoSources& sources
     return Expression(expression, sources).value();
 }
 
-QString fillIn(const QString& text, const DemoSources& sources, ByteUnit bytes, QStringList* problems)
+QString fillIn(const QString& text, const DemoSources& sources, ByteUnit bytes, QStringList* problems,
+               QStringList* figures)
 {
     QString result;
     qsizetype at = 0;
@@ -185,6 +186,7 @@ QString fillIn(const QString& text, const DemoSources& sources, ByteUnit bytes, 
             value.ok() ? written(*value, inside.section(QLatin1Char('|'), 1).trimmed(), bytes, inside)
                        : Result<QString>(value.error());
         result += words.ok() ? *words : QString(kDash);
+        if (words.ok() && figures) figures->append(*words);
         if (!words.ok() && problems) problems->append(QString::fromStdString(words.error().message()));
         at = close + 1;
     }

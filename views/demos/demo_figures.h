@@ -56,6 +56,7 @@ Result<DemoValue> evaluate(const QString& expression, const DemoSources& sources
 
 /// The text with every {expression} or {expression | form} replaced; forms: percent, times, whole, figure, bytes, time.
 /// An expression that has no value becomes a dash, and why is added to `problems`.
-QString fillIn(const QString& text, const DemoSources& sources, ByteUnit bytes, QStringList* problems = nullptr);
+QString fillIn(const QString& text, const DemoSources& sources, ByteUnit bytes, QStringList* problems = nullptr,
+               QStringList* figures = nullptr);
 
 } // namespace fourwalls::views

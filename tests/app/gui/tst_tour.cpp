@@ -6,6 +6,7 @@
 #include "app/gui/appearance.h"
 #include "app/gui/demo_library.h"
 #include "app/gui/demo_player.h"
+#include "app/gui/figure_outline.h"
 #include "app/gui/main_window.h"
 #include "app/gui/trace_document.h"
 #include "tests/app/gui/openers.h"
@@ -100,6 +101,14 @@ private slots:
                              qPrintable(step.view + QStringLiteral(" lacks ") + expression + QLatin1Char(' ') + figure +
                                         QStringLiteral(":\n") + screen));
                 }
+                // What the caption quotes has a frame where it stands.
+                const FigureOutline* frames = player.outlined();
+                QVERIFY(frames);
+                if (shown.contains(step.view) && step.view != QLatin1String("timeline")) {
+                    QTRY_VERIFY2(!frames->places().isEmpty(), qPrintable(step.view));
+                    for (const QRect& place : frames->places())
+                        QVERIFY(document->currentView()->rect().contains(place.center()));
+                }
                 // The walls are really hit.
                 if (step.view == QLatin1String("memory")) {
                     QVERIFY(!document->whatIf()->prediction()->step.feasible);
@@ -109,6 +118,7 @@ private slots:
             QTest::keyClick(&window, Qt::Key_Right, Qt::AltModifier);
         }
         QTRY_VERIFY(!player.isPlaying());
+        QVERIFY(!player.outlined());
     }
 };
 
