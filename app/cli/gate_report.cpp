@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace fourwalls::cli {
 
 namespace {
@@ -203,6 +205,19 @@ std::string gateText(const GateAnswer& answer)
     return text;
 }
 
+namespace {
+
+/// Whether a share of the step is a figure that stands above it under its own name, or under that of its definition.
+bool standsAbove(const GateFigure& share, const std::vector<GateFigure>& figures)
+{
+    return share.part && std::any_of(figures.begin(), figures.end(), [&share](const GateFigure& each) {
+               return !each.part && each.values && each.values->runs == share.values->runs &&
+                      each.values->against == share.values->against;
+           });
+}
+
+} // namespace
+
 std::string gateMarkdown(const GateAnswer& answer)
 {
     std::string text = "### " + headline(answer) + "\n\n" + sideText(answer) + '.';
@@ -213,7 +228,7 @@ std::string gateMarkdown(const GateAnswer& answer)
     for (const GateFigure& figure : answer.report.figures) {
         const Verdict verdict = figure.verdict();
         // The rest would bury what a reviewer has to see; text and JSON have it.
-        if (!figure.values ||
+        if (!figure.values || standsAbove(figure, answer.report.figures) ||
             (!figure.info->use.judged && (verdict == Verdict::NotShown || verdict == Verdict::Unknown)))
             continue;
         text +=

@@ -35,6 +35,8 @@ struct CaseFacts {
     std::vector<std::pair<std::shared_ptr<const OpInfo>, OpSummary>> ops;
     std::vector<JoinedOperation> operations; ///< of the step
     bool hasDevice = false, hasHost = false;
+    double startUpIdle = 0,
+           startUpWaits = 0;     ///< shares of the step that findWarmUp explains; the latter in calls that wait
     std::int64_t deviceWork = 0; ///< slices of devices in the whole trace
 
     std::optional<replay::Replay> replay; ///< of the steps around that one; absent: see whyNoReplay
@@ -71,9 +73,9 @@ struct CaseFacts {
     /// A finding of some ranks over the replayed steps.
     Finding ofRanks(Cause cause, std::vector<RankId> ranks) const;
     void add(Finding finding) { result.findings.push_back(std::move(finding)); }
-    void abstain(Cause cause, Lack lack, std::string because)
+    void abstain(Cause cause, Lack lack, std::string because, SourcePlace source = {})
     {
-        result.abstained.push_back({cause, lack, std::move(because)});
+        result.abstained.push_back({cause, lack, std::move(because), std::move(source)});
     }
     /// The finding of that cause, of any of its ranks; null: none.
     Finding* found(Cause cause);

@@ -20,6 +20,7 @@ void findExpertImbalance(CaseFacts& facts);
 // host_causes.cpp
 void findDataLoading(CaseFacts& facts);
 void findHostPauses(CaseFacts& facts);
+void findWarmUp(CaseFacts& facts);
 void findHostBound(CaseFacts& facts);
 
 // transfer_causes.cpp

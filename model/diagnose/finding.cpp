@@ -39,6 +39,7 @@ constexpr std::array<CauseWords, kCauseCount> kCauses{{
     {Cause::Throttling, "throttling", "performance", "the same work takes longer as time goes by"},
     {Cause::ExpertImbalance, "expert_imbalance", "tuning", "experts have unequally many tokens"},
     {Cause::BadSteps, "bad_steps", "performance", "few steps are much longer than the rest"},
+    {Cause::WarmUp, "warm_up", "performance", "the program starts up: compilation, loading, first calls"},
 }};
 
 const CauseWords& of(Cause cause)
@@ -51,7 +52,7 @@ struct EvidenceWords {
     EvidenceUnit unit;
     std::string_view words;
 };
-constexpr std::array<EvidenceWords, 42> kEvidence{{
+constexpr std::array<EvidenceWords, 47> kEvidence{{
     {EvidenceKind::ShareOfStep, EvidenceUnit::Fraction, "share of the step"},
     {EvidenceKind::TimePerStep, EvidenceUnit::Milliseconds, "time per step"},
     {EvidenceKind::Occurrences, EvidenceUnit::Count, "occurrences per step"},
@@ -94,6 +95,11 @@ constexpr std::array<EvidenceWords, 42> kEvidence{{
     {EvidenceKind::FreeTogether, EvidenceUnit::Bytes, "free in segments and on the device"},
     {EvidenceKind::LargestHole, EvidenceUnit::Bytes, "largest hole"},
     {EvidenceKind::FreeInPieces, EvidenceUnit::Truth, "enough was free, in pieces that are too small"},
+    {EvidenceKind::WithoutDevice, EvidenceUnit::Truth, "on a device each would wait"},
+    {EvidenceKind::BytesPerRise, EvidenceUnit::Bytes, "grows from rise to rise by"},
+    {EvidenceKind::Rises, EvidenceUnit::Count, "rises and falls of the history"},
+    {EvidenceKind::BusiestExpert, EvidenceUnit::Times, "tokens of the busiest expert against the mean"},
+    {EvidenceKind::FreeAtEnd, EvidenceUnit::Bytes, "free in segments at the end"},
 }};
 
 template <class Table>
@@ -110,7 +116,7 @@ constexpr bool inOrder(const Table& table)
     return true;
 }
 static_assert(inOrder(kCauses) && inOrder(kEvidence));
-static_assert(kEvidence.size() == static_cast<std::size_t>(EvidenceKind::FreeInPieces) + 1);
+static_assert(kEvidence.size() == static_cast<std::size_t>(EvidenceKind::FreeAtEnd) + 1);
 
 } // namespace
 
@@ -139,7 +145,8 @@ bool isFault(Cause cause)
     case Cause::SyncCalls:
     case Cause::CopyBound:
     case Cause::UnevenArrivals:
-    case Cause::MemoryNearWall: return false;
+    case Cause::MemoryNearWall:
+    case Cause::WarmUp: return false;
     default: return true;
     }
 }
@@ -206,13 +213,13 @@ std::string Finding::text(EvidenceKind kind) const
 
 Finding& Finding::add(EvidenceKind kind, double value)
 {
-    evidence.push_back({kind, value, {}});
+    evidence.push_back({kind, value, {}, {}});
     return *this;
 }
 
 Finding& Finding::add(EvidenceKind kind, std::string text)
 {
-    evidence.push_back({kind, 0, std::move(text)});
+    evidence.push_back({kind, 0, std::move(text), {}});
     return *this;
 }
 

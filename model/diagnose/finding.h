@@ -4,6 +4,7 @@
 
 #include "model/base/time.h"
 #include "model/trace/records.h"
+#include "model/trace/source_frame.h"
 
 #include <cstdint>
 #include <optional>
@@ -35,9 +36,10 @@ enum class Cause : std::uint8_t {
     EvaluationStall,      ///< the job waits for an evaluation
     Throttling,           ///< the same kernels take longer from a moment on, or the clock is held down
     ExpertImbalance,      ///< ranks have unequally many tokens for their experts
-    BadSteps              ///< few steps are much longer than the rest
+    BadSteps,             ///< few steps are much longer than the rest
+    WarmUp                ///< compilation, loading and first calls, which later steps do not have
 };
-inline constexpr int kCauseCount = 22;
+inline constexpr int kCauseCount = 23;
 
 /// Stable lower-case names with underscores, for JSON.
 std::string_view name(Cause cause);
@@ -89,7 +91,12 @@ enum class EvidenceKind : std::uint8_t {
     Wanted,
     FreeTogether,
     LargestHole,
-    FreeInPieces
+    FreeInPieces,
+    WithoutDevice,
+    BytesPerRise,
+    Rises,
+    BusiestExpert,
+    FreeAtEnd
 };
 enum class EvidenceUnit : std::uint8_t { Fraction, Milliseconds, Count, Times, Bytes, Megahertz, Steps, Text, Truth };
 /// "share of the step".
@@ -98,10 +105,33 @@ EvidenceUnit unitOf(EvidenceKind kind);
 /// "fraction", "ms", "times", "x", "bytes", "MHz", "steps", "text", "boolean".
 std::string_view name(EvidenceUnit unit);
 
+/// The rows of the trace that a figure was read from.
+struct EvidenceRows {
+    enum class Table : std::uint8_t {
+        StepSummaries,
+        Slices,
+        Steps,
+        Collectives,
+        Memory,
+        Allocations,
+        Counters,
+        Events,
+        Ranks
+    };
+    Table table = Table::StepSummaries;
+    std::vector<RankId> ranks;      ///< empty: all
+    std::optional<StepIndex> step;  ///< absent: several, or no step
+    std::optional<TimeRange> range; ///< absent: the whole trace
+    std::string op;                 ///< name of the operator; empty: all
+
+    friend bool operator==(const EvidenceRows&, const EvidenceRows&) = default;
+};
+
 struct Evidence {
     EvidenceKind kind = EvidenceKind::ShareOfStep;
-    double value = 0; ///< in its unit; 0 or 1 of Truth
-    std::string text; ///< of EvidenceUnit::Text
+    double value = 0;                   ///< in its unit; 0 or 1 of Truth
+    std::string text;                   ///< of EvidenceUnit::Text
+    std::optional<EvidenceRows> rows{}; ///< settleRows gives those that a cause does not
 
     friend bool operator==(const Evidence&, const Evidence&) = default;
 };
@@ -119,6 +149,20 @@ struct Gain {
     Duration perStep; ///< how much shorter the step gets
     double share = 0; ///< of the step, 0..1
     GainSource source = GainSource::UpperBound;
+    /// Of perStep. A replay's is the error of its unchanged run to either side; of an upper bound all from nothing on.
+    struct Band {
+        Duration low, high;
+    };
+    std::optional<Band> band{}; ///< absent: how exact the replay is, is not known
+};
+
+/// What in the program has it, as far as the trace says so.
+struct SourcePlace {
+    std::string what; ///< operator, call, kernel or range; empty: not known
+    std::optional<LayerIndex> layer;
+    std::optional<SourceFrame> frame;
+
+    bool empty() const { return what.empty() && !layer && !frame; }
 };
 
 /// The view in which a finding is seen best.
@@ -140,6 +184,7 @@ struct Finding {
     std::optional<Gain> gain; ///< absent: not of time, or not estimated
     Confidence confidence = Confidence::Strong;
     double urgency = 0; ///< orders the list: the gain's share; memory that ran out stands first
+    SourcePlace source;
     FindingPlace show;
 
     const Evidence* find(EvidenceKind kind) const;
@@ -164,7 +209,11 @@ enum class Lack : std::uint8_t {
     CommonWork,  ///< no work is done by two ranks
     Allocations, ///< none
     Capacity,    ///< the size of the device's memory
-    WorkBefore   ///< the device begins long after its work was launched: what it did until then
+    Gap,         ///< devices are idle, mostly in one gap in which nothing of the program is recorded
+    WorkAwaited, ///< the program waits long for the device: what the device did then
+    Snapshot,    ///< a memory snapshot has nothing but memory
+    WorkBefore,  ///< the device begins long after its work was launched: what it did until then
+    Reads        ///< no device's work, and the program reads values of tensors: on a device each read waits
 };
 
 /// What could not be told of this trace, and why.
@@ -172,6 +221,7 @@ struct Abstention {
     Cause cause = Cause::HostBound;
     Lack lack = Lack::Steps;
     std::string because; ///< short English with its figures
+    SourcePlace source{};
 };
 
 struct Diagnosis {

@@ -51,6 +51,41 @@ std::string headlineOf(const FindingKey& key)
     return headline(key.cause, key.ranks, key.stage);
 }
 
+std::string_view name(FindingView view)
+{
+    switch (view) {
+    case FindingView::Timeline: return "timeline";
+    case FindingView::Communication: return "communication";
+    case FindingView::Memory: return "memory";
+    case FindingView::Performance: return "performance";
+    case FindingView::Pipeline: return "pipeline";
+    }
+    return "";
+}
+
+std::string showText(const FindingPlace& place)
+{
+    std::string text(name(place.view));
+    if (place.rank) text += fmt::format(", rank {}", place.rank->value);
+    if (place.range)
+        text += fmt::format(", {} to {} ms", formatFigure(static_cast<double>(place.range->begin.ns) * 1e-6, 7),
+                            formatFigure(static_cast<double>(place.range->end.ns) * 1e-6, 7));
+    return text;
+}
+
+std::string placeText(const SourcePlace& place)
+{
+    std::string text = place.what;
+    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+    if (place.layer) add("layer " + std::to_string(place.layer->value));
+    // The name of a snapshot's operator is its line.
+    if (place.frame && sourceFrame(place.what) && !isOfLibrary(*sourceFrame(place.what)))
+        text = place.frame->function + " at " + place.frame->file + ':' + std::to_string(place.frame->line);
+    else if (place.frame)
+        add(place.frame->function + " at " + place.frame->file + ':' + std::to_string(place.frame->line));
+    return text;
+}
+
 std::string_view wordsOf(const Evidence& evidence, const Finding& of)
 {
     if (isOfStep(of)) return wordsOf(evidence.kind);
@@ -65,8 +100,17 @@ std::string_view wordsOf(const Evidence& evidence, const Finding& of)
 std::string gainText(const Finding& finding)
 {
     if (!finding.gain) return {};
-    return fmt::format("{:.1f} % of the {} ({})", finding.gain->share * 100, isOfStep(finding) ? "step" : "trace",
-                       finding.gain->source == GainSource::Replay ? "replayed without it" : "at most");
+    const Gain& gain = *finding.gain;
+    std::string how = "at most";
+    if (gain.source == GainSource::Replay) {
+        how = "replayed without it";
+        if (gain.band && gain.perStep.ns > 0) {
+            const double scale = gain.share / static_cast<double>(gain.perStep.ns) * 100;
+            how += fmt::format(", {:.1f} to {:.1f} %", static_cast<double>(gain.band->low.ns) * scale,
+                               static_cast<double>(gain.band->high.ns) * scale);
+        }
+    }
+    return fmt::format("{:.1f} % of the {} ({})", gain.share * 100, isOfStep(finding) ? "step" : "trace", how);
 }
 
 std::string textOf(const Evidence& evidence)

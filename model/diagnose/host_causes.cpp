@@ -3,6 +3,7 @@
 #include "model/base/median.h"
 #include "model/diagnose/causes.h"
 #include "model/diagnose/foremost.h"
+#include "model/diagnose/source_places.h"
 #include "model/trace/launch_gaps.h"
 
 #include <cmath>
@@ -23,6 +24,21 @@ constexpr double kAgainstPeers = 3;
 /// A gap that makes this share of the device's idle time or more is told by itself.
 constexpr double kLongGap = 0.1;
 
+/// Of a gap in which calls and operators take less than this share nothing is told by them.
+constexpr double kLeastRecorded = 0.01;
+
+/// Values of tensors that are read in a step: fewer are not many.
+constexpr std::int64_t kManyReads = 50;
+
+/// A program that waits longer than this share of the step for a device that does nothing waits for work that the trace
+/// does not have.
+constexpr double kMostAwaited = 0.5;
+
+std::string percentOf(double share)
+{
+    return std::to_string(std::lround(share * 100)) + " %";
+}
+
 /// A part of the step that all of it could be won back from.
 template <class Part>
 Finding partOf(const CaseFacts& facts, Cause cause, double share, Part part, std::optional<Activity> activity)
@@ -34,6 +50,12 @@ Finding partOf(const CaseFacts& facts, Cause cause, double share, Part part, std
         if (call.count > 0) finding.add(EvidenceKind::Occurrences, static_cast<double>(call.count));
     }
     finding.show.rank = facts.most(part);
+    if (activity && finding.show.rank) {
+        const WorkSites sites = workSites(facts, *finding.show.rank, facts.range,
+                                          [activity](const OpInfo& op, Duration) { return op.activity == *activity; });
+        finding.source = sites.place();
+        if (sites.longest) finding.show.range = TimeRange{sites.longest->start, sites.longest->end()};
+    }
     return finding;
 }
 
@@ -125,46 +147,25 @@ std::map<RankId, Pauses> pausesOf(const CaseFacts& facts)
     return pauses;
 }
 
-/// What the rank's program does for at least half of the range: the innermost call or operator, else the innermost of the
-/// ranges that somebody named; null: nothing that is recorded.
-std::shared_ptr<const OpInfo> doneIn(const CaseFacts& facts, RankId rank, TimeRange range)
-{
-    constexpr int kPixels = 8; // longer slices than an eighth come one by one
-    SliceQuery query;
-    for (const TrackView& track : facts.trace.tracks())
-        if (track.info.rank == rank && track.info.kind == TrackKind::CpuThread) query.tracks.push_back(track.id);
-    query.range = range;
-    query.pixels = kPixels;
-    const auto window = facts.trace.slices(query, facts.stop);
-    if (!window.ok()) return {};
-    std::shared_ptr<const OpInfo> found;
-    std::pair<bool, int> innermost{false, -1}; // is a call or operator, lane
-    for (const LaneSlices& lane : window->lanes)
-        for (const SliceView& slice : lane.exact) {
-            const auto op = window->ops.find(slice.op);
-            if (op == window->ops.end() || op->second->kind == SliceKind::Step) continue;
-            const TimeRange inside = TimeRange{slice.start, slice.end()}.intersected(range);
-            if (2 * inside.length().ns < range.length().ns) continue;
-            const std::pair<bool, int> place{op->second->kind != SliceKind::Marker, slice.lane};
-            if (place <= innermost) continue;
-            innermost = place;
-            found = op->second;
-        }
-    return found;
-}
-
 /// The longest time in which a rank's device has nothing to do, and what its program does then, where it makes much of the
-/// finding's time. What is loaded or waited for then is another finding's.
-void addLongestGap(CaseFacts& facts, Finding& finding, RankId rank)
+/// finding's time. What is loaded, waited for or started up then is another finding's. The time, if nothing whatever is
+/// recorded in it.
+Duration addLongestGap(CaseFacts& facts, Finding& finding, RankId rank)
 {
     const auto gaps = launchGaps(facts.trace, rank, facts.result.step, facts.stop);
-    if (!gaps.ok() || gaps->longestGapAt.empty()) return;
-    const std::shared_ptr<const OpInfo> done = doneIn(facts, rank, gaps->longestGapAt);
-    if (done && (done->activity == Activity::DataLoading || done->activity == Activity::Synchronisation)) return;
+    if (!gaps.ok() || gaps->longestGapAt.empty()) return {};
+    const auto [done, frame] = doneIn(facts, rank, gaps->longestGapAt);
+    if (done && (done->activity == Activity::DataLoading || done->activity == Activity::Synchronisation)) return {};
+    const Finding* start = facts.found(Cause::WarmUp);
+    if (start && start->show.range && !start->show.range->intersected(gaps->longestGapAt).empty()) return {};
     finding.show.range = gaps->longestGapAt;
-    if (gaps->longestGap.milliseconds() < kLongGap * finding.value(EvidenceKind::TimePerStep)) return;
+    if (gaps->longestGap.milliseconds() < kLongGap * finding.value(EvidenceKind::TimePerStep)) return {};
     finding.add(EvidenceKind::LongestPause, gaps->longestGap.milliseconds());
     if (done) finding.add(EvidenceKind::Meanwhile, done->name);
+    if (done) finding.source = sourceOf(*done);
+    if (frame) finding.source.frame = frame;
+    const bool isRecorded = done || frame || recordedIn(facts, rank, gaps->longestGapAt) >= kLeastRecorded;
+    return isRecorded ? Duration{} : gaps->longestGap;
 }
 
 /// How long the rank's device does nothing at the begin of the step although its first work was launched by then: it was busy
@@ -208,6 +209,70 @@ Duration launchedBefore(const CaseFacts& facts, RankId rank)
             for (const SliceView& slice : lane.exact)
                 if (calls->ops.at(slice.op)->kind == SliceKind::HostCall) launched = std::max(launched, slice.end());
     return std::max(Duration{}, first->to - std::max(facts.range.begin, launched));
+}
+
+/// share: of the step, in which the devices wait for launches or for nothing that is recorded.
+void addHostBound(CaseFacts& facts, double share)
+{
+    Finding finding = facts.ofShare(Cause::HostBound, share);
+    finding.add(EvidenceKind::LaunchShare, facts.share([](const StepSummary& s) { return s.idleLaunch; }));
+    std::int64_t kernels = 0;
+    for (const auto& [info, summary] : facts.ops)
+        if (info->kind == SliceKind::Kernel) kernels += summary.count;
+    finding.add(EvidenceKind::Occurrences, std::round(facts.perStep(kernels)))
+        .add(EvidenceKind::DeviceIdle, facts.deviceIdle());
+    finding.show.rank = facts.most([](const StepSummary& s) { return s.idleLaunch + s.idleOther; });
+    const Duration unrecorded = finding.show.rank ? addLongestGap(facts, finding, *finding.show.rank) : Duration{};
+    if (2 * unrecorded.milliseconds() < finding.value(EvidenceKind::TimePerStep)) return facts.add(std::move(finding));
+    // One gap with nothing in it makes most of the time: no launches are to blame, and what is, the trace does not tell.
+    facts.result.unexplainedIdle = facts.deviceIdle();
+    facts.abstain(Cause::HostBound, Lack::Gap,
+                  "the device is idle for " + percentOf(share) + " of the step, most of it in one gap of " +
+                      std::to_string(std::lround(unrecorded.milliseconds())) +
+                      " ms in which nothing of the program is recorded");
+}
+
+/// Values of tensors that a program without a device reads (.item(), .tolist() of one element, `if tensor`): nothing waits
+/// there, and on a device each of them would.
+void findReads(CaseFacts& facts)
+{
+    const auto reads = [](const OpInfo& op) {
+        return op.kind == SliceKind::Operator &&
+               (op.name == "aten::item" || op.name == "aten::_local_scalar_dense" || op.name == "aten::is_nonzero");
+    };
+    if (std::none_of(facts.ops.begin(), facts.ops.end(), [&](const auto& each) { return reads(*each.first); })) return;
+    std::map<RankId, WorkSites> all;
+    for (const RankId rank : facts.result.ranks)
+        all[rank] = workSites(facts, rank, facts.range, [&](const OpInfo& op, Duration) { return reads(op); });
+    const auto most = std::max_element(all.begin(), all.end(),
+                                       [](const auto& a, const auto& b) { return a.second.count < b.second.count; });
+    const WorkSites& sites = most->second;
+    if (sites.count == 0) return;
+    const double share = static_cast<double>(sites.time.ns) / facts.length();
+    const auto isMuch = [&](const WorkSites& of) {
+        return of.count >= kManyReads || static_cast<double>(of.time.ns) >= kLeastFinding * facts.length();
+    };
+    if (!isMuch(sites)) {
+        facts.abstain(Cause::SyncCalls, Lack::Reads,
+                      "values of tensors are read in the step (" + sites.op->name +
+                          ", times: " + std::to_string(sites.count) +
+                          "); on a device each read waits for it, and no device's work is in the trace",
+                      sites.place());
+        return;
+    }
+    Finding finding = facts.ofShare(Cause::SyncCalls, share);
+    finding.ranks.clear();
+    for (const auto& [rank, of] : all)
+        if (isMuch(of)) finding.ranks.push_back(rank);
+    finding.add(EvidenceKind::Mostly, sites.op->name)
+        .add(EvidenceKind::Occurrences, static_cast<double>(sites.count))
+        .add(EvidenceKind::WithoutDevice, 1);
+    finding.gain.reset();
+    finding.urgency = share;
+    finding.confidence = Confidence::Certain;
+    finding.source = sites.place();
+    finding.show = {FindingView::Timeline, most->first, TimeRange{sites.longest->start, sites.longest->end()}};
+    facts.add(std::move(finding));
 }
 
 } // namespace
@@ -286,6 +351,7 @@ void findHostBound(CaseFacts& facts)
 {
     if (!facts.hasDevice) {
         facts.abstain(Cause::HostBound, Lack::Device, "no device's work is in the trace");
+        findReads(facts);
         return;
     }
     const auto unexplained = [](const StepSummary& s) { return s.idleLaunch + s.idleOther; };
@@ -311,21 +377,20 @@ void findHostBound(CaseFacts& facts)
                 "is not in the trace");
     else
         queued = 0;
-    if (const double share = facts.share(unexplained) - queued; share >= kLeastFinding) {
-        Finding finding = facts.ofShare(Cause::HostBound, share);
-        finding.add(EvidenceKind::LaunchShare, facts.share([](const StepSummary& s) { return s.idleLaunch; }));
-        std::int64_t kernels = 0;
-        for (const auto& [info, summary] : facts.ops)
-            if (info->kind == SliceKind::Kernel) kernels += summary.count;
-        finding.add(EvidenceKind::Occurrences, std::round(facts.perStep(kernels)))
-            .add(EvidenceKind::DeviceIdle, facts.deviceIdle());
-        finding.show.rank = facts.most(unexplained);
-        if (finding.show.rank) addLongestGap(facts, finding, *finding.show.rank);
-        facts.add(std::move(finding));
-    }
+    if (const double share = facts.share(unexplained) - queued - facts.startUpIdle; share >= kLeastFinding)
+        addHostBound(facts, share);
     const auto waiting = [](const StepSummary& s) { return s.idleSynchronisation; };
-    if (const double share = facts.share(waiting); share >= kLeastFinding) {
+    if (const double share = facts.share(waiting) - facts.startUpWaits; share >= kLeastFinding) {
         Finding finding = partOf(facts, Cause::SyncCalls, share, waiting, Activity::Synchronisation);
+        if (share > kMostAwaited) {
+            facts.result.unexplainedIdle = facts.deviceIdle();
+            facts.abstain(Cause::SyncCalls, Lack::WorkAwaited,
+                          "for " + percentOf(share) + " of the step the program waits" +
+                              (finding.source.what.empty() ? "" : " in " + finding.source.what) +
+                              ", and what the device did then is not in the trace",
+                          finding.source);
+            return;
+        }
         // What the device did while the program waited for it is not in the trace, so nor is what would make it quicker.
         finding.gain.reset();
         finding.urgency = share;

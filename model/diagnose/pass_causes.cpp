@@ -2,6 +2,7 @@
 // Work that is shared out unevenly: over pipeline stages, micro-batches and experts.
 #include "model/base/median.h"
 #include "model/diagnose/causes.h"
+#include "model/trace/expert_load.h"
 
 #include <array>
 #include <cmath>
@@ -216,6 +217,24 @@ void findSequenceImbalance(CaseFacts& facts)
     facts.add(std::move(finding));
 }
 
+namespace {
+
+/// The least even layer, where tokens are counted.
+void addTokens(CaseFacts& facts, Finding& finding)
+{
+    const auto load = expertLoad(facts.trace, facts.result.step, facts.stop);
+    if (!load.ok() || load->layers.empty()) return;
+    const auto least =
+        std::max_element(load->layers.begin(), load->layers.end(), [](const ExpertLayer& a, const ExpertLayer& b) {
+            return a.mostOverMean() < b.mostOverMean();
+        });
+    finding.add(EvidenceKind::BusiestExpert, least->mostOverMean());
+    finding.source.what = std::string(kExpertProducts);
+    if (least->layer >= 0) finding.source.layer = LayerIndex{least->layer};
+}
+
+} // namespace
+
 void findExpertImbalance(CaseFacts& facts)
 {
     const WorkEffects& work = facts.work;
@@ -267,7 +286,7 @@ void findExpertImbalance(CaseFacts& facts)
     });
     if (finding.gain->share < kLeastFault) return;
     finding.add(EvidenceKind::BusiestShare, busiest / mean);
-    finding.show.view = FindingView::Timeline;
+    addTokens(facts, finding);
     facts.add(std::move(finding));
 }
 

@@ -395,10 +395,11 @@ void findWaiting(CaseFacts& facts)
     const ArrivalSkew skew = arrivalSkew(joined);
     const auto widest = std::max_element(joined.begin(), joined.end(),
                                          [](const auto& a, const auto& b) { return a.skew() < b.skew(); });
-    const double waiting = static_cast<double>(skew.totalWait.ns) / static_cast<double>(ranks) / facts.length();
+    const double waiting = static_cast<double>(waitedOnce(joined, facts.range, std::nullopt).ns) /
+                           static_cast<double>(ranks) / facts.length();
     if (const RankLateness* late = skew.late(facts.result.stepTime)) {
-        const double each =
-            std::min(1.0, static_cast<double>(late->caused.ns) / static_cast<double>(ranks - 1) / facts.length());
+        const double each = static_cast<double>(waitedOnce(joined, facts.range, late->rank).ns) /
+                            static_cast<double>(ranks - 1) / facts.length();
         // Operations that go on together are delayed together, so that their sum can be longer than the step.
         const double delays = std::min(each, static_cast<double>(late->delayed.ns) / facts.length());
         bool explained = false;
@@ -425,7 +426,7 @@ void findWaiting(CaseFacts& facts)
                               Cause::HostPause, Cause::DataLoading})
         if (facts.found(cause)) return; // they explain it
     if (waiting < kLeastFinding) return;
-    Finding finding = facts.ofShare(Cause::UnevenArrivals, std::min(1.0, waiting));
+    Finding finding = facts.ofShare(Cause::UnevenArrivals, waiting);
     finding.add(EvidenceKind::OperationsTogether, static_cast<double>(skew.operations));
     finding.show = {FindingView::Timeline, std::nullopt, widest->range()};
     finding.confidence = Confidence::Likely;

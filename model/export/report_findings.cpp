@@ -3,6 +3,7 @@
 #include "model/export/report_findings.h"
 
 #include "model/diagnose/diagnosis.h"
+#include "model/diagnose/finding_advice.h"
 #include "model/diagnose/finding_text.h"
 
 #include <algorithm>
@@ -37,11 +38,14 @@ void addFinding(const Finding& finding, const Diagnosis& of, const Redaction& re
     page.paragraph(capitalised(headlineOf(finding, of)) + ".");
     std::vector<std::vector<std::string>> rows;
     if (finding.gain) rows.push_back({"would gain", gainText(finding)});
+    if (!finding.source.empty()) rows.push_back({"in", redaction.text(placeText(finding.source))});
     for (const diagnose::Evidence& each : finding.evidence)
         rows.push_back({std::string(wordsOf(each, finding)), redaction.text(diagnose::textOf(each))});
     if (!finding.waiting.empty()) rows.push_back({"wait for it", diagnose::rankNames(finding.waiting)});
     rows.push_back({"how sure", std::string(name(finding.confidence))});
     page.table({"evidence", stepsText(finding)}, rows, false);
+    if (const diagnose::Wording advice = adviceOn(finding); !advice.empty())
+        page.paragraph("What helps: " + advice.english());
 }
 
 } // namespace
@@ -63,8 +67,14 @@ Status addFindings(TraceQuery& trace, const Redaction& redaction, ReportPage& pa
                                      : "Nothing can be told.");
     std::string untold;
     for (const diagnose::Abstention& each : found.abstained)
-        untold += (untold.empty() ? "" : "; ") + std::string(titleOf(each.cause)) + " (" + each.because + ")";
+        untold += (untold.empty() ? "" : "; ") + std::string(titleOf(each.cause)) + " (" + each.because +
+                  (each.source.empty() ? "" : ": " + placeText(each.source)) + ")";
     if (!untold.empty()) page.paragraph("Not told, whether: " + redaction.text(untold) + ".");
+    std::string record;
+    for (const diagnose::Abstention& each : found.abstained)
+        if (const std::string words = whatToRecord(each).english(); record.find(words) == std::string::npos)
+            record += (record.empty() ? "" : " ") + words;
+    if (!record.empty()) page.paragraph("To tell it: " + record);
     return {};
 }
 

@@ -143,4 +143,27 @@ ArrivalSkew arrivalSkew(std::span<const JoinedOperation> operations)
     return result;
 }
 
+Duration waitedOnce(std::span<const JoinedOperation> operations, TimeRange range, std::optional<RankId> late)
+{
+    std::map<RankId, std::vector<TimeRange>> waits;
+    for (const JoinedOperation& operation : operations) {
+        if (operation.isMessage() || (late && operation.late() != *late)) continue;
+        for (const CollectiveView& member : operation.members) {
+            const TimeRange wait = TimeRange{member.record.start, operation.lastArrival}.intersected(range);
+            if (!wait.empty()) waits[member.rank].push_back(wait);
+        }
+    }
+    Duration sum;
+    for (auto& [rank, ranges] : waits) {
+        std::sort(ranges.begin(), ranges.end(),
+                  [](const TimeRange& a, const TimeRange& b) { return a.begin < b.begin; });
+        Instant at = range.begin;
+        for (const TimeRange& each : ranges) {
+            sum += std::max(Duration{}, each.end - std::max(at, each.begin));
+            at = std::max(at, each.end);
+        }
+    }
+    return sum;
+}
+
 } // namespace fourwalls

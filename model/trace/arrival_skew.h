@@ -61,6 +61,10 @@ struct ArrivalSkew {
     const RankLateness* late(Duration length) const;
 };
 
+/// What ranks wait in the range, added up over them: a rank that waits in several operations at once waits once. late: only
+/// where that rank comes last. Errors cannot happen. Cost: the operations given.
+Duration waitedOnce(std::span<const JoinedOperation> operations, TimeRange range, std::optional<RankId> late);
+
 /// The probability that of n tries, each a success with `chance`, k or more succeed. Source: the binomial distribution,
 /// summed from its largest term on.
 double binomialTail(std::int64_t n, std::int64_t k, double chance);

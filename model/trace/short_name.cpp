@@ -2,6 +2,8 @@
 // A small reading of C++ names by brackets; nothing of them is believed to be complete.
 #include "model/trace/short_name.h"
 
+#include "model/trace/source_frame.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -36,18 +38,11 @@ void removeAll(std::string& text, std::string_view part)
 /// "dir/train.py(180): main" of Python's stacks.
 std::optional<std::string> pythonFrame(std::string_view name)
 {
-    const std::size_t end = name.find("): ");
-    if (end == std::string_view::npos) return std::nullopt;
-    const std::size_t open = name.rfind('(', end);
-    if (open == std::string_view::npos || open == 0 || end == open + 1) return std::nullopt;
-    const std::string_view line = name.substr(open + 1, end - open - 1);
-    if (!std::all_of(line.begin(), line.end(), [](char c) { return c >= '0' && c <= '9'; })) return std::nullopt;
-    std::string_view file = name.substr(0, open);
-    if (const std::size_t slash = file.find_last_of("/\\"); slash != std::string_view::npos)
-        file.remove_prefix(slash + 1);
-    const std::string_view function = name.substr(end + 3);
-    if (function.empty()) return std::nullopt;
-    return std::string(function) + std::string(kDot) + std::string(file) + ":" + std::string(line);
+    if (name.find("): ") == std::string_view::npos) return std::nullopt;
+    const std::optional<SourceFrame> frame = sourceFrame(name);
+    if (!frame) return std::nullopt;
+    const std::string_view file = std::string_view(frame->file).substr(frame->file.find_last_of("/\\") + 1);
+    return frame->function + std::string(kDot) + std::string(file) + ":" + std::to_string(frame->line);
 }
 
 /// "<built-in method relu of type object at 0x…>", "<built-in function len>".

@@ -2518,16 +2518,8 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
         <translation>请查看 rank %1 在到达之前做了什么。</translation>
     </message>
     <message>
-        <source>What the device did then may not be in the file.</source>
-        <translation>设备当时所做的工作可能不在文件中。</translation>
-    </message>
-    <message>
         <source>Avoid .item(), .cpu() and copies that wait, or do them once per several steps.</source>
         <translation>避免 .item()、.cpu() 和会等待的拷贝，或每隔几步才做一次。</translation>
-    </message>
-    <message>
-        <source>More loader workers and prefetching fetch the next batch during the step.</source>
-        <translation>更多的加载进程和预取可在本步期间取得下一批数据。</translation>
     </message>
     <message>
         <source>Pinned memory and non_blocking=True let copies run beside computation.</source>
@@ -2552,10 +2544,6 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
     <message>
         <source>Nothing in this trace tells what would help.</source>
         <translation>此轨迹中没有能说明如何改进的信息。</translation>
-    </message>
-    <message>
-        <source>Computation takes %1 of %2. For %3 the device is idle; why, the trace does not tell: record what the processor does, too.</source>
-        <translation>计算占%2的 %1。设备有 %3 的时间空闲，原因在轨迹中看不出来：请把处理器的活动也记录下来。</translation>
     </message>
     <message>
         <source>Nothing stands out: computation takes %1 of %2, and nothing else costs %3 or more.</source>
@@ -2710,20 +2698,12 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
         <translation>轨迹中没有步，无法计算占比。</translation>
     </message>
     <message>
-        <source>Some ranks are not in the trace: who waits for whom in collectives cannot be told. Record all ranks, or open their files together.</source>
-        <translation>轨迹中缺少一些 rank，无法判断集合通信中谁在等谁。请记录所有 rank，或一起打开它们的文件。</translation>
-    </message>
-    <message>
         <source>Communication is in the trace, but not which operations of the ranks belong together.</source>
         <translation>轨迹中有通信，但没有说明各 rank 的哪些操作属于同一次。</translation>
     </message>
     <message>
         <source>No device&apos;s work is in the trace: whether a device waits for the program cannot be told.</source>
         <translation>轨迹中没有设备的工作，无法判断设备是否在等待程序。</translation>
-    </message>
-    <message>
-        <source>The device is idle at times, and the program on the processor is not in the trace: record CPU activities, too.</source>
-        <translation>设备时有空闲，而处理器上的程序不在轨迹中：请同时记录 CPU 活动。</translation>
     </message>
     <message>
         <source>No work is done by two ranks: whether one of them is slower cannot be told.</source>
@@ -2742,10 +2722,6 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
         <translation>检查它的频率、温度和邻居；换一台机器就能看出是不是机器的问题。</translation>
     </message>
     <message>
-        <source>Give it fewer layers, or the others more.</source>
-        <translation>给它更少的层，或给其他阶段更多的层。</translation>
-    </message>
-    <message>
         <source>Check cable, adapter and route between them.</source>
         <translation>检查它们之间的线缆、网卡和路由。</translation>
     </message>
@@ -2754,20 +2730,12 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
         <translation>把序列打包成相同长度，或按代价分配。</translation>
     </message>
     <message>
-        <source>A balancing loss or a capacity limit evens experts out.</source>
-        <translation>负载均衡损失或容量上限可使专家均衡。</translation>
-    </message>
-    <message>
         <source>gc.disable() with a collection every so many steps, and a quiet host, take pauses away.</source>
         <translation>gc.disable() 并每隔若干步回收一次，加上安静的主机，可以消除停顿。</translation>
     </message>
     <message>
         <source>Record clocks and power to see whether the device is throttled.</source>
         <translation>记录频率和功耗，看设备是否被降频。</translation>
-    </message>
-    <message>
-        <source>Asynchronous checkpoints write beside the next steps.</source>
-        <translation>异步检查点与后续步同时写入。</translation>
     </message>
     <message>
         <source>Evaluate less often, or on devices of its own.</source>
@@ -2844,6 +2812,154 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
     <message>
         <source>A smaller micro-batch, recomputation or sharding over more ranks needs less.</source>
         <translation>更小的微批次、重计算或在更多 rank 上分片所需更少。</translation>
+    </message>
+    <message>
+        <source>the busiest expert gets %1 times the mean of the tokens</source>
+        <translation>最忙的专家得到平均 token 数的 %1 倍</translation>
+    </message>
+    <message>
+        <source>layer %1</source>
+        <translation>第 %1 层</translation>
+    </message>
+    <message>
+        <source>%1 more after each rise and fall</source>
+        <translation>每次升降之后多 %1</translation>
+    </message>
+    <message>
+        <source>at the end %1 of %2 reserved are free, the largest hole has %3</source>
+        <translation>结束时保留的 %2 中有 %1 空闲，最大的空洞为 %3</translation>
+    </message>
+    <message>
+        <source>The program starts up: compilation, loading, first calls</source>
+        <translation>程序正在启动：编译、加载、首次调用</translation>
+    </message>
+    <message>
+        <source>%1 at %2:%3</source>
+        <translation>%1，位于 %2:%3</translation>
+    </message>
+    <message>
+        <source>replayed without it: %1 less (%2 to %3)</source>
+        <translation>去掉它重放：缩短 %1（%2 至 %3）</translation>
+    </message>
+    <message>
+        <source>Compute with whole tensors, and read the result once (.item(), .tolist()).</source>
+        <translation>请用整个张量计算，只读取一次结果（.item()、.tolist()）。</translation>
+    </message>
+    <message>
+        <source>More loader workers and prefetching fetch the next batch during the step: DataLoader(num_workers=4, prefetch_factor=2, persistent_workers=True).</source>
+        <translation>更多的加载进程和预取可在本步期间取得下一批数据：DataLoader(num_workers=4, prefetch_factor=2, persistent_workers=True)。</translation>
+    </message>
+    <message>
+        <source>Look at what the longest step does that the others do not: garbage collection, logging, a new shape that is compiled, or another job of the machine.</source>
+        <translation>请查看最长的一步做了哪些其他步没有做的事：垃圾回收、写日志、为新形状编译，或机器上的其他作业。</translation>
+    </message>
+    <message>
+        <source>Asynchronous checkpoints write beside the next steps: torch.distributed.checkpoint.async_save, Megatron-LM&apos;s --async-save.</source>
+        <translation>异步检查点可在后续步进行时写出：torch.distributed.checkpoint.async_save，Megatron-LM 的 --async-save。</translation>
+    </message>
+    <message>
+        <source>Give it fewer layers, or the others more: Megatron-LM&apos;s --decoder-first-pipeline-num-layers and --decoder-last-pipeline-num-layers.</source>
+        <translation>给它更少的层，或给其他阶段更多的层：Megatron-LM 的 --decoder-first-pipeline-num-layers 和 --decoder-last-pipeline-num-layers。</translation>
+    </message>
+    <message>
+        <source>A balancing loss or a capacity limit evens experts out: Megatron-LM&apos;s --moe-aux-loss-coeff and --moe-expert-capacity-factor.</source>
+        <translation>均衡损失或容量上限可使各专家均匀：Megatron-LM 的 --moe-aux-loss-coeff 和 --moe-expert-capacity-factor。</translation>
+    </message>
+    <message>
+        <source>Batches of unequal work, garbage collections at different moments and shared machines make ranks arrive apart; Megatron-LM&apos;s --manual-gc collects on all ranks at once.</source>
+        <translation>工作量不等的批次、不同时刻的垃圾回收和共享的机器会使各 rank 先后到达；Megatron-LM 的 --manual-gc 让所有 rank 同时回收。</translation>
+    </message>
+    <message>
+        <source>Open the files of all ranks together: part of it may be waiting for another rank.</source>
+        <translation>请把所有 rank 的文件一起打开：其中一部分可能是在等待另一个 rank。</translation>
+    </message>
+    <message>
+        <source>Let it run beside computation: smaller bucket_cap_mb of DDP, forward_prefetch of FSDP, overlap_comm of DeepSpeed, Megatron-LM&apos;s --overlap-grad-reduce, --overlap-param-gather and --tp-comm-overlap.</source>
+        <translation>让通信与计算并行：DDP 用更小的 bucket_cap_mb，FSDP 的 forward_prefetch，DeepSpeed 的 overlap_comm，Megatron-LM 的 --overlap-grad-reduce、--overlap-param-gather 和 --tp-comm-overlap。</translation>
+    </message>
+    <message>
+        <source>More micro-batches or an interleaved schedule make it smaller: Megatron-LM&apos;s --num-layers-per-virtual-pipeline-stage, torch.distributed.pipelining&apos;s ScheduleInterleaved1F1B.</source>
+        <translation>更多的微批次或交错调度可减小气泡：Megatron-LM 的 --num-layers-per-virtual-pipeline-stage，torch.distributed.pipelining 的 ScheduleInterleaved1F1B。</translation>
+    </message>
+    <message>
+        <source>Some ranks are not in the trace: who waits for whom in collectives cannot be told.</source>
+        <translation>有些 rank 不在轨迹中：集合通信中谁在等谁无法判断。</translation>
+    </message>
+    <message>
+        <source>The device is idle at times, and the program on the processor is not in the trace.</source>
+        <translation>设备有时空闲，而处理器上的程序不在轨迹中。</translation>
+    </message>
+    <message>
+        <source>The program waits long for the device, and what the device did then is not in the trace.</source>
+        <translation>程序长时间等待设备，而设备当时所做的工作不在轨迹中。</translation>
+    </message>
+    <message>
+        <source>The program reads values of tensors: what that costs on a device, a trace without one does not tell.</source>
+        <translation>程序读取张量的值：这在设备上要花多少时间，没有设备的轨迹无法说明。</translation>
+    </message>
+    <message>
+        <source>A memory snapshot has neither steps nor kernels: it tells of memory only.</source>
+        <translation>内存快照既没有步也没有内核：它只说明内存。</translation>
+    </message>
+    <message>
+        <source>Call the profiler&apos;s step() after each step, or put a range (NVTX, record_function) round it.</source>
+        <translation>请在每步之后调用分析器的 step()，或用范围（NVTX、record_function）把它包起来。</translation>
+    </message>
+    <message>
+        <source>Record all ranks, or open their files together.</source>
+        <translation>请记录所有 rank，或把它们的文件一起打开。</translation>
+    </message>
+    <message>
+        <source>Record with `fourwalls-cli record -- COMMAND`, or with a newer PyTorch, which numbers its collectives.</source>
+        <translation>请用 `fourwalls-cli record -- COMMAND` 记录，或用会为集合通信编号的较新的 PyTorch。</translation>
+    </message>
+    <message>
+        <source>Record the device&apos;s work, too (ProfilerActivity.CUDA; nsys --trace=cuda).</source>
+        <translation>请把设备的工作也记录下来（ProfilerActivity.CUDA；nsys --trace=cuda）。</translation>
+    </message>
+    <message>
+        <source>Record what the processor does, too (ProfilerActivity.CPU; nsys --trace=cuda,nvtx,osrt).</source>
+        <translation>请把处理器的活动也记录下来（ProfilerActivity.CPU；nsys --trace=cuda,nvtx,osrt）。</translation>
+    </message>
+    <message>
+        <source>Record from an earlier step on.</source>
+        <translation>请从更早的步开始记录。</translation>
+    </message>
+    <message>
+        <source>Record the kernels inside graphs, too (nsys --cuda-graph-trace=node), or a step without graphs.</source>
+        <translation>请把图内的内核也记录下来（nsys --cuda-graph-trace=node），或记录不用图的一步。</translation>
+    </message>
+    <message>
+        <source>Record a step on a device (ProfilerActivity.CUDA).</source>
+        <translation>请在设备上记录一步（ProfilerActivity.CUDA）。</translation>
+    </message>
+    <message>
+        <source>Record with profile_memory=True, or take a memory snapshot (torch.cuda.memory._record_memory_history).</source>
+        <translation>请用 profile_memory=True 记录，或拍一份内存快照（torch.cuda.memory._record_memory_history）。</translation>
+    </message>
+    <message>
+        <source>Open the run&apos;s profile as well (torch.profiler, nsys).</source>
+        <translation>请把这次运行的性能分析文件也打开（torch.profiler、nsys）。</translation>
+    </message>
+    <message>
+        <source>Values of tensors are read within the step</source>
+        <translation>步内读取了张量的值</translation>
+    </message>
+    <message>
+        <source>Computation takes %1 of %2. For %3 the device is idle; why, the trace does not tell.</source>
+        <translation>计算占%2的 %1。设备有 %3 的时间空闲，原因在轨迹中看不出来。</translation>
+    </message>
+    <message>
+        <source>The device is idle mostly in one gap in which nothing of the program is recorded.</source>
+        <translation>设备的空闲大多在一个间隙中，其间没有记录到程序的任何活动。</translation>
+    </message>
+    <message>
+        <source>Record Python&apos;s functions, too (with_stack=True; nsys --python-sampling=true).</source>
+        <translation>请把 Python 的函数也记录下来（with_stack=True；nsys --python-sampling=true）。</translation>
+    </message>
+    <message>
+        <source>Later steps do not have it: begin to record after the first ones (torch.profiler&apos;s schedule with warmup=3).</source>
+        <translation>之后的步没有这部分：请在最初几步之后再开始记录（torch.profiler 的 schedule，warmup=3）。</translation>
     </message>
 </context>
 <context>

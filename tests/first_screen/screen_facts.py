@@ -17,7 +17,7 @@ FINDINGS = (
     (r"Communication \(waiting", "exposed_comm"),
     (r"Transfers that no", "exposed_comm"),
     (r"Copies that no", "exposed_copy"),
-    (r"waits for work|host", "idle"),
+    (r"waits for work|host|starts up", "idle"),
     (r"synchronising calls", "sync_idle"),
     (r"waits for data", "idle"),
 )

@@ -307,6 +307,12 @@ ADVICE = (
     (r"^More loader", r"waits for data"),
     (r"^Pinned memory", r"^Copies"),
     (r"^Fusing them", r"^Many kernels"),
+    (r"^Later steps do not have it", r"starts up"),
+    (r"^Compute with whole tensors", r"^Values of tensors"),
+    (r"^Let it run beside computation", r"^Transfers"),
+    (r"^Open the files of all ranks together", r"^Communication"),
+    (r"^PYTORCH_CUDA_ALLOC_CONF", r"^Far more memory"),
+    (r"^Keep losses as numbers", r"^Memory grows"),
     (r"^Look at what rank|^Check its clock", r"for rank \d+|until rank \d+"),
 )
 
@@ -341,7 +347,7 @@ def longest_gap(match, claim, facts):
     return facts.longest_gap(fig.time_ns(match[1]))
 
 
-@rule(r"^(?:The|Many|Communication|Transfers|Rank|Ranks|Copies|Memory)\b", "/heading")
+@rule(r"^(?:The|Many|Communication|Transfers|Rank|Ranks|Copies|Memory|Values|Far|Pipeline|Few|Micro-batches|Experts)\b", "/heading")
 def heading(match, claim, facts):
     return facts.heading(claim.words)
 
@@ -349,6 +355,13 @@ def heading(match, claim, facts):
 @rule(rf"^(?:calls|copies|kernels): (\d+)(?: per (?:step and )?rank| per step)?$|^(\d+) kernels?(?: per step| per rank| per step and rank)?$|launches cover ({fig.PERCENT})|^mostly |it comes last in (\d+) of (\d+)")
 def finding_detail(match, claim, facts):
     return facts.detail(match, claim)
+
+
+@rule(r"^(\S+) at (\S+):(\d+)$", "What (stands out|would help)")
+def source_line(match, claim, facts):
+    name = f"{match[2]}({match[3]}): {match[1]}"
+    known = any(name in each for rank in facts.run.ranks for each in rank.ranges)
+    return (TRUE if known else UNCHECKED), name if known else "no such function was read here"
 
 
 @rule(r"[Nn]othing (in this trace )?is known to be work of a device, or of a job without one")

@@ -3,6 +3,7 @@
 #include "views/findings/findings_view.h"
 
 #include "views/plot/plot_card.h"
+#include "views/session/go_to.h"
 #include "views/words/finding_words.h"
 #include "views/words/format.h"
 
@@ -214,9 +215,7 @@ void FindingsView::open(std::size_t index)
 {
     if (!m_diagnosis || !selection() || index >= m_diagnosis->findings.size()) return;
     const diagnose::Finding& finding = m_diagnosis->findings[index];
-    if (finding.show.rank) selection()->setRank(*finding.show.rank);
-    if (finding.show.range) selection()->setRange(*finding.show.range);
-    emit selection()->viewRequested(findingView(finding));
+    goTo(*selection(), finding.show.rank, finding.show.range, findingView(finding));
 }
 
 QString FindingsView::tableAsCsv() const

@@ -9,6 +9,7 @@
 #include "views/overview/overview_words.h"
 #include "views/overview/wall_card.h"
 #include "views/overview/waterfall_plot.h"
+#include "views/session/go_to.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/plan_searcher.h"
 #include "views/whatif/what_if.h"
@@ -406,9 +407,7 @@ void OverviewView::showFinding(int index)
 {
     if (!m_facts->insight || index < 0 || index >= static_cast<int>(m_facts->insight->findings.findings.size())) return;
     const diagnose::Finding& finding = m_facts->insight->findings.findings[static_cast<std::size_t>(index)];
-    if (finding.show.rank) selection()->setRank(*finding.show.rank);
-    if (finding.show.range) selection()->setRange(*finding.show.range);
-    emit selection()->viewRequested(findingView(finding));
+    goTo(*selection(), finding.show.rank, finding.show.range, findingView(finding));
 }
 
 void OverviewView::choose(int suggestion)

@@ -2,6 +2,8 @@
 // See finding_words.h.
 #include "views/words/finding_words.h"
 
+#include "model/diagnose/finding_advice.h"
+#include "model/diagnose/finding_text.h"
 #include "views/words/format.h"
 
 #include <QCoreApplication>
@@ -139,6 +141,10 @@ QStringList unevenFigures(const Finding& finding)
     case Cause::ExpertImbalance:
         parts << FindingWords::tr("the busiest rank has %1 times the mean")
                      .arg(QString::number(finding.value(EvidenceKind::BusiestShare), 'f', 2));
+        if (has(EvidenceKind::BusiestExpert))
+            parts << FindingWords::tr("the busiest expert gets %1 times the mean of the tokens")
+                         .arg(QString::number(finding.value(EvidenceKind::BusiestExpert), 'f', 2));
+        if (finding.source.layer) parts << FindingWords::tr("layer %1").arg(finding.source.layer->value);
         break;
     case Cause::HostPause:
         parts << FindingWords::tr("%1 per step, the longest %2")
@@ -207,6 +213,17 @@ QStringList shareFigures(const Finding& finding)
                                  ? FindingWords::tr("1 kernel")
                                  : FindingWords::tr("%1 kernels").arg(countOf(finding, EvidenceKind::Occurrences)));
         break;
+    case Cause::WarmUp:
+        if (has(EvidenceKind::LongestStep)) {
+            parts << FindingWords::tr("the longest takes %1, the median %2")
+                         .arg(milliseconds(finding.value(EvidenceKind::LongestStep)),
+                              milliseconds(finding.value(EvidenceKind::MedianStep)));
+            break;
+        }
+        parts << costOf(finding);
+        if (has(EvidenceKind::Mostly))
+            parts << FindingWords::tr("mostly %1").arg(shortened(finding.text(EvidenceKind::Mostly)));
+        break;
     case Cause::SyncCalls:
     case Cause::DataLoading:
     case Cause::CopyBound:
@@ -243,15 +260,24 @@ QStringList memoryFigures(const Finding& finding)
             parts << FindingWords::tr("%1 ranks").arg(formatCount(static_cast<qint64>(finding.ranks.size())));
         break;
     case Cause::MemoryGrowth:
-        parts << FindingWords::tr("%1 more after each step").arg(shownBytes(finding, EvidenceKind::BytesPerStep));
+        parts
+            << (has(EvidenceKind::Rises)
+                    ? FindingWords::tr("%1 more after each rise and fall")
+                          .arg(shownBytes(finding, EvidenceKind::BytesPerRise))
+                    : FindingWords::tr("%1 more after each step").arg(shownBytes(finding, EvidenceKind::BytesPerStep)));
         if (has(EvidenceKind::StepsLeft))
             parts << FindingWords::tr("full after %1 more steps").arg(countOf(finding, EvidenceKind::StepsLeft));
         if (has(EvidenceKind::Mostly))
             parts << FindingWords::tr("most of it made by %1").arg(shortened(finding.text(EvidenceKind::Mostly)));
         break;
     case Cause::Fragmentation:
-        parts << FindingWords::tr("%1 reserved, %2 used at most")
-                     .arg(shownBytes(finding, EvidenceKind::Reserved), shownBytes(finding, EvidenceKind::Peak));
+        if (has(EvidenceKind::FreeAtEnd))
+            parts << FindingWords::tr("at the end %1 of %2 reserved are free, the largest hole has %3")
+                         .arg(shownBytes(finding, EvidenceKind::FreeAtEnd), shownBytes(finding, EvidenceKind::Reserved),
+                              shownBytes(finding, EvidenceKind::LargestHole));
+        else
+            parts << FindingWords::tr("%1 reserved, %2 used at most")
+                         .arg(shownBytes(finding, EvidenceKind::Reserved), shownBytes(finding, EvidenceKind::Peak));
         break;
     case Cause::OutOfMemory:
         parts << (finding.value(EvidenceKind::Failures) == 1
@@ -299,7 +325,10 @@ QString findingTitle(const Finding& finding)
                    ? FindingWords::tr("Communication (waiting and transfer) that nothing hides")
                    : FindingWords::tr("Transfers that no computation hides");
     case Cause::HostBound: return FindingWords::tr("The device waits for work from the program");
+    case Cause::WarmUp: return FindingWords::tr("The program starts up: compilation, loading, first calls");
     case Cause::SyncCalls:
+        if (finding.find(EvidenceKind::WithoutDevice))
+            return FindingWords::tr("Values of tensors are read within the step");
         return FindingWords::tr("The program waits in synchronising calls while no device work is recorded");
     case Cause::DataLoading:
         return one && finding.waiting.size() > 0
@@ -326,116 +355,65 @@ QString findingTitle(const Finding& finding)
 
 QString findingFigures(const Finding& finding)
 {
-    return (unevenFigures(finding) + shareFigures(finding) + memoryFigures(finding)).join(QStringLiteral(" \u00b7 "));
+    QStringList parts = unevenFigures(finding) + shareFigures(finding) + memoryFigures(finding);
+    if (finding.source.frame)
+        parts << FindingWords::tr("%1 at %2:%3")
+                     .arg(QString::fromStdString(finding.source.frame->function),
+                          QString::fromStdString(finding.source.frame->file))
+                     .arg(finding.source.frame->line);
+    return parts.join(QStringLiteral(" \u00b7 "));
 }
 
 QString findingGain(const Finding& finding)
 {
     if (!finding.gain) return {};
-    const QString share = formatPercent(finding.gain->share);
-    return finding.gain->source == diagnose::GainSource::Replay
-               ? FindingWords::tr("replayed without it: %1 less").arg(share)
-               : FindingWords::tr("up to %1 less").arg(share);
+    const diagnose::Gain& gain = *finding.gain;
+    const QString share = formatPercent(gain.share);
+    if (gain.source == diagnose::GainSource::UpperBound) return FindingWords::tr("up to %1 less").arg(share);
+    if (!gain.band || gain.perStep.ns <= 0) return FindingWords::tr("replayed without it: %1 less").arg(share);
+    const auto ofStep = [&gain](Duration time) {
+        return formatPercent(gain.share * static_cast<double>(time.ns) / static_cast<double>(gain.perStep.ns));
+    };
+    return FindingWords::tr("replayed without it: %1 less (%2 to %3)")
+        .arg(share, ofStep(gain.band->low), ofStep(gain.band->high));
 }
+
+namespace {
+
+QString translatedWording(const diagnose::Wording& words)
+{
+    const QString text = FindingWords::tr(words.text);
+    return words.argument.empty() ? text : text.arg(QString::fromStdString(words.argument));
+}
+
+} // namespace
 
 QString untold(const diagnose::Abstention& abstention)
 {
-    switch (abstention.lack) {
-    case diagnose::Lack::Steps: return FindingWords::tr("The trace has no steps: nothing can be a share of one.");
-    case diagnose::Lack::OtherRanks:
-        return FindingWords::tr(
-            "Some ranks are not in the trace: who waits for whom in collectives cannot be told. Record "
-            "all ranks, or open their files together.");
-    case diagnose::Lack::Sequence:
-        return FindingWords::tr(
-            "Communication is in the trace, but not which operations of the ranks belong together.");
-    case diagnose::Lack::Device:
-        if (abstention.cause == Cause::ExposedCommunication)
-            return FindingWords::tr(
-                "No computation is in the step: whether anything hides its communication cannot be told.");
-        return FindingWords::tr(
-            "No device's work is in the trace: whether a device waits for the program cannot be told.");
-    case diagnose::Lack::Program:
-        return FindingWords::tr(
-            "The device is idle at times, and the program on the processor is not in the trace: record "
-            "CPU activities, too.");
-    case diagnose::Lack::WorkBefore:
-        return FindingWords::tr(
-            "The step's first work was launched long before the device began it: what the device did until then is not "
-            "in the trace.");
-    case diagnose::Lack::CommonWork:
-        return FindingWords::tr("No work is done by two ranks: whether one of them is slower cannot be told.");
-    case diagnose::Lack::Allocations:
-        return FindingWords::tr("No allocations are in the trace: nothing can be said about memory.");
-    case diagnose::Lack::Capacity:
-        return FindingWords::tr("The size of the device's memory is not known: how near the wall is cannot be told.");
-    }
-    return {};
+    QString text = translatedWording(reasonOf(abstention));
+    if (!abstention.source.empty()) text += QLatin1Char(' ') + findingPlace(abstention.source) + QLatin1Char('.');
+    if (const diagnose::Wording record = whatToRecord(abstention); !record.empty())
+        text += QLatin1Char(' ') + translatedWording(record);
+    return text;
+}
+
+QString findingPlace(const diagnose::SourcePlace& place)
+{
+    QStringList parts;
+    const bool isLine =
+        place.frame && place.what.find(" \u00b7 ") != std::string::npos; // a snapshot's operators are lines
+    if (!place.what.empty() && !isLine) parts << shortened(place.what);
+    if (place.layer) parts << FindingWords::tr("layer %1").arg(place.layer->value);
+    if (place.frame)
+        parts << FindingWords::tr("%1 at %2:%3")
+                     .arg(QString::fromStdString(place.frame->function), QString::fromStdString(place.frame->file))
+                     .arg(place.frame->line);
+    return parts.join(FindingWords::tr(", "));
 }
 
 QString findingAdvice(const Finding& finding)
 {
-    switch (finding.cause) {
-    case Cause::SlowRank:
-        return finding.find(EvidenceKind::Ratio)
-                   ? FindingWords::tr(
-                         "Check its clock, temperature and neighbours; a spare machine shows whether it is "
-                         "the machine.")
-                   : FindingWords::tr("Look at what rank %1 does before it arrives.").arg(finding.ranks.front().value);
-    case Cause::SlowStage: return FindingWords::tr("Give it fewer layers, or the others more.");
-    case Cause::SlowLink: return FindingWords::tr("Check cable, adapter and route between them.");
-    case Cause::SequenceImbalance:
-        return FindingWords::tr("Pack sequences to equal lengths, or share them out by what they cost.");
-    case Cause::ExpertImbalance: return FindingWords::tr("A balancing loss or a capacity limit evens experts out.");
-    case Cause::HostPause:
-        return FindingWords::tr(
-            "gc.disable() with a collection every so many steps, and a quiet host, take pauses away.");
-    case Cause::HostBound:
-        // One long gap is no matter of many launches.
-        if (2 * finding.value(EvidenceKind::LongestPause) >= finding.value(EvidenceKind::TimePerStep) &&
-            finding.find(EvidenceKind::LongestPause))
-            return FindingWords::tr("Look at what the program does in the longest gap.");
-        return FindingWords::tr(
-            "Captured graphs, a compiler (torch.compile, XLA) or larger batches give the device more to do per call.");
-    case Cause::SyncCalls:
-        if (const std::string call = finding.text(EvidenceKind::Mostly);
-            call.starts_with("cudaFree") || call.starts_with("hipFree"))
-            return FindingWords::tr(
-                "Memory that is freed waits for the device; in the first step it is often the start of a library.");
-        // Waiting that long with an empty device: the device's work is more likely not in the file.
-        if (finding.value(EvidenceKind::ShareOfStep) > 0.5)
-            return FindingWords::tr("What the device did then may not be in the file.");
-        return FindingWords::tr("Avoid .item(), .cpu() and copies that wait, or do them once per several steps.");
-    case Cause::DataLoading:
-        return FindingWords::tr("More loader workers and prefetching fetch the next batch during the step.");
-    case Cause::CopyBound:
-        return FindingWords::tr("Pinned memory and non_blocking=True let copies run beside computation.");
-    case Cause::SmallKernels: return FindingWords::tr("Fusing them (torch.compile) saves launches and memory traffic.");
-    case Cause::Throttling:
-        return finding.find(EvidenceKind::Clock)
-                   ? FindingWords::tr("A higher power limit or better cooling raises it; compare devices at equal "
-                                      "clocks.")
-                   : FindingWords::tr("Record clocks and power to see whether the device is throttled.");
-    case Cause::CheckpointStall: return FindingWords::tr("Asynchronous checkpoints write beside the next steps.");
-    case Cause::EvaluationStall: return FindingWords::tr("Evaluate less often, or on devices of its own.");
-    case Cause::MemoryNearWall: return FindingWords::tr("Recomputation, sharding or a smaller micro-batch make room.");
-    case Cause::MemoryGrowth:
-        return FindingWords::tr(
-            "Keep losses as numbers (.item() or .detach()), and look at what is alive after a step.");
-    case Cause::Fragmentation:
-        return FindingWords::tr("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets segments grow instead.");
-    case Cause::UnevenArrivals:
-    case Cause::ExposedCommunication:
-    case Cause::PipelineBubble:
-    case Cause::BadSteps: break;
-    case Cause::OutOfMemory:
-        return finding.find(EvidenceKind::FreeInPieces)
-                   ? FindingWords::tr(
-                         "Enough was free, in pieces: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets "
-                         "segments grow instead.")
-                   : FindingWords::tr("A smaller micro-batch, recomputation or sharding over more ranks needs less.");
-    }
-    return {};
+    return translatedWording(adviceOn(finding));
 }
 
 QString findingSentence(const diagnose::Finding& finding)
@@ -454,10 +432,16 @@ QString nothingFound(const diagnose::Diagnosis& findings, bool lostInKernels)
     const QString share = formatPercent(*findings.compute);
     const QString scope = findings.wholeTrace || !findings.step ? FindingWords::tr("the whole trace")
                                                                 : FindingWords::tr("step %1").arg(findings.step->value);
-    if (findings.unexplainedIdle)
-        return FindingWords::tr("Computation takes %1 of %2. For %3 the device is idle; why, the trace does not tell: "
-                                "record what the processor does, too.")
-            .arg(share, scope, formatPercent(*findings.unexplainedIdle));
+    if (findings.unexplainedIdle) {
+        const QString text =
+            FindingWords::tr("Computation takes %1 of %2. For %3 the device is idle; why, the trace does not tell.")
+                .arg(share, scope, formatPercent(*findings.unexplainedIdle));
+        for (const diagnose::Abstention& each : findings.abstained)
+            if (each.lack == diagnose::Lack::Program || each.lack == diagnose::Lack::Gap ||
+                each.lack == diagnose::Lack::WorkAwaited)
+                return text + QLatin1Char(' ') + translatedWording(whatToRecord(each));
+        return text;
+    }
     return (lostInKernels ? FindingWords::tr("Nothing stands out but the kernels, which run far below the peak: "
                                              "computation takes %1 of %2, and nothing else costs %3 or more.")
                           : FindingWords::tr(
@@ -467,14 +451,7 @@ QString nothingFound(const diagnose::Diagnosis& findings, bool lostInKernels)
 
 QString findingView(const diagnose::Finding& finding)
 {
-    switch (finding.show.view) {
-    case diagnose::FindingView::Timeline: return QStringLiteral("timeline");
-    case diagnose::FindingView::Communication: return QStringLiteral("communication");
-    case diagnose::FindingView::Memory: return QStringLiteral("memory");
-    case diagnose::FindingView::Performance: return QStringLiteral("performance");
-    case diagnose::FindingView::Pipeline: return QStringLiteral("pipeline");
-    }
-    return {};
+    return QString::fromStdString(std::string(diagnose::name(finding.show.view)));
 }
 
 } // namespace fourwalls::views

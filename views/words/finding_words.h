@@ -23,6 +23,8 @@ QString findingSentence(const diagnose::Finding& finding);
 /// What to say when nothing costs kLeastFinding of the step: "Nothing stands out: …".
 /// lostInKernels: computation takes the time, and most of it is lost below the peak.
 QString nothingFound(const diagnose::Diagnosis& findings, bool lostInKernels = false);
+/// Where in the program: "aten::item, accuracy at train.py:12".
+QString findingPlace(const diagnose::SourcePlace& place);
 /// The view that shows it best, as the registry of views names it.
 QString findingView(const diagnose::Finding& finding);
 

@@ -28,11 +28,12 @@ std::int64_t numberOr(const JsonToken& token, std::int64_t fallback)
 
 } // namespace
 
-AllocatorEvents::AllocatorEvents(TraceSink& sink, TraceProducer& producer, RankId rank,
+AllocatorEvents::AllocatorEvents(TraceSink& sink, TraceProducer& producer, RankId rank, bool cpuOnly,
                                  std::function<Instant(std::int64_t)> instant)
     : m_sink(sink)
     , m_producer(producer)
     , m_rank(rank)
+    , m_cpuOnly(cpuOnly)
     , m_instant(std::move(instant))
 {}
 
@@ -47,7 +48,7 @@ bool AllocatorEvents::add(const ChromeEvent& event, std::int64_t ts)
                 numberOr(event[ArgKey::TotalAllocated], -1),
                 numberOr(event[ArgKey::TotalReserved], -1),
                 static_cast<std::int32_t>(std::clamp<std::int64_t>(device, -1, 1 << 20)),
-                numberOr(event[ArgKey::DeviceType], 1) != 0};
+                m_cpuOnly || numberOr(event[ArgKey::DeviceType], 1) != 0};
     if (entry.allocated > kMostTotal) entry.allocated = -1;
     if (entry.reserved > kMostTotal) entry.reserved = -1;
     m_entries.push_back(entry);
@@ -78,11 +79,11 @@ void AllocatorEvents::replay()
     std::stable_sort(m_entries.begin(), m_entries.end(), [](const Entry& a, const Entry& b) { return a.at < b.at; });
     for (const Entry& entry : m_entries) {
         if (!m_first) m_first = entry.at;
-        if (!entry.gpu) {
+        if (!entry.ofDevice) {
             if (entry.allocated >= 0) count(m_cpuAllocated, "cpu_allocated_bytes", entry.at, entry.allocated);
             continue;
         }
-        if (entry.reserved >= 0) count(m_reserved, "reserved_bytes", entry.at, entry.reserved);
+        if (entry.reserved >= (m_cpuOnly ? 1 : 0)) count(m_reserved, "reserved_bytes", entry.at, entry.reserved);
         if (entry.address == kNoAddress) {
             if (entry.allocated >= 0) {
                 count(m_absolute, "device_allocated_bytes", entry.at, entry.allocated);

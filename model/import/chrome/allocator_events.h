@@ -17,7 +17,9 @@ namespace fourwalls::importers {
 class AllocatorEvents {
 public:
     /// instant: from the file's time to the trace's. Buffers that were there before the first event begin with it.
-    AllocatorEvents(TraceSink& sink, TraceProducer& producer, RankId rank,
+    /// cpuOnly: no accelerator did anything, so that the processor's buffers are those of the rank's device; else they are
+    /// a counter.
+    AllocatorEvents(TraceSink& sink, TraceProducer& producer, RankId rank, bool cpuOnly,
                     std::function<Instant(std::int64_t)> instant);
 
     /// Takes a [memory] event. False if it lacks what it needs.
@@ -34,7 +36,7 @@ private:
     struct Entry {
         std::int64_t at, bytes, address, allocated, reserved; ///< totals: -1 if not said
         std::int32_t device;
-        bool gpu;
+        bool ofDevice;
     };
     struct Live {
         std::int64_t bytes;
@@ -47,6 +49,7 @@ private:
     TraceSink& m_sink;
     TraceProducer& m_producer;
     RankId m_rank;
+    bool m_cpuOnly;
     std::function<Instant(std::int64_t)> m_instant;
     std::vector<Entry> m_entries;
     std::map<std::int32_t, std::unordered_map<std::int64_t, Live>> m_live; ///< by device, then address

@@ -67,7 +67,7 @@ ChromeWriter::ChromeWriter(ChromeSurvey& survey, TraceSink& sink, RunCollectives
         emit(s.lane, s.op, s.begin, s.end - s.begin);
         m_steps.addHost(s.begin, s.end);
     })
-    , m_allocator(sink, *m_producer, m_placement.rank, [this](std::int64_t ts) { return at(ts); })
+    , m_allocator(sink, *m_producer, m_placement.rank, !survey.deviceWork, [this](std::int64_t ts) { return at(ts); })
     , m_steps(m_placement.steps, m_placement.scratchFolder)
 {}
 
