@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
+#include <optional>
 
 namespace fourwalls::replay {
 
@@ -29,33 +29,36 @@ bool holdsTrack(const Recording& recording, const ReplayGraph& graph, std::size_
 
 std::vector<std::int64_t> busyFloor(const Recording& recording, const ReplayGraph& graph, const NodeTimes& times)
 {
-    std::vector<NodeIndex> nodes;
+    std::vector<NodeIndex> holding(recording.pieces.size(), kNone);
     for (std::size_t node = 0; node < graph.nodes(); ++node)
-        if (holdsTrack(recording, graph, node)) nodes.push_back(static_cast<NodeIndex>(node));
-    const auto startOf = [&](NodeIndex node) { return graph.recordedEnd[node] - graph.duration[node]; };
-    std::sort(nodes.begin(), nodes.end(),
-              [&](NodeIndex a, NodeIndex b) { return startOf(a) != startOf(b) ? startOf(a) < startOf(b) : a < b; });
-    struct Track {
-        std::int64_t covered = std::numeric_limits<std::int64_t>::min();
-        std::map<std::uint32_t, double> busy; // by step
+        if (holdsTrack(recording, graph, node)) holding[graph.piece[node]] = static_cast<NodeIndex>(node);
+    std::vector<std::int64_t> floor(graph.steps.size(), 0);
+    std::vector<double> busy(graph.steps.size(), 0); // of the track
+    std::int64_t covered = 0;                        // until when the track was
+    const auto take = [&] {
+        for (std::size_t step = 0; step < busy.size(); ++step)
+            floor[step] = std::max(floor[step], static_cast<std::int64_t>(busy[step]));
+        std::fill(busy.begin(), busy.end(), 0);
+        covered = std::numeric_limits<std::int64_t>::min();
     };
-    std::map<std::int32_t, Track> tracks;
-    for (const NodeIndex node : nodes) {
-        Track& track = tracks[recording.pieces[graph.piece[node]].track.value];
+    // Pieces are sorted by rank, track and start.
+    std::optional<TrackId> track;
+    for (std::size_t piece = 0; piece < holding.size(); ++piece) {
+        const NodeIndex node = holding[piece];
+        if (node == kNone) continue;
+        if (track != recording.pieces[piece].track) take();
+        track = recording.pieces[piece].track;
         const std::uint32_t index = graph.step[node];
         const GraphStep& step = graph.steps[index];
         const std::int64_t first = step.chained ? std::max(step.first, graph.steps[index - 1].last) : step.first;
-        const std::int64_t from = std::max({startOf(node), first, track.covered}),
-                           to = std::min(graph.recordedEnd[node], step.last);
-        track.covered = std::max(track.covered, graph.recordedEnd[node]);
+        const std::int64_t end = graph.recordedEnd[node];
+        const std::int64_t from = std::max({end - graph.duration[node], first, covered}), to = std::min(end, step.last);
+        covered = std::max(covered, end);
         if (to <= from) continue;
         const double share = static_cast<double>(to - from) / static_cast<double>(graph.duration[node]);
-        track.busy[index] += share * static_cast<double>(times.duration[node]);
+        busy[index] += share * static_cast<double>(times.duration[node]);
     }
-    std::vector<std::int64_t> floor(graph.steps.size(), 0);
-    for (const auto& [id, track] : tracks)
-        for (const auto& [step, busy] : track.busy)
-            floor[step] = std::max(floor[step], static_cast<std::int64_t>(busy));
+    take();
     return floor;
 }
 

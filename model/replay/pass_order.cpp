@@ -238,7 +238,7 @@ Result<PassOrder> orderPasses(const Recording& recording, const ReplayGraph& gra
         const auto time = static_cast<double>(pass.end - pass.start);
         const bool half = halves && pass.action.pass != PipelinePass::Forward;
         all += time;
-        if (half || wanted.chunks != shape.chunks) supposed += time;
+        if (half || (wanted.chunks > 1 && wanted.chunks != shape.chunks)) supposed += time;
     }
     if (all > 0) order.supposed = supposed / all;
     return order;

@@ -7947,6 +7947,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <source>%1 of the changed step measured, %2 scaled, %3 modelled.</source>
         <translation>改动后的一步中 %1 为测得，%2 为缩放，%3 为建模。</translation>
     </message>
+    <message>
+        <source>Without any delay between what waits for each other it is %1 off. Recorded times that contradict it: %2. Long delays that the step did not wait for: %3.</source>
+        <translation>若互相等待的工作之间没有任何延迟，偏差为 %1。与之矛盾的录制时间：%2。这一步没有等待的长延迟：%3。</translation>
+    </message>
 </context>
 <context>
     <name>ReplayControls</name>
@@ -8063,16 +8067,36 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>全局批量</translation>
     </message>
     <message>
-        <source>Work keeps its measured time but for what the cost model says of the new shapes</source>
-        <translation>工作保留测得的时间，仅按成本模型对新形状的说法缩放</translation>
-    </message>
-    <message>
         <source>All ranks like their mean</source>
         <translation>所有 rank 用平均时间</translation>
     </message>
     <message>
         <source>Like the mean</source>
         <translation>用平均时间的 rank</translation>
+    </message>
+    <message>
+        <source>Work of the program</source>
+        <translation>程序自身的工作</translation>
+    </message>
+    <message>
+        <source>stage %1</source>
+        <translation>流水级 %1</translation>
+    </message>
+    <message>
+        <source>Stage like the mean</source>
+        <translation>流水级用平均时间</translation>
+    </message>
+    <message>
+        <source>The recorded step times what the cost model says of the changed step against the recorded one, as one factor</source>
+        <translation>录制的一步整体乘以一个系数：成本模型所得的改动后一步与录制一步之比</translation>
+    </message>
+    <message>
+        <source>as recorded</source>
+        <translation>与录制一致</translation>
+    </message>
+    <message>
+        <source>Machines</source>
+        <translation>机器</translation>
     </message>
 </context>
 <context>

@@ -181,6 +181,13 @@ void ReplayCard::refresh()
     }
     const replay::ReplayQuality& quality = m_offers->quality;
     QString sentence = tr("Unchanged, this replay is %1 off.").arg(formatPercent(quality.meanError / 100, 2));
+    sentence +=
+        QLatin1Char(' ') +
+        tr("Without any delay between what waits for each other it is %1 off. Recorded times that contradict it: "
+           "%2. Long delays that the step did not wait for: %3.")
+            .arg(formatPercent(quality.errorWithoutDelays / 100, 2))
+            .arg(quality.negativeDelays)
+            .arg(quality.longDelaysOffPath);
     if (m_offers->offers.empty()) sentence += QLatin1Char(' ') + tr("None of the usual changes makes it shorter.");
     for (const std::string& note : quality.notes) sentence += QStringLiteral(" · ") + QString::fromStdString(note);
     m_sentence->setText(sentence);

@@ -105,22 +105,11 @@ void ReplayControls::rebuild()
     using replay::OfferKind;
 
     if (!knobs.ranks.empty() || knobs.hasCalls || !knobs.reading.empty()) addHeading(tr("Trouble removed"));
-    if (!knobs.ranks.empty()) {
-        addSwitch(tr("All ranks like their mean"), "stragglers=none", OfferKind::Stragglers);
-        std::vector<std::pair<QString, std::string>> ranks{{tr("none"), ""}};
-        const auto gain = [this](RankId rank) {
-            const auto* offer = m_offers->find(OfferKind::Rank, std::to_string(rank.value));
-            return offer ? offer->gain(m_offers->quality.replayed).ns : 0;
-        };
-        std::vector<RankId> worstFirst = knobs.ranks;
-        std::stable_sort(worstFirst.begin(), worstFirst.end(), [&](RankId a, RankId b) { return gain(a) > gain(b); });
-        for (const RankId rank : worstFirst)
-            ranks.push_back({tr("rank %1").arg(rank.value), "rank:" + std::to_string(rank.value) + "=fleet"});
-        const std::string worst = std::to_string(worstFirst.front().value);
-        const QString most = gainOf(OfferKind::Rank, worst);
-        addChoice(tr("Like the mean"), std::move(ranks), most);
+    addPeerControls();
+    if (knobs.hasCalls) {
+        addSwitch(tr("Launches as one graph"), "launches=graph", OfferKind::Launches);
+        addFactor(tr("Work of the program"), "host:", false, OfferKind::Host);
     }
-    if (knobs.hasCalls) addSwitch(tr("Launches as one graph"), "launches=graph", OfferKind::Launches);
     for (std::size_t i = 0; i < std::min(kMostOffered, knobs.reading.size()); ++i)
         addFactor(tr("Reading: %1").arg(cutName(knobs.reading[i])), "host:" + knobs.reading[i], false,
                   OfferKind::Reading, knobs.reading[i]);
@@ -140,6 +129,37 @@ void ReplayControls::rebuild()
     if (!knobs.kernels.empty()) addPattern();
     addPassControls();
     addPlanControls();
+}
+
+void ReplayControls::addPeerControls()
+{
+    using replay::OfferKind;
+    const replay::ReplayKnobs& knobs = m_offers->knobs;
+    if (knobs.ranks.empty()) return;
+    addSwitch(tr("All ranks like their mean"), "stragglers=none", OfferKind::Stragglers);
+    std::vector<std::pair<QString, std::string>> ranks{{tr("none"), ""}};
+    const auto gain = [this](RankId rank) {
+        const auto* offer = m_offers->find(OfferKind::Rank, std::to_string(rank.value));
+        return offer ? offer->gain(m_offers->quality.replayed).ns : 0;
+    };
+    std::vector<RankId> worstFirst = knobs.ranks;
+    std::stable_sort(worstFirst.begin(), worstFirst.end(), [&](RankId a, RankId b) { return gain(a) > gain(b); });
+    for (const RankId rank : worstFirst)
+        ranks.push_back({tr("rank %1").arg(rank.value), "rank:" + std::to_string(rank.value) + "=fleet"});
+    addChoice(tr("Like the mean"), std::move(ranks), gainOf(OfferKind::Rank, std::to_string(worstFirst.front().value)));
+    if (knobs.stages.empty()) return;
+    std::vector<std::pair<QString, std::string>> stages{{tr("none"), ""}};
+    QString most;
+    Duration best;
+    for (const int stage : knobs.stages) {
+        const std::string number = std::to_string(stage);
+        stages.push_back({tr("stage %1").arg(stage), "stage:" + number + "=fleet"});
+        const auto* offer = m_offers->find(OfferKind::Stage, number);
+        if (!offer || offer->gain(m_offers->quality.replayed) <= best) continue;
+        best = offer->gain(m_offers->quality.replayed);
+        most = gainOf(OfferKind::Stage, number);
+    }
+    addChoice(tr("Stage like the mean"), std::move(stages), most);
 }
 
 void ReplayControls::addHeading(const QString& text)
@@ -359,7 +379,8 @@ void ReplayControls::addPlanControls()
         if (stops.size() < 2) continue;
         auto* row = new KnobRow(KnobRow::Lock::None, m_body);
         row->setFormat([](double value) { return QString::number(value); });
-        row->setName(each.name, tr("Work keeps its measured time but for what the cost model says of the new shapes"));
+        row->setName(each.name, tr("The recorded step times what the cost model says of the changed step against the "
+                                   "recorded one, as one factor"));
         row->setStops(stops);
         row->showValue(valueOf(recorded, each.knob));
         row->setRecorded(valueOf(recorded, each.knob));
@@ -388,6 +409,11 @@ void ReplayControls::addPlanControls()
                               showAll();
                           },
                           nullptr});
+    std::vector<std::pair<QString, std::string>> clusters{{tr("as recorded"), ""}};
+    for (const std::string& name : clusterPresetNames())
+        if (name != recorded.cluster.name && name != "this-machine")
+            clusters.push_back({QString::fromStdString(name), "cluster=" + name});
+    addChoice(tr("Machines"), std::move(clusters));
 }
 
 } // namespace fourwalls::views

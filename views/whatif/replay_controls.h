@@ -57,8 +57,9 @@ private:
                    const std::string& what = {});
     /// prefix: of the change, before "*F". divided: the value divides the time, else it is the share of it that is left.
     void addFactor(const QString& text, const std::string& prefix, bool divided, replay::OfferKind kind,
-                   const std::string& what);
+                   const std::string& what = {});
     void addChoice(const QString& text, std::vector<std::pair<QString, std::string>> entries, const QString& gain = {});
+    void addPeerControls();
     void addPassControls();
     void addPlanControls();
     void addPattern();

@@ -11,7 +11,9 @@
 #include "views/whatif/replay_controls.h"
 
 #include <QApplication>
+#include <QComboBox>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QSignalSpy>
 
 namespace tst_replay_card {
@@ -47,6 +49,7 @@ private slots:
     }
     void offersWhatTheTraceCanAnswer();
     void changesTogether();
+    void offersStagesAndTheProgram();
     void asksOnlyWhenSeen();
     void aPredictionHasNoCard();
 
@@ -61,6 +64,10 @@ void ReplayCardTest::offersWhatTheTraceCanAnswer()
     card.setSession(&session);
     card.show();
     QTRY_VERIFY(card.sentence().contains(QLatin1String("this replay is 0")));
+    // The other three figures of an unchanged replay.
+    QVERIFY(card.sentence().contains(QRegularExpression(QStringLiteral("each other it is 0(\\.0+)?\\D{0,2}% off"))));
+    QVERIFY(card.sentence().contains(QLatin1String("contradict it: 0.")));
+    QVERIFY(card.sentence().contains(QLatin1String("did not wait for: 0.")));
     // What the trace has: two ranks, links of one group, the kernels on the path; no calls, no pipeline, and a plan.
     ReplayControls& controls = card.controls();
     QVERIFY(controls.row(QStringLiteral("link:dp")));
@@ -97,6 +104,54 @@ void ReplayCardTest::changesTogether()
     card.controls().reset();
     QVERIFY(card.controls().changes().empty() && card.command().isEmpty());
     QVERIFY(!card.table().isVisible());
+}
+
+/// The choices of a card by the change that they make.
+QStringList choicesOf(const ReplayCard& card)
+{
+    QStringList changes;
+    for (const auto* box : card.findChildren<QComboBox*>())
+        for (int i = 0; i < box->count(); ++i) changes << box->itemData(i).toString();
+    return changes;
+}
+
+void ReplayCardTest::offersStagesAndTheProgram()
+{
+    // Two stages, the second of which takes longer, and a program that launches their work.
+    const auto opener = [](const QString&) -> Result<std::unique_ptr<TraceQuery>> {
+        TraceHeader header = headerOf(2);
+        header.ranks[1].pipelineStage = 1;
+        Builder b(2, std::move(header));
+        for (const int rank : {0, 1}) {
+            const TrackId thread = b.trace.defineTrack({RankId{rank}, TrackKind::CpuThread, "thread 1", 2});
+            OpInfo call;
+            call.name = "cudaLaunchKernel";
+            call.kind = SliceKind::HostCall;
+            OpInfo kernel;
+            kernel.name = "gemm";
+            kernel.kind = SliceKind::Kernel;
+            kernel.activity = Activity::Compute;
+            const CorrelationId id{rank};
+            b.producer->slice({thread, b.trace.defineOp(call), Instant{kMs}, Duration{kMs}, {}, id});
+            b.producer->slice(
+                {b.kernels(rank), b.trace.defineOp(kernel), Instant{2 * kMs}, Duration{(3 + rank) * kMs}, {}, id});
+            b.step(rank, 0, 0, 8 * kMs);
+        }
+        return std::unique_ptr<TraceQuery>(std::make_unique<InMemoryTraceQuery>(b.finish()));
+    };
+    TraceSession session(opener, QStringLiteral("a.fourwalls"));
+    ReplayCard card;
+    card.setSession(&session);
+    card.show();
+    QTRY_VERIFY(card.controls().row(QStringLiteral("host:")));
+    const QStringList choices = choicesOf(card);
+    QVERIFY(choices.contains(QLatin1String("stage:0=fleet")) && choices.contains(QLatin1String("stage:1=fleet")));
+    QVERIFY(choices.contains(QLatin1String("rank:1=fleet")));
+    QVERIFY(choices.filter(QLatin1String("cluster=")).isEmpty()); // nothing says which machines they were
+    emit card.controls().row(QStringLiteral("host:"))->valueTyped(0.5);
+    QTRY_COMPARE(card.controls().changes(), std::vector<std::string>{"host:*0.5"});
+    // 1 ms until the launch, 1 of it and 6 behind it, halved.
+    QTRY_VERIFY(!card.table().rows().empty() && card.table().rows().front().predicted.startsWith(QLatin1String("4")));
 }
 
 void ReplayCardTest::asksOnlyWhenSeen()
