@@ -27,7 +27,7 @@ bundle() {
     packaging/install_packages.sh
     packaging/wheel.sh build/dist
     local wheel=(build/dist/fourwalls-*.whl)
-    python3 -m zipfile -l "${wheel[0]}" | grep -q libfourwalls_cuda.so || fail "the wheel has no CUDA module: make it on Debian 12 with the CUDA toolkit"
+    python3 -m zipfile -l "${wheel[0]}" | grep libfourwalls_cuda.so >/dev/null || fail "the wheel has no CUDA module: make it on Debian 12 with the CUDA toolkit"
     cmake -S . -B "$tree" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON -DFOURWALLS_CUDA=ON -DFOURWALLS_GUI=OFF \
         -DFOURWALLS_GLOO=OFF -DFOURWALLS_COLLECTOR=ON
     cmake --build "$tree" -j "$(nproc)" --target tests_profiler_engine_gpu cupti_replay

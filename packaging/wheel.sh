@@ -89,5 +89,5 @@ cp "$work"/repaired/fourwalls-*.whl "$out/"
 wheel=$(ls "$out"/fourwalls-*.whl)
 size=$(stat -c %s "$wheel")
 [ "$size" -lt $((40 << 20)) ] || fail "$wheel has $((size >> 20)) MiB, and 40 are the most"
-part() { if "$python" -m zipfile -l "$wheel" | grep -q "$1"; then echo with; else echo without; fi; }
+part() { if "$python" -m zipfile -l "$wheel" | grep "$1" >/dev/null; then echo with; else echo without; fi; }
 echo "$wheel: $((size >> 20)) MiB, for C library ${c_library/_/.} and newer, $(part libfourwalls_cuda.so) the engine's CUDA module"
