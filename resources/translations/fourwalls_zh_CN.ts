@@ -6260,6 +6260,68 @@ MFU %4，HFU %5</translation>
         <source>all work of the device: no steps were recognised</source>
         <translation>设备的全部工作：未识别到步</translation>
     </message>
+    <message>
+        <source>Where the peak FLOP/s go</source>
+        <translation>峰值 FLOP/s 的去向</translation>
+    </message>
+    <message>
+        <source>Where the time goes</source>
+        <translation>时间去了哪里</translation>
+    </message>
+    <message>
+        <source>Where the step&apos;s time goes</source>
+        <translation>一步的时间去了哪里</translation>
+    </message>
+    <message>
+        <source>peak %1 per device, achieved %2 · adds up to the %3 of the trace</source>
+        <translation>每设备峰值 %1，实际达到 %2 · 合计为轨迹的 %3</translation>
+    </message>
+    <message>
+        <source>peak %1 per device, achieved %2 · adds up to the %3 step</source>
+        <translation>每设备峰值 %1，实际达到 %2 · 合计为 %3 的一步</translation>
+    </message>
+    <message>
+        <source>adds up to the %1 of the trace</source>
+        <translation>合计为轨迹的 %1</translation>
+    </message>
+    <message>
+        <source>adds up to the %1 step</source>
+        <translation>合计为 %1 的一步</translation>
+    </message>
+    <message>
+        <source>mean of %1</source>
+        <translation>平均，%1</translation>
+    </message>
+    <message>
+        <source>this trace has no measured step that all ranks took</source>
+        <translation>此轨迹没有所有 rank 都参与的测量步</translation>
+    </message>
+    <message>
+        <source>Nothing in this trace is known to be work of a device, or of a job without one.
+The timeline shows what its threads did.</source>
+        <translation>此轨迹中没有已知属于设备（或无设备作业）的工作。
+时间线显示其线程做了什么。</translation>
+    </message>
+    <message>
+        <source>An execution trace has operators in their order, and no times.
+Open the profile of the same steps to see where their time goes.</source>
+        <translation>执行轨迹只有算子的先后次序，没有时间。
+打开同样这些步的性能记录，即可看到时间去了哪里。</translation>
+    </message>
+    <message>
+        <source>The job&apos;s own log says how long its steps took, and not where their time went.</source>
+        <translation>作业自己的日志说明了每步用时，没有说明时间去了哪里。</translation>
+    </message>
+    <message>
+        <source>A memory snapshot has no steps and no kernels.
+Open the run&apos;s profile beside it to see where its time goes.</source>
+        <translation>内存快照中没有步，也没有内核。
+把同一次运行的性能记录一并打开，即可看到时间去了哪里。</translation>
+    </message>
+    <message>
+        <source>Without training steps there is no time to take apart.</source>
+        <translation>没有训练步，就没有可以拆分的时间。</translation>
+    </message>
 </context>
 <context>
     <name>OverviewFigures</name>
@@ -6439,10 +6501,6 @@ MFU %4，HFU %5</translation>
         <translation>%1 个计划的预测步时间与内存</translation>
     </message>
     <message>
-        <source>Where the peak FLOP/s go</source>
-        <translation>峰值 FLOP/s 的去向</translation>
-    </message>
-    <message>
         <source>Memory wall</source>
         <translation>内存墙</translation>
     </message>
@@ -6491,14 +6549,6 @@ MFU %4，HFU %5</translation>
         <translation>概览：显示起限制作用的墙</translation>
     </message>
     <message>
-        <source>peak %1 per device, achieved %2 · adds up to the %3 step</source>
-        <translation>每设备峰值 %1，实际达到 %2 · 合计为 %3 的一步</translation>
-    </message>
-    <message>
-        <source>this trace has no measured step that all ranks took</source>
-        <translation>此轨迹没有所有 rank 都参与的测量步</translation>
-    </message>
-    <message>
         <source>Open or record a trace to see its four walls.</source>
         <translation>打开或录制一个轨迹，查看它的四堵墙。</translation>
     </message>
@@ -6537,62 +6587,12 @@ Fill them in under What if to compare plans.</source>
 请在“假设”中填写，以便比较各方案。</translation>
     </message>
     <message>
-        <source>adds up to the %1 of the trace</source>
-        <translation>合计为轨迹的 %1</translation>
-    </message>
-    <message>
-        <source>adds up to the %1 step</source>
-        <translation>合计为 %1 的一步</translation>
-    </message>
-    <message>
-        <source>Where the time goes</source>
-        <translation>时间去了哪里</translation>
-    </message>
-    <message>
-        <source>Where the step&apos;s time goes</source>
-        <translation>一步的时间去了哪里</translation>
-    </message>
-    <message>
-        <source>An execution trace has operators in their order, and no times.
-Open the profile of the same steps to see where their time goes.</source>
-        <translation>执行轨迹只有算子的先后次序，没有时间。
-打开同样这些步的性能记录，即可看到时间去了哪里。</translation>
-    </message>
-    <message>
-        <source>The job&apos;s own log says how long its steps took, and not where their time went.</source>
-        <translation>作业自己的日志说明了每步用时，没有说明时间去了哪里。</translation>
-    </message>
-    <message>
-        <source>A memory snapshot has no steps and no kernels.
-Open the run&apos;s profile beside it to see where its time goes.</source>
-        <translation>内存快照中没有步，也没有内核。
-把同一次运行的性能记录一并打开，即可看到时间去了哪里。</translation>
-    </message>
-    <message>
         <source>No allocations are in this trace.</source>
         <translation>此轨迹中没有内存分配。</translation>
     </message>
     <message>
-        <source>mean of %1</source>
-        <translation>平均，%1</translation>
-    </message>
-    <message>
-        <source>Without training steps there is no time to take apart.</source>
-        <translation>没有训练步，就没有可以拆分的时间。</translation>
-    </message>
-    <message>
         <source>Operators of this trace say how much they compute, but no kernel is known to be theirs: there is no roofline.</source>
         <translation>此轨迹的算子说明了计算量，但不知道哪些内核属于它们：没有屋顶线。</translation>
-    </message>
-    <message>
-        <source>Nothing in this trace is known to be work of a device, or of a job without one.
-The timeline shows what its threads did.</source>
-        <translation>此轨迹中没有已知属于设备（或无设备作业）的工作。
-时间线显示其线程做了什么。</translation>
-    </message>
-    <message>
-        <source>peak %1 per device, achieved %2 · adds up to the %3 of the trace</source>
-        <translation>每设备峰值 %1，实际达到 %2 · 合计为轨迹的 %3</translation>
     </message>
     <message>
         <source>No device&apos;s work is in this trace: an operator&apos;s time is that of launching it, which is no rate.</source>

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Finds functions that do not fit a screen and classes that hold more than one concept.
+"""Finds functions that do not fit a screen, and classes and files that hold more than one concept.
 
 Usage: check_sizes.py REPOSITORY          lists what is over a limit without a reason in sizes.toml; exit code 1 if there is any
        check_sizes.py REPOSITORY --all N  lists every function of N lines or more and every class of ten times as many
-       check_sizes.py --self-test         proves that both are seen, and what is no function is not
+       check_sizes.py --self-test         proves that all are seen, and what is no function is not
 
 A function's lines run from its first word to its closing bracket. A class's lines are those of its functions, over all
-files. An entry of sizes.toml whose function or class is within the limit is an error too: the list only gets shorter.
+files. An entry of sizes.toml whose function, class or file is within the limit is an error too: the list only gets
+shorter.
 """
 import re
 import sys
+import tempfile
 import tomllib
 from collections import defaultdict
 from pathlib import Path
@@ -22,6 +24,7 @@ HERE = Path(__file__).resolve().parent
 FOLDERS = ("app/", "model/", "profiler/", "views/")
 LONGEST_FUNCTION = 80
 LARGEST_CLASS = 800
+LONGEST_FILE = 500
 SCOPES = {"namespace", "class", "struct", "union"}
 
 
@@ -118,25 +121,28 @@ def functions_of(source):
 
 
 def sizes(root):
-    """Functions: {name: (lines, place)}, the longest of each name; classes: {name: lines}."""
-    functions, classes = {}, defaultdict(int)
+    """Functions: {name: (lines, place)}, the longest of each name; classes: {name: lines}; files: {path: lines}."""
+    functions, classes, files = {}, defaultdict(int), {}
     for file in tracked_files(root):
         if not file.startswith(FOLDERS) or not re.search(r"\.(cpp|h|cu|cuh)$", file):
             continue
-        for name, lines, line in functions_of(Source(file, (root / file).read_text(encoding="utf-8"))):
+        text = (root / file).read_text(encoding="utf-8")
+        files[file] = text.count("\n")
+        for name, lines, line in functions_of(Source(file, text)):
             folder = file.rsplit("/", 1)[0]
             if lines > functions.get(name, (0, ""))[0]:
                 functions[name] = (lines, f"{file}:{line}")
             if "::" in name:
                 classes[f"{folder}: {name.rsplit('::', 1)[0]}"] += lines
-    return functions, classes
+    return functions, classes, files
 
 
 def check(root, allowed):
-    functions, classes = sizes(root)
+    functions, classes, files = sizes(root)
     reasons = {entry["name"]: entry.get("reason", "") for entry in allowed}
     over = {name: f"{place}: {name} has {lines} lines" for name, (lines, place) in functions.items() if lines > LONGEST_FUNCTION}
     over |= {name: f"{name} has {lines} lines of functions" for name, lines in classes.items() if lines > LARGEST_CLASS}
+    over |= {name: f"{name} has {lines} lines" for name, lines in files.items() if lines > LONGEST_FILE}
     problems = [text for name, text in over.items() if not reasons.get(name)]
     problems += [f"sizes.toml: {name} is within the limit: take its entry out" for name in reasons if name not in over]
     return sorted(problems)
@@ -167,12 +173,19 @@ void a::Plain::set(int v)
     if (v) { x = v; }
 }
 """
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / "app").mkdir()
+        for name, lines in (("long", LONGEST_FILE + 1), ("short", LONGEST_FILE), ("allowed", LONGEST_FILE + 1)):
+            (root / f"app/{name}.cpp").write_text("//\n" * lines, encoding="utf-8")
+        problems = check(root, [{"name": "app/allowed.cpp", "reason": "a table"}, {"name": "app/short.cpp", "reason": "x"}])
+    files = ["app/long.cpp has 501 lines", "sizes.toml: app/short.cpp is within the limit: take its entry out"]
     found = functions_of(Source("sample.cpp", text))
     expected = [("Plain::get", 1), ("Box::Box", 6), ("Box::operator", 1), ("a::Plain::set", 4)]
-    if [(name, lines) for name, lines, _ in found] == expected:
+    if [(name, lines) for name, lines, _ in found] == expected and problems == files:
         print("self-test passed")
         return 0
-    print(f"self-test failed: {found}")
+    print(f"self-test failed: {found} {problems}")
     return 1
 
 
@@ -185,7 +198,7 @@ def main():
     root = Path(sys.argv[1]).resolve()
     if len(sys.argv) == 4:
         least = int(sys.argv[3])
-        functions, classes = sizes(root)
+        functions, classes, _ = sizes(root)
         for name, (lines, place) in sorted(functions.items(), key=lambda each: -each[1][0]):
             if lines >= least:
                 print(f"{lines:5} {name} ({place})")
@@ -194,7 +207,7 @@ def main():
                 print(f"{lines:5} {name}")
         return 0
     problems = check(root, tomllib.loads((HERE / "sizes.toml").read_text(encoding="utf-8")).get("over", []))
-    print("\n".join(problems) or "every function and class is within the limits or has its reason")
+    print("\n".join(problems) or "every function, class and file is within the limits or has its reason")
     return 1 if problems else 0
 
 

@@ -26,7 +26,6 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <cmath>
 
 namespace fourwalls::views {
 
@@ -344,39 +343,9 @@ void OverviewView::showWaterfall()
     const std::shared_ptr<const Prediction> prediction = shownPrediction();
     m_waterfall->setBars(waterfallBars(metrics, m_facts->scope.wholeTrace), metrics.stepTime,
                          prediction ? waterfallBars(prediction->metrics) : std::vector<WaterfallBar>());
-    QString finding;
-    if (metrics.peak.peak && metrics.mfu && metrics.stepTime)
-        finding =
-            (m_facts->scope.wholeTrace ? tr("peak %1 per device, achieved %2 · adds up to the %3 of the trace")
-                                       : tr("peak %1 per device, achieved %2 · adds up to the %3 step"))
-                .arg(peakNote(metrics.peak), formatRate(*metrics.peak.peak * *metrics.mfu, QStringLiteral("FLOP/s")),
-                     formatDuration(*metrics.stepTime, 3));
-    else if (metrics.stepTime && !m_facts->threadsOnly && !m_facts->logOnly)
-        finding = (m_facts->scope.wholeTrace ? tr("adds up to the %1 of the trace") : tr("adds up to the %1 step"))
-                      .arg(formatDuration(*metrics.stepTime, 3)) +
-                  (m_facts->scope.ranks.present > 1
-                       ? QStringLiteral(" · ") + tr("mean of %1").arg(words(m_facts->scope.ranks))
-                       : QString());
-    else if (!m_facts->memoryOnly && !m_facts->threadsOnly && !m_facts->logOnly && !m_facts->orderOnly)
-        finding = tr("this trace has no measured step that all ranks took");
-    m_waterfallCard->title().setText(metrics.mfu ? tr("Where the peak FLOP/s go")
-                                     : m_facts->scope.wholeTrace || !metrics.stepTime
-                                         ? tr("Where the time goes")
-                                         : tr("Where the step's time goes"));
-    m_waterfall->setNothing(
-        m_facts->threadsOnly ? tr("Nothing in this trace is known to be work of a device, or of a job without one.\n"
-                                  "The timeline shows what its threads did.")
-        : m_facts->orderOnly ? tr("An execution trace has operators in their order, and no times.\nOpen the profile of "
-                                  "the same steps to "
-                                  "see where their time goes.")
-        : m_facts->logOnly   ? tr("The job's own log says how long its steps took, and not where their time went.") +
-                                 QLatin1Char('\n') + howToMarkSteps(m_facts->recorder)
-        : m_facts->memoryOnly
-            ? tr("A memory snapshot has no steps and no kernels.\nOpen the run's profile beside it to see where its "
-                 "time goes.")
-            : tr("Without training steps there is no time to take apart.") + QLatin1Char('\n') +
-                  howToMarkSteps(m_facts->recorder));
-    m_waterfallCard->finding().setText(finding);
+    m_waterfallCard->title().setText(waterfallTitle(*m_facts));
+    m_waterfall->setNothing(whyNoWaterfall(*m_facts));
+    m_waterfallCard->finding().setText(waterfallFinding(*m_facts));
 }
 
 void OverviewView::showWalls()

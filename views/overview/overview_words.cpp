@@ -336,6 +336,51 @@ QString stepsLeftOut(const OverviewScope& scope)
     return parts.isEmpty() ? QString() : Overview::tr("left out: %1").arg(parts.join(QStringLiteral(", ")));
 }
 
+QString waterfallTitle(const OverviewFacts& facts)
+{
+    if (facts.metrics.mfu) return Overview::tr("Where the peak FLOP/s go");
+    return facts.scope.wholeTrace || !facts.metrics.stepTime ? Overview::tr("Where the time goes")
+                                                             : Overview::tr("Where the step's time goes");
+}
+
+QString waterfallFinding(const OverviewFacts& facts)
+{
+    const TraceMetrics& metrics = facts.metrics;
+    if (metrics.peak.peak && metrics.mfu && metrics.stepTime)
+        return (facts.scope.wholeTrace
+                    ? Overview::tr("peak %1 per device, achieved %2 · adds up to the %3 of the trace")
+                    : Overview::tr("peak %1 per device, achieved %2 · adds up to the %3 step"))
+            .arg(peakNote(metrics.peak), formatRate(*metrics.peak.peak * *metrics.mfu, QStringLiteral("FLOP/s")),
+                 formatDuration(*metrics.stepTime, 3));
+    if (metrics.stepTime && !facts.threadsOnly && !facts.logOnly)
+        return (facts.scope.wholeTrace ? Overview::tr("adds up to the %1 of the trace")
+                                       : Overview::tr("adds up to the %1 step"))
+                   .arg(formatDuration(*metrics.stepTime, 3)) +
+               (facts.scope.ranks.present > 1 ? dot() + Overview::tr("mean of %1").arg(words(facts.scope.ranks))
+                                              : QString());
+    if (facts.memoryOnly || facts.threadsOnly || facts.logOnly || facts.orderOnly) return {};
+    return Overview::tr("this trace has no measured step that all ranks took");
+}
+
+QString whyNoWaterfall(const OverviewFacts& facts)
+{
+    if (facts.threadsOnly)
+        return Overview::tr("Nothing in this trace is known to be work of a device, or of a job without one.\n"
+                            "The timeline shows what its threads did.");
+    if (facts.orderOnly)
+        return Overview::tr("An execution trace has operators in their order, and no times.\nOpen the profile of "
+                            "the same steps to "
+                            "see where their time goes.");
+    if (facts.logOnly)
+        return Overview::tr("The job's own log says how long its steps took, and not where their time went.") +
+               QLatin1Char('\n') + howToMarkSteps(facts.recorder);
+    if (facts.memoryOnly)
+        return Overview::tr("A memory snapshot has no steps and no kernels.\nOpen the run's profile beside it to see "
+                            "where its time goes.");
+    return Overview::tr("Without training steps there is no time to take apart.") + QLatin1Char('\n') +
+           howToMarkSteps(facts.recorder);
+}
+
 QString whyNoRates(const OverviewFacts& facts)
 {
     if (facts.memoryOnly)

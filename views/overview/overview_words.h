@@ -24,6 +24,12 @@ QString changeOf(const compare::PlanSuggestion& suggestion, const ParallelPlan& 
 QString scopeOfStep(const OverviewFacts& facts);
 /// "left out: 1 warm-up, 1 cut"; empty where none is.
 QString stepsLeftOut(const OverviewScope& scope);
+/// Over the waterfall: what its bars take apart.
+QString waterfallTitle(const OverviewFacts& facts);
+/// Below that: what the bars add up to; empty where the plot says that there is nothing.
+QString waterfallFinding(const OverviewFacts& facts);
+/// Why there is no waterfall, and what to do.
+QString whyNoWaterfall(const OverviewFacts& facts);
 /// Why the communication wall has no rates to draw, in a sentence.
 QString whyNoRates(const OverviewFacts& facts);
 /// What an import does not have and a recording could; none for other traces.

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What lies around and over the timeline's bars: row names, time axis, selection, pointer, measured range, arrows.
-// Over 500 lines: one layer over the other in the order of painting, each a short function.
+#include "views/timeline/axis_marks.h"
 #include "views/timeline/counter_curves.h"
-#include "views/timeline/memory_strip.h"
 #include "views/timeline/prediction_strip.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/words/format.h"
-#include "views/words/words.h"
 
 #include <QFontMetrics>
 #include <QPainter>
@@ -23,9 +21,7 @@ constexpr int kLowestLabel = 12;
 constexpr int kIndent = 18;
 constexpr int kPinSize = 14;
 constexpr int kWidestHover = 460;
-constexpr int kEventSize = 7; ///< of a mark on the axis
-constexpr int kMostEventLines = 6;
-constexpr int kNoteHeight = 16, kNoteFlag = 9;
+constexpr int kNoteHeight = 16;
 constexpr int kNarrowestNote = 30, kWidestNote = 180;
 constexpr int kAreaJoin = 8;     ///< rows so near are one piece of an area
 constexpr int kAreaCaption = 34; ///< height of its caption with the gap below
@@ -92,19 +88,6 @@ void paintCaption(QPainter& painter, QPoint at, const QStringList& lines, const 
         painter.drawText(QRect(card.left() + 9, y, width + 2, lineHeight), Qt::AlignLeft | Qt::AlignVCenter, shown[i]);
     }
     painter.restore();
-}
-
-QString eventName(EventKind kind)
-{
-    switch (kind) {
-    case EventKind::Fault: return TimelineCanvas::tr("fault");
-    case EventKind::Checkpoint: return TimelineCanvas::tr("checkpoint");
-    case EventKind::LossSpike: return TimelineCanvas::tr("loss spike");
-    case EventKind::OutOfMemory: return TimelineCanvas::tr("out of memory");
-    case EventKind::Annotation: return TimelineCanvas::tr("note");
-    case EventKind::Rollback: return TimelineCanvas::tr("rollback");
-    }
-    return {};
 }
 
 } // namespace
@@ -217,27 +200,6 @@ void TimelineCanvas::paintNotes(QPainter& painter) const
         painter.drawText(place, Qt::AlignLeft | Qt::AlignVCenter, text);
     }
     painter.restore();
-}
-
-QStringList TimelineCanvas::eventLines() const
-{
-    QStringList lines;
-    const double x = m_pointer->x() - plotRect().left();
-    for (const auto& note : m_notes) {
-        if (std::abs(m_camera.xOf(note.range.begin) - x) > kEventSize + kNoteFlag) continue;
-        lines << note.text;
-        if (note.range.length().ns > 0) lines << formatDuration(note.range.length());
-        if (lines.size() >= kMostEventLines) return lines;
-    }
-    for (const auto& event : m_events) {
-        if (std::abs(m_camera.xOf(event.at) - x) > kEventSize) continue;
-        QString line = eventName(event.kind);
-        if (event.rank) line = tr("rank %1 \u00b7 %2").arg(event.rank->value).arg(line);
-        if (!event.text.empty()) line += QStringLiteral(": ") + QString::fromStdString(event.text);
-        lines << line;
-        if (lines.size() >= kMostEventLines) break;
-    }
-    return lines;
 }
 
 QRect TimelineCanvas::labelRect(const TimelineRow& row) const
@@ -470,55 +432,6 @@ void TimelineCanvas::paintArrows(QPainter& painter) const
         painter.fillPath(head, theme.text);
     }
     painter.setRenderHint(QPainter::Antialiasing, false);
-}
-
-QStringList TimelineCanvas::sliceLines(const SliceView& slice, const OpInfo* op) const
-{
-    QString name = op ? opName(*op) : tr("unknown operator");
-    if (const auto number = op ? stepNumberOf(slice, *op, *m_steps) : std::nullopt)
-        name += QLatin1Char(' ') + QString::number(number->value);
-    QStringList facts{formatDuration(slice.duration)};
-    if (op && op->phase != Phase::None) facts << words(op->phase);
-    if (op && op->layer) facts << tr("layer %1").arg(op->layer->value);
-    if (slice.microbatch) facts << tr("micro-batch %1").arg(slice.microbatch->value);
-    return {name, facts.join(QStringLiteral(" \u00b7 "))};
-}
-
-QStringList TimelineCanvas::hoverLines() const
-{
-    QStringList lines;
-    if (m_pointer && m_pointer->y() < plotRect().top()) return eventLines();
-    if (m_pointer && predictionRect().contains(m_pointer->toPoint())) return m_prediction->readout(m_hover.at);
-    if (m_pointer && stripRect().contains(m_pointer->toPoint())) return m_strip->readout(m_hover.at);
-    if (m_hover.row && m_hover.row->kind == TimelineRow::Kind::Counter && m_pointer) {
-        QStringList of = m_counters->readout(m_hover.row->counter, m_hover.at);
-        return m_hover.onLabel ? of.mid(0, 1) + of.mid(std::max<qsizetype>(1, of.size() - 1)) : of;
-    }
-    if (m_hover.onLabel && m_hover.row) {
-        if (m_hover.row->kind == TimelineRow::Kind::Track) return lines;
-        const auto rank = std::find_if(m_ranks.begin(), m_ranks.end(),
-                                       [&](const RankInfo& info) { return info.rank == m_hover.row->rank; });
-        if (rank == m_ranks.end()) return lines;
-        lines << tr("rank %1").arg(rank->rank.value);
-        QStringList facts;
-        if (!rank->device.empty()) facts << QString::fromStdString(rank->device);
-        if (!rank->host.empty()) facts << QString::fromStdString(rank->host);
-        facts << tr("stage %1").arg(rank->pipelineStage);
-        lines << facts.join(QStringLiteral(" \u00b7 "));
-        return lines;
-    }
-    if (m_hover.lanehit.slice) {
-        const SliceView& slice = *m_hover.lanehit.slice;
-        lines << sliceLines(slice, m_source.op(slice.op).get());
-        if (const QString slack = slackLine(slice); !slack.isEmpty()) lines << slack;
-    } else if (m_hover.lanehit.bin) {
-        const SliceBin& bin = *m_hover.lanehit.bin;
-        const auto op = m_source.op(bin.dominant);
-        lines << tr("%1 slices, %2 busy").arg(formatCount(bin.count), formatDuration(bin.busy));
-        if (op) lines << tr("mostly %1").arg(opName(*op));
-        lines << tr("longest %1 \u00b7 zoom in to see them").arg(formatDuration(bin.longest));
-    }
-    return lines;
 }
 
 void TimelineCanvas::paintHover(QPainter& painter) const
