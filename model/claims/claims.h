@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/base/result.h"
+#include "model/trace/wall.h"
 
 #include <optional>
 #include <string>
@@ -12,7 +13,7 @@
 
 namespace fourwalls::claims {
 
-enum class Wall { Memory, Communication, Performance, Tuning };
+using fourwalls::Wall;
 enum class Verdict { Reproduced, Differs, CannotBeChecked };
 
 std::string_view name(Wall wall);       ///< "memory", "communication", "performance", "tuning"

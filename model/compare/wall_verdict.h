@@ -3,13 +3,14 @@
 #pragma once
 
 #include "model/trace/metrics.h"
+#include "model/trace/wall.h"
 
 #include <array>
 #include <optional>
 
 namespace fourwalls::compare {
 
-enum class Wall { Memory, Communication, Performance, Tuning };
+using fourwalls::Wall;
 inline constexpr std::size_t kWallCount = 4;
 
 /// Why a wall binds: the largest of what it costs.

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace fourwalls::views {
 
@@ -20,6 +21,19 @@ namespace {
 QString fromUtf8(std::string_view text)
 {
     return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
+
+DemoUnit unitOf(FigureUnit unit)
+{
+    switch (unit) {
+    case FigureUnit::Milliseconds: return DemoUnit::Seconds; // demos have no smaller unit
+    case FigureUnit::Bytes: return DemoUnit::Bytes;
+    case FigureUnit::PerSecond:
+    case FigureUnit::FlopsPerSecond: return DemoUnit::PerSecond;
+    case FigureUnit::Share:
+    case FigureUnit::OfPeak: return DemoUnit::Fraction;
+    }
+    return DemoUnit::None;
 }
 
 class Collector {
@@ -66,6 +80,29 @@ void putSpec(Collector& to, const RunSpec& spec)
     to.word("model", spec.model.name);
     to.word("plan", formatPlan(plan));
     to.word("cluster", spec.cluster.name);
+}
+
+/// Figures of the table under the names that demos have for them.
+void putTable(Collector& to, const TraceMetrics& metrics)
+{
+    constexpr std::pair<const char*, Figure> kNames[] = {
+        {"step_time", Figure::StepTime},
+        {"tokens_per_second", Figure::TokensPerSecond},
+        {"samples_per_second", Figure::SamplesPerSecond},
+        {"mfu", Figure::Mfu},
+        {"hfu", Figure::Hfu},
+        {"bubble", Figure::Bubble},
+        {"exposed_comm", Figure::ExposedComm},
+        {"exposed_copy", Figure::ExposedCopy},
+        {"idle", Figure::Idle},
+        {"recorder_overhead", Figure::RecorderOverhead},
+    };
+    for (const auto& [name, figure] : kNames) {
+        const FigureInfo& info = infoOf(figure);
+        std::optional<double> value = info.of(metrics);
+        if (value && info.unit == FigureUnit::Milliseconds) *value /= 1000;
+        to.put(name, value, unitOf(info.unit));
+    }
 }
 
 void putMemory(Collector& to, const TraceMetrics& metrics)
@@ -223,18 +260,9 @@ Result<DemoFigures> figuresOf(TraceQuery& trace)
     FOURWALLS_TRY_ASSIGN(const TraceMetrics metrics, computeMetrics(trace));
     const TraceInfo& info = trace.info();
     Collector to;
-    if (metrics.stepTime) to.put("step_time", metrics.stepTime->seconds(), DemoUnit::Seconds);
-    to.put("tokens_per_second", metrics.tokensPerSecond, DemoUnit::PerSecond);
-    to.put("samples_per_second", metrics.samplesPerSecond, DemoUnit::PerSecond);
-    to.put("mfu", metrics.mfu, DemoUnit::Fraction);
-    to.put("hfu", metrics.hfu, DemoUnit::Fraction);
-    to.put("bubble", metrics.bubbleFraction, DemoUnit::Fraction);
+    putTable(to, metrics);
     for (std::size_t i = 0; i < metrics.bubbleByStage.size(); ++i)
         to.put(QStringLiteral("bubble.%1").arg(i), metrics.bubbleByStage[i], DemoUnit::Fraction);
-    to.put("exposed_comm", metrics.exposedCommFraction, DemoUnit::Fraction);
-    to.put("exposed_copy", metrics.exposedCopyFraction, DemoUnit::Fraction);
-    to.put("idle", metrics.idleFraction, DemoUnit::Fraction);
-    to.put("recorder_overhead", metrics.recorderOverheadFraction, DemoUnit::Fraction);
     for (const auto& [part, share] : metrics.waterfall.parts())
         to.put(QStringLiteral("waterfall.") + QString::fromLatin1(infoOf(part).key), share, DemoUnit::Fraction);
     std::vector<double> losses;
