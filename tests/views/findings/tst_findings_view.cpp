@@ -76,7 +76,9 @@ private slots:
         QVERIFY(probe.ready());
         QSignalSpy asked(&probe.selection, &Selection::viewRequested);
         const auto& findings = probe.view->diagnosis()->findings;
-        const auto buttons = probe.view->findChildren<QPushButton*>();
+        auto buttons = probe.view->findChildren<QPushButton*>();
+        buttons.removeIf(
+            [](const QPushButton* each) { return !each->accessibleName().startsWith(QStringLiteral("Show: ")); });
         QCOMPARE(static_cast<std::size_t>(buttons.size()), findings.size());
         for (std::size_t i = 0; i < findings.size(); ++i) {
             QVERIFY(findings[i].show.range);
