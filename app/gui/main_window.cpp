@@ -6,9 +6,14 @@
 #include "app/gui/child_job.h"
 #include "app/gui/demo_library.h"
 #include "app/gui/demo_player.h"
+#include "app/gui/file_opener.h"
 #include "app/gui/process_figures.h"
 #include "app/gui/samples.h"
 #include "app/gui/trace_document.h"
+#include "app/gui/trace_sharing.h"
+#include "app/gui/what_if_dock.h"
+#include "app/gui/window_actions.h"
+#include "app/gui/window_finder.h"
 #include "views/chrome/header_bar.h"
 #include "views/chrome/icon.h"
 #include "views/chrome/rail.h"
@@ -23,7 +28,6 @@
 #include "views/words/words.h"
 
 #include <QCloseEvent>
-#include <QDockWidget>
 #include <QDropEvent>
 #include <QIcon>
 #include <QMenu>
@@ -55,7 +59,10 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
     : QMainWindow(parent)
     , m_opener(std::move(opener))
     , m_settings(settings)
-    , m_menu(new QMenu(this))
+    , m_actions(std::make_unique<WindowActions>(*this, settings))
+    , m_files(std::make_unique<FileOpener>(*this, settings))
+    , m_sharing(std::make_unique<TraceSharing>(*this, settings))
+    , m_finder(std::make_unique<WindowFinder>(*this, settings))
 {
     views::installSpoken();
     setWindowTitle(QStringLiteral("Fourwalls"));
@@ -86,7 +93,8 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
     buildRuns();
     auto* shown = new QVBoxLayout;
     shown->setSpacing(0);
-    shown->addWidget(buildDocks(centre), 1);
+    buildDocks(centre);
+    shown->addWidget(m_dockHost, 1);
     shown->addWidget(m_demoPanel);
     middle->addLayout(shown, 1);
     auto* column = new QVBoxLayout(centre);
@@ -107,10 +115,10 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
     connect(m_header, &views::HeaderBar::findRequested, this, &MainWindow::openFind);
     connect(m_header->tabs(), &views::TraceTabs::chosen, this, &MainWindow::showDocument);
     connect(m_header->tabs(), &views::TraceTabs::closeRequested, this, &MainWindow::closeDocument);
-    connect(m_welcome, &views::WelcomePage::openRequested, this, &MainWindow::chooseFile);
-    connect(m_welcome, &views::WelcomePage::recordRequested, this, &MainWindow::openRecordDialog);
+    connect(m_welcome, &views::WelcomePage::openRequested, m_files.get(), &FileOpener::choose);
+    connect(m_welcome, &views::WelcomePage::recordRequested, this, qOverload<>(&MainWindow::openRecordDialog));
     connect(m_welcome, &views::WelcomePage::fileRequested, this, [this](const QString& path) { openFiles({path}); });
-    connect(m_welcome, &views::WelcomePage::sampleRequested, this, &MainWindow::makeSample);
+    connect(m_welcome, &views::WelcomePage::sampleRequested, m_files.get(), &FileOpener::makeSample);
 
     // The program's own figures change with every frame; four times a second is enough to read them.
     m_figuresTimer.setSingleShot(true);
@@ -120,17 +128,45 @@ MainWindow::MainWindow(views::TraceOpener opener, Settings& settings, QWidget* p
     m_messageTimer.setInterval(6000);
     connect(&m_messageTimer, &QTimer::timeout, this, [this] { m_status->setMessage({}); });
 
-    buildActions();
+    m_header->setMenu(m_actions->menu());
     retranslate();
     showView(kWelcome);
     if (!restoreGeometry(m_settings.geometry())) resize(1440, 860);
     if (!m_settings.docks().isEmpty()) m_dockHost->restoreState(m_settings.docks());
 }
 
-MainWindow::~MainWindow()
+// Docks report that they are hidden while the window is torn down. Nobody listens any more: m_whatIf is gone by then.
+MainWindow::~MainWindow() = default;
+
+void MainWindow::buildDocks(QWidget* centre)
 {
-    // Docks report that they are hidden while the window is torn down: nobody must listen any more.
-    for (QDockWidget* dock : findChildren<QDockWidget*>()) dock->disconnect(this);
+    m_dockHost = new QMainWindow(centre);
+    m_dockHost->setWindowFlags(Qt::Widget); // QMainWindow's constructor makes a window of it
+    m_dockHost->setContextMenuPolicy(Qt::NoContextMenu);
+    m_dockHost->setCentralWidget(m_pages);
+    m_whatIf = std::make_unique<WhatIfDock>(*this, *m_dockHost, m_settings);
+    connect(m_header, &views::HeaderBar::whatIfToggled, m_whatIf.get(), &WhatIfDock::show);
+    connect(m_whatIf.get(), &WhatIfDock::changed, m_header, &views::HeaderBar::setWhatIf);
+}
+
+void MainWindow::showWhatIf(bool shown)
+{
+    m_whatIf->show(shown);
+}
+
+bool MainWindow::showsWhatIf() const
+{
+    return m_whatIf->isShown();
+}
+
+views::WhatIfPanel* MainWindow::whatIfPanel() const
+{
+    return m_whatIf->panel();
+}
+
+void MainWindow::useMachines(const QString& path)
+{
+    m_whatIf->takeMachines(path);
 }
 
 TraceDocument* MainWindow::currentDocument() const
@@ -142,7 +178,8 @@ TraceDocument* MainWindow::currentDocument() const
 QList<TraceDocument*> MainWindow::documents() const
 {
     QList<TraceDocument*> list;
-    for (const int key : m_header->tabs()->keys()) list.append(m_byKey.at(key));
+    for (const int key : m_header->tabs()->keys())
+        if (const auto found = m_byKey.find(key); found != m_byKey.end()) list.append(found->second);
     return list;
 }
 
@@ -174,26 +211,25 @@ TraceDocument* MainWindow::openFile(const QString& path)
 void MainWindow::watch(int key, TraceDocument* document)
 {
     connect(document, &TraceDocument::outOfMemoryFound, this, &MainWindow::updateChrome);
-    connect(
-        document, &TraceDocument::opened, this, [this, key, document, place = std::exchange(m_place, std::nullopt)] {
-            const TraceSource source = document->session()->info().header.source;
-            m_header->tabs()->setChip(key, views::words(source), views::chipKindOf(source));
-            document->selection()->setByteUnit(m_settings.binaryUnits() ? views::ByteUnit::GiB : views::ByteUnit::GB);
-            if (!document->isCarried()) m_settings.addRecentFile(document->source());
-            showRecentFiles();
-            if (document == currentDocument()) showFirstView(*document);
-            if (place) {
-                if (!place->view.isEmpty() && document == currentDocument()) showView(place->view);
-                if (views::View* view = document->currentView())
-                    if (const Status paged = showPage(*view, place->page); !paged.ok())
-                        say(QString::fromStdString(paged.error().message()));
-                goToPlace(*document, *place, [this](const Status& status) {
-                    if (!status.ok()) say(QString::fromStdString(status.error().message()));
-                });
-            }
-            updateChrome();
-        });
-    watchWhatIf(document);
+    connect(document, &TraceDocument::opened, this, [this, key, document, place = m_files->takePlace()] {
+        const TraceSource source = document->session()->info().header.source;
+        m_header->tabs()->setChip(key, views::words(source), views::chipKindOf(source));
+        document->selection()->setByteUnit(m_settings.binaryUnits() ? views::ByteUnit::GiB : views::ByteUnit::GB);
+        if (!document->isCarried()) m_settings.addRecentFile(document->source());
+        showRecentFiles();
+        if (document == currentDocument()) showFirstView(*document);
+        if (place) {
+            if (!place->view.isEmpty() && document == currentDocument()) showView(place->view);
+            if (views::View* view = document->currentView())
+                if (const Status paged = showPage(*view, place->page); !paged.ok())
+                    say(QString::fromStdString(paged.error().message()));
+            goToPlace(*document, *place, [this](const Status& status) {
+                if (!status.ok()) say(QString::fromStdString(status.error().message()));
+            });
+        }
+        updateChrome();
+    });
+    m_whatIf->watch(document);
     connect(document, &TraceDocument::failed, this, &MainWindow::updateChrome);
     connect(document, &TraceDocument::closeRequested, this, [this, key] { closeDocument(key); });
     connect(document, &TraceDocument::retryRequested, this, [this, key, document] {
@@ -213,8 +249,8 @@ void MainWindow::watch(int key, TraceDocument* document)
         if (document == currentDocument()) showView(id);
     });
     connect(document->selection(), &views::Selection::commandRequested, this, [this, document](const QString& name) {
-        const auto found = m_actions.find(name);
-        if (document == currentDocument() && found != m_actions.end()) found->second->trigger();
+        QAction* action = m_actions->find(name);
+        if (document == currentDocument() && action) action->trigger();
     });
 }
 
@@ -276,7 +312,7 @@ void MainWindow::showView(const QString& id)
         if (view) {
             prepareCompare(view);
             prepareTables(view);
-            applyShortcuts(view->viewActions());
+            m_actions->applyShortcuts(view->viewActions());
             view->setFocus(); // keys go to the view, not to the header
         }
     } else {
@@ -319,17 +355,11 @@ void MainWindow::updateChrome()
     }
     const QString reason = tr("Open a trace first");
     for (const QString& id : m_rail->ids()) m_rail->setEntryEnabled(id, pageOf(id) || document, reason);
-    for (const char* name : {"view.export_picture", "view.export_table", "view.copy_table", "view.print", "notes.add",
-                             "notes.show", "file.close", "file.audit", "view.copy_command", "file.report",
-                             "file.export", "file.trim", "file.calibrate"}) {
-        const auto found = m_actions.find(QLatin1String(name));
-        if (found != m_actions.end())
-            found->second->setEnabled(name == QLatin1String("file.close") ? document != nullptr
-                                                                          : isOpen && !pageOf(m_viewId));
-    }
+    m_actions->setPossible(ActionNeeds::Document, document != nullptr);
+    m_actions->setPossible(ActionNeeds::OpenView, isOpen && showsTrace());
     setWindowTitle(document && !pageOf(m_viewId) ? document->name() + QStringLiteral(" – Fourwalls")
                                                  : QStringLiteral("Fourwalls"));
-    updateWhatIf();
+    m_whatIf->update();
     updateOwnFigures();
 }
 
@@ -366,11 +396,10 @@ void MainWindow::restoreSession()
 
 void MainWindow::setViewOnly(bool viewOnly)
 {
-    m_viewOnly = viewOnly;
     m_header->setVisible(!viewOnly);
     m_rail->setVisible(!viewOnly);
     m_status->setVisible(!viewOnly);
-    if (viewOnly) m_whatIfDock->hide();
+    m_whatIf->setBarred(viewOnly);
 }
 
 void MainWindow::closeEvent(QCloseEvent* event)
@@ -413,7 +442,8 @@ void MainWindow::retranslate()
     m_welcome->setSamples(samples());
     m_demos->setDemos(demoEntries(currentLanguage()));
     m_claims->setWords(claimWords(currentLanguage()));
-    buildMenu();
+    m_actions->retranslate();
+    showRecentFiles();
     for (const auto& [key, document] : m_byKey) {
         if (!document->isOpen()) continue;
         const TraceSource source = document->session()->info().header.source;

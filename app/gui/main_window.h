@@ -18,7 +18,6 @@
 #include <optional>
 #include <vector>
 
-class QDockWidget;
 class QStackedWidget;
 
 namespace fourwalls::views {
@@ -31,7 +30,6 @@ class HeaderBar;
 class Rail;
 struct RunList;
 class StatusStrip;
-class TimelineView;
 class View;
 class WelcomePage;
 class WhatIfPanel;
@@ -41,14 +39,14 @@ namespace fourwalls::gui {
 
 class ChildJob;
 class DemoPlayer;
-class FindBox;
-struct FindItem;
-struct MachineFile;
-struct OpenPlan;
-struct ShareChoice;
+class FileOpener;
 class RecordDialog;
 class TraceDocument;
-class TraceFinder;
+class TraceSharing;
+class WhatIfDock;
+class WindowActions;
+class WindowFinder;
+struct RecordRequest;
 struct TraceNote;
 
 class MainWindow : public QMainWindow {
@@ -88,15 +86,28 @@ public:
     /// The What-if dock: hidden until it is asked for, then remembered.
     void showWhatIf(bool shown);
     bool showsWhatIf() const;
+    WhatIfDock& whatIf() { return *m_whatIf; }
     /// Null before the dock was first shown.
-    views::WhatIfPanel* whatIfPanel() const { return m_whatIf; }
+    views::WhatIfPanel* whatIfPanel() const;
     /// Reads a cluster file (of `calibrate`, or of one's own) on another thread and sets the sliders to it.
-    void useMachines(const QString& path) { takeMachines(path); }
+    void useMachines(const QString& path);
+    /// The dialog for a recording; of that request, with the step that was predicted for it.
+    void openRecordDialog();
+    void openRecordDialog(const RecordRequest& request, std::optional<Duration> forecast);
     /// Hides everything around the view.
     void setViewOnly(bool viewOnly);
     /// All actions of the window and of the current view, for the box "Find anything" and the shortcut editor.
     QList<QAction*> allActions() const;
     void closeDocument(int key);
+    /// The view, the rank, the step and the times of a bookmark of the current trace.
+    void goToNote(const TraceNote& note);
+    /// 0 for a document that is not open here.
+    int keyOf(const TraceDocument* document) const;
+    /// Whether a view of a trace is shown, not a page that needs none.
+    bool showsTrace() const { return !pageOf(m_viewId); }
+    WindowActions& windowActions() { return *m_actions; }
+    /// A sentence in the status bar, for some seconds.
+    void say(const QString& text);
     /// Reads the program's own figures (frame time, memory) for the status bar now.
     void updateOwnFigures();
 
@@ -107,36 +118,10 @@ protected:
     void dropEvent(QDropEvent* event) override;
 
 private:
-    void buildActions();
-    void buildMenu();
-    /// The menu of recent files as the settings have them now; the welcome page, too.
-    void showRecentFiles();
-    void retranslate();
-    QAction* addWindowAction(const QString& name, const QKeySequence& keys, std::function<void()> run);
-    void applyShortcuts(const QList<QAction*>& actions);
+    friend class WindowActions; // its table says what each action does
 
-    void chooseFile();
-    void chooseFolder();
-    void addSnapshot();
-    void openPlanned(const OpenPlan& plan);
-    void importPlanned(const OpenPlan& plan);
-    void openImported(const OpenPlan& plan);
-    void showAudit();
-    void chooseSteps();
-    void openRecordDialog();
-    QWidget* buildDocks(QWidget* centre);
-    void buildWhatIfActions();
-    void makeWhatIfPanel();
-    void watchWhatIf(TraceDocument* document);
-    void updateWhatIf();
-    void updateRecordable();
-    void recordPlan();
-    void copyPlanCommand(bool record);
-    void saveReplay(const QStringList& changes);
-    void chooseMachines();
-    void readMachines();
-    void takeMachines(const QString& path);
-    void offerMachines(const MachineFile& machines);
+    void buildDocks(QWidget* centre);
+    void retranslate();
     void buildDemos(QWidget* centre);
     void buildHang();
     void buildRuns();
@@ -149,29 +134,20 @@ private:
     void choosePartner(QWidget* where);
     void addNote();
     void showNotes();
-    void goToNote(const TraceNote& note);
     void showHelp();
-    void printView();
     /// Pages that need no trace: welcome, runs, hang, demos, claims. Null for views of a trace.
     QWidget* pageOf(const QString& id) const;
-    void makeSample(const QString& id);
-    void exportView();
-    void exportTable();
-    void copyTable();
-    void copyCommand();
-    void share(const QString& what); ///< "report", "export", "trim", "calibrate"
-    void mergeFiles();
-    /// Asks where to, has it made by fourwalls-cli, then calls done.
-    void saveShared(const QString& title, const QString& name, const std::vector<ShareChoice>& choices,
-                    std::function<void(const QString& path)> done = {});
-    static std::map<QString, QString> actionTexts();
     void openFind();
-    std::vector<FindItem> findable(const QString& typed) const; ///< what the window itself offers
-    void addPlaces(const QString& typed, TraceDocument& document, std::vector<FindItem>& to) const;
-    void goTo(const FindItem& item);
-    void goToStep(StepIndex step);
-    views::TimelineView* showTimeline(); ///< null where no trace is open
     void editShortcuts();
+    void showRecentFiles(); ///< in the menu and on the welcome page
+    void clearRecentFiles();
+    void switchByteUnit();
+    void switchImportsBeside();
+    void switchRestoresSession();
+    void popUpMenu();
+    void closeCurrent();
+    FileOpener& files() { return *m_files; }
+    TraceSharing& sharing() { return *m_sharing; }
     void showAbout();
     void setDark(bool dark);
     void setLanguage(const QString& language);
@@ -183,8 +159,6 @@ private:
     void watch(int key, TraceDocument* document);
     void showStatus(); ///< in the strip below: what the trace says of itself, and the selected slice
     void updateChrome();
-    void say(const QString& text);
-    int keyOf(const TraceDocument* document) const;
 
     views::TraceOpener m_opener;
     Settings& m_settings;
@@ -204,29 +178,23 @@ private:
     views::DemoPanel* m_demoPanel = nullptr;
     DemoPlayer* m_player = nullptr;
     bool m_claimsAsked = false;
+    std::unique_ptr<WindowActions> m_actions;
+    std::unique_ptr<FileOpener> m_files;
+    std::unique_ptr<TraceSharing> m_sharing;
+    std::unique_ptr<WindowFinder> m_finder;
+    std::unique_ptr<WhatIfDock> m_whatIf;
     QStackedWidget* m_pages;
     QMainWindow* m_dockHost = nullptr; ///< around the pages, so that docks stand between header and status bar
-    QDockWidget* m_whatIfDock = nullptr;
-    views::WhatIfPanel* m_whatIf = nullptr;
-    std::vector<std::shared_ptr<const MachineFile>> m_machines; ///< from files, for the sliders of all traces
-    QWidget* m_frame;                                           ///< gives the documents their margins
+    QWidget* m_frame;                  ///< gives the documents their margins
     QStackedWidget* m_documents;
-    TraceFinder* m_finder = nullptr; ///< as m_find
-    FindBox* m_find = nullptr;       ///< made at its first use
     QPointer<RecordDialog> m_record;
     std::optional<Duration> m_forecast; ///< of the plan that the Record dialog was opened for
     std::map<int, TraceDocument*> m_byKey;
-    std::map<QString, QAction*> m_actions;
-    QStringList m_order; ///< of the actions
-    QMenu* m_menu;
-    QPointer<QMenu> m_recent; ///< of m_menu
     QString m_viewId = QStringLiteral("welcome");
     QString m_lastTraceView = QStringLiteral("overview");
     bool m_viewIsTraces = false; ///< the trace chose the view by what it has, not a person
     QTimer m_figuresTimer, m_messageTimer;
     std::optional<double> m_frameMs;
-    std::optional<ViewPlace> m_place; ///< to go to in the next trace; forgotten when others are asked for
-    bool m_viewOnly = false;
 };
 
 } // namespace fourwalls::gui

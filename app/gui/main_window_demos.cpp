@@ -2,7 +2,9 @@
 // The window's demos: the page that lists them, the panel that plays them, and the claims.
 #include "app/gui/appearance.h"
 #include "app/gui/demo_player.h"
+#include "app/gui/file_opener.h"
 #include "app/gui/main_window.h"
+#include "app/gui/window_actions.h"
 #include "views/chrome/welcome_page.h"
 #include "views/demos/claims_page.h"
 #include "views/demos/demo_panel.h"
@@ -29,15 +31,12 @@ void MainWindow::buildDemos(QWidget* centre)
     connect(m_demos, &views::DemosPage::demoChosen, this, &MainWindow::startDemo);
     connect(m_demos, &views::DemosPage::fileRequested, this, &MainWindow::chooseDemo);
     connect(m_welcome, &views::WelcomePage::demosRequested, this, [this] { showView(QStringLiteral("demos")); });
-    connect(m_demoPanel, &views::DemoPanel::openRequested, this, &MainWindow::chooseFile);
-    connect(m_demoPanel, &views::DemoPanel::recordRequested, this, &MainWindow::openRecordDialog);
+    connect(m_demoPanel, &views::DemoPanel::openRequested, m_files.get(), &FileOpener::choose);
+    connect(m_demoPanel, &views::DemoPanel::recordRequested, this, qOverload<>(&MainWindow::openRecordDialog));
     connect(m_player, &DemoPlayer::failed, this, [this](const Error& error) {
         say(tr("The demo cannot be played: %1").arg(QString::fromStdString(error.message())));
     });
-    const auto enable = [this] {
-        for (const char* name : {"demo.next", "demo.back", "demo.answer", "demo.close"})
-            m_actions.at(QString::fromLatin1(name))->setEnabled(m_player->isPlaying());
-    };
+    const auto enable = [this] { m_actions->setPossible(ActionNeeds::Demo, m_player->isPlaying()); };
     connect(m_player, &DemoPlayer::started, this, enable);
     connect(m_player, &DemoPlayer::stopped, this, enable);
 }

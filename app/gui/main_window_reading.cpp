@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What helps to read a trace and to come back to it: bookmarks and notes, the manual, paper.
+// What helps to read a trace and to come back to it: bookmarks and notes, the manual.
 #include "app/gui/help_dialog.h"
-#include "app/gui/image_export.h"
 #include "app/gui/main_window.h"
 #include "app/gui/notes_dialog.h"
 #include "app/gui/trace_document.h"
@@ -10,12 +9,8 @@
 #include "views/words/words.h"
 
 #include <QInputDialog>
-#include <QPainter>
-#include <QPrintDialog>
-#include <QPrinter>
 
 #include <algorithm>
-#include <memory>
 
 namespace fourwalls::gui {
 
@@ -89,30 +84,6 @@ void MainWindow::showHelp()
     dialog->show();
     dialog->raise();
     dialog->activateWindow();
-}
-
-void MainWindow::printView()
-{
-    TraceDocument* document = currentDocument();
-    const QPointer<views::View> view = document && !pageOf(m_viewId) ? document->currentView() : nullptr;
-    if (!view) return;
-    const auto printer = std::make_shared<QPrinter>(QPrinter::HighResolution);
-    printer->setDocName(document->name());
-    printer->setPageOrientation(QPageLayout::Landscape);
-    auto* dialog = new QPrintDialog(printer.get(), this);
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    const TraceHeader& header = document->session()->info().header;
-    const QString heading =
-        QStringList{document->name(), view->title(), views::words(header.source), views::words(header.clock)}.join(
-            QStringLiteral(" \u00b7 "));
-    connect(dialog, qOverload<QPrinter*>(&QPrintDialog::accepted), this, [view, printer, heading] {
-        QPainter painter;
-        if (!view || !painter.begin(printer.get())) return;
-        // The painter begins at the page's margins.
-        const QSizeF size = printer->pageLayout().paintRectPixels(printer->resolution()).size();
-        printPage(*view, painter, QRectF(QPointF(), size), heading);
-    });
-    dialog->open();
 }
 
 } // namespace fourwalls::gui

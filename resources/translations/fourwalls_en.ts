@@ -19,6 +19,16 @@
     </message>
 </context>
 <context>
+    <name>FileOpener</name>
+    <message numerus="yes">
+        <source>Importing %1 and %n more file(s) as one run</source>
+        <translation>
+            <numerusform>Importing %1 and %n more file as one run</numerusform>
+            <numerusform>Importing %1 and %n more files as one run</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>FindBox</name>
     <message numerus="yes">
         <source>%n more</source>
@@ -100,16 +110,6 @@
         <translation>
             <numerusform>%1 waits for %2 in %3 (%4)</numerusform>
             <numerusform>%1 wait for %2 in %3 (%4)</numerusform>
-        </translation>
-    </message>
-</context>
-<context>
-    <name>MainWindow</name>
-    <message numerus="yes">
-        <source>Importing %1 and %n more file(s) as one run</source>
-        <translation>
-            <numerusform>Importing %1 and %n more file as one run</numerusform>
-            <numerusform>Importing %1 and %n more files as one run</numerusform>
         </translation>
     </message>
 </context>

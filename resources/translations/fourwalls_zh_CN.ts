@@ -2284,6 +2284,51 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
     </message>
 </context>
 <context>
+    <name>FileOpener</name>
+    <message>
+        <source>Open a trace</source>
+        <translation>打开轨迹文件</translation>
+    </message>
+    <message>
+        <source>Traces and profiles (%1);;Fourwalls traces (*.fourwalls);;All files (*)</source>
+        <translation>轨迹和性能分析文件 (%1);;Fourwalls 轨迹 (*.fourwalls);;所有文件 (*)</translation>
+    </message>
+    <message>
+        <source>Open a folder of profiles</source>
+        <translation>打开性能剖析文件夹</translation>
+    </message>
+    <message>
+        <source>Open the profiles and the memory snapshot of the run together: they become one trace.</source>
+        <translation>请把这次运行的性能记录与内存快照一起打开：它们会成为一个轨迹。</translation>
+    </message>
+    <message>
+        <source>Add a memory snapshot of the same run</source>
+        <translation>添加同一次运行的内存快照</translation>
+    </message>
+    <message>
+        <source>Memory snapshots (*.pickle *.pkl);;All files (*)</source>
+        <translation>内存快照 (*.pickle *.pkl);;所有文件 (*)</translation>
+    </message>
+    <message>
+        <source>Importing %1</source>
+        <translation>正在导入 %1</translation>
+    </message>
+    <message numerus="yes">
+        <source>Importing %1 and %n more file(s) as one run</source>
+        <translation>
+            <numerusform>正在将 %1 与另外 %n 个文件作为一次运行导入</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>The steps of this trace are its recorder&apos;s own; those of imported traces can be chosen.</source>
+        <translation>此轨迹的步由记录器给出；导入的轨迹才可以选择步。</translation>
+    </message>
+    <message>
+        <source>Computing the steps</source>
+        <translation>正在计算步</translation>
+    </message>
+</context>
+<context>
     <name>FindBox</name>
     <message>
         <source>rank %1</source>
@@ -4065,122 +4110,6 @@ a message between two, or more members than can be drawn.</source>
         <translation>请先打开一个轨迹文件</translation>
     </message>
     <message>
-        <source>&amp;Open a trace…</source>
-        <translation>打开轨迹文件(&amp;O)…</translation>
-    </message>
-    <message>
-        <source>&amp;Record a training…</source>
-        <translation>录制训练(&amp;R)…</translation>
-    </message>
-    <message>
-        <source>&amp;Close this trace</source>
-        <translation>关闭此轨迹(&amp;C)</translation>
-    </message>
-    <message>
-        <source>Next trace</source>
-        <translation>下一个轨迹</translation>
-    </message>
-    <message>
-        <source>Previous trace</source>
-        <translation>上一个轨迹</translation>
-    </message>
-    <message>
-        <source>Clear recent files</source>
-        <translation>清除最近文件</translation>
-    </message>
-    <message>
-        <source>&amp;Quit</source>
-        <translation>退出(&amp;Q)</translation>
-    </message>
-    <message>
-        <source>&amp;Export view as picture…</source>
-        <translation>将视图导出为图片(&amp;E)…</translation>
-    </message>
-    <message>
-        <source>Export &amp;table as CSV…</source>
-        <translation>将表格导出为 CSV(&amp;T)…</translation>
-    </message>
-    <message>
-        <source>Copy table as CSV</source>
-        <translation>将表格复制为 CSV</translation>
-    </message>
-    <message>
-        <source>Switch between light and dark</source>
-        <translation>切换浅色与深色主题</translation>
-    </message>
-    <message>
-        <source>Memory in GiB (powers of two)</source>
-        <translation>内存以 GiB 显示（二进制）</translation>
-    </message>
-    <message>
-        <source>Reopen the last traces at start</source>
-        <translation>启动时重新打开上次的轨迹</translation>
-    </message>
-    <message>
-        <source>Full screen</source>
-        <translation>全屏</translation>
-    </message>
-    <message>
-        <source>Main menu</source>
-        <translation>主菜单</translation>
-    </message>
-    <message>
-        <source>&amp;Shortcuts…</source>
-        <translation>快捷键(&amp;S)…</translation>
-    </message>
-    <message>
-        <source>&amp;About Fourwalls</source>
-        <translation>关于 Fourwalls(&amp;A)</translation>
-    </message>
-    <message>
-        <source>Go to %1</source>
-        <translation>转到%1</translation>
-    </message>
-    <message>
-        <source>Recent files</source>
-        <translation>最近文件</translation>
-    </message>
-    <message>
-        <source>View</source>
-        <translation>视图</translation>
-    </message>
-    <message>
-        <source>Language</source>
-        <translation>语言</translation>
-    </message>
-    <message>
-        <source>Open a trace</source>
-        <translation>打开轨迹文件</translation>
-    </message>
-    <message>
-        <source>Export the view as a picture</source>
-        <translation>将视图导出为图片</translation>
-    </message>
-    <message>
-        <source>PNG picture (*.png);;SVG drawing (*.svg);;PDF page (*.pdf)</source>
-        <translation>PNG 图片 (*.png);;SVG 矢量图 (*.svg);;PDF 页面 (*.pdf)</translation>
-    </message>
-    <message>
-        <source>Written: %1</source>
-        <translation>已写入：%1</translation>
-    </message>
-    <message>
-        <source>This view shows no table.</source>
-        <translation>此视图没有表格。</translation>
-    </message>
-    <message>
-        <source>Export the table</source>
-        <translation>导出表格</translation>
-    </message>
-    <message>
-        <source>CSV table (*.csv)</source>
-        <translation>CSV 表格 (*.csv)</translation>
-    </message>
-    <message>
-        <source>The table is on the clipboard.</source>
-        <translation>表格已复制到剪贴板。</translation>
-    </message>
-    <message>
         <source>About Fourwalls</source>
         <translation>关于 Fourwalls</translation>
     </message>
@@ -4199,88 +4128,6 @@ a message between two, or more members than can be drawn.</source>
     <message>
         <source>Close</source>
         <translation>关闭</translation>
-    </message>
-    <message>
-        <source>What was dropped or repaired…</source>
-        <translation>丢弃或修复了什么…</translation>
-    </message>
-    <message>
-        <source>Keep imported traces beside their source</source>
-        <translation>将导入的轨迹保存在源文件旁</translation>
-    </message>
-    <message>
-        <source>Importing %1</source>
-        <translation>正在导入 %1</translation>
-    </message>
-    <message numerus="yes">
-        <source>Importing %1 and %n more file(s) as one run</source>
-        <translation>
-            <numerusform>正在将 %1 与另外 %n 个文件作为一次运行导入</numerusform>
-        </translation>
-    </message>
-    <message>
-        <source>Add a &amp;bookmark…</source>
-        <translation>添加书签(&amp;B)…</translation>
-    </message>
-    <message>
-        <source>Bookmarks and &amp;notes…</source>
-        <translation>书签与笔记(&amp;N)…</translation>
-    </message>
-    <message>
-        <source>&amp;Print the view…</source>
-        <translation>打印视图(&amp;P)…</translation>
-    </message>
-    <message>
-        <source>&amp;Manual</source>
-        <translation>手册(&amp;M)</translation>
-    </message>
-    <message>
-        <source>Demo: next step</source>
-        <translation>演示：下一步</translation>
-    </message>
-    <message>
-        <source>Demo: step before</source>
-        <translation>演示：上一步</translation>
-    </message>
-    <message>
-        <source>Demo: show the answer</source>
-        <translation>演示：显示答案</translation>
-    </message>
-    <message>
-        <source>Demo: end</source>
-        <translation>演示：结束</translation>
-    </message>
-    <message>
-        <source>Open a demo file…</source>
-        <translation>打开演示文件…</translation>
-    </message>
-    <message>
-        <source>What if: show the sliders</source>
-        <translation>假设：显示滑块</translation>
-    </message>
-    <message>
-        <source>What if: undo</source>
-        <translation>假设：撤销</translation>
-    </message>
-    <message>
-        <source>What if: redo</source>
-        <translation>假设：重做</translation>
-    </message>
-    <message>
-        <source>What if: as recorded</source>
-        <translation>假设：恢复为录制值</translation>
-    </message>
-    <message>
-        <source>What if: record this plan…</source>
-        <translation>假设：录制此计划…</translation>
-    </message>
-    <message>
-        <source>What if: copy the command that predicts</source>
-        <translation>假设：复制预测命令</translation>
-    </message>
-    <message>
-        <source>What if: copy the command that records</source>
-        <translation>假设：复制录制命令</translation>
     </message>
     <message>
         <source>Open another trace…</source>
@@ -4323,148 +4170,12 @@ a message between two, or more members than can be drawn.</source>
         <translation>%1 / %2</translation>
     </message>
     <message>
-        <source>The command is on the clipboard.</source>
-        <translation>命令已复制到剪贴板。</translation>
-    </message>
-    <message>
-        <source>Machines from a file</source>
-        <translation>从文件读取机器</translation>
-    </message>
-    <message>
-        <source>Clusters and calibrations (*.json);;All files (*)</source>
-        <translation>集群与校准 (*.json);;所有文件 (*)</translation>
-    </message>
-    <message>
-        <source>Choose &amp;steps…</source>
-        <translation>选择步(&amp;S)…</translation>
-    </message>
-    <message>
-        <source>The steps of this trace are its recorder&apos;s own; those of imported traces can be chosen.</source>
-        <translation>此轨迹的步由记录器给出；导入的轨迹才可以选择步。</translation>
-    </message>
-    <message>
-        <source>Computing the steps</source>
-        <translation>正在计算步</translation>
-    </message>
-    <message>
-        <source>Add a memory snapshot…</source>
-        <translation>添加内存快照…</translation>
-    </message>
-    <message>
-        <source>Open the profiles and the memory snapshot of the run together: they become one trace.</source>
-        <translation>请把这次运行的性能记录与内存快照一起打开：它们会成为一个轨迹。</translation>
-    </message>
-    <message>
-        <source>Add a memory snapshot of the same run</source>
-        <translation>添加同一次运行的内存快照</translation>
-    </message>
-    <message>
-        <source>Memory snapshots (*.pickle *.pkl);;All files (*)</source>
-        <translation>内存快照 (*.pickle *.pkl);;所有文件 (*)</translation>
-    </message>
-    <message>
-        <source>Open a &amp;folder of profiles…</source>
-        <translation>打开性能剖析文件夹(&amp;F)…</translation>
-    </message>
-    <message>
-        <source>Open a folder of profiles</source>
-        <translation>打开性能剖析文件夹</translation>
-    </message>
-    <message>
-        <source>Traces and profiles (%1);;Fourwalls traces (*.fourwalls);;All files (*)</source>
-        <translation>轨迹和性能分析文件 (%1);;Fourwalls 轨迹 (*.fourwalls);;所有文件 (*)</translation>
-    </message>
-    <message>
         <source>selection of %1</source>
         <translation>%1 的选区</translation>
     </message>
     <message>
         <source>Open the dumps of a hung job</source>
         <translation>打开挂起作业的转储</translation>
-    </message>
-    <message>
-        <source>Save the changed step</source>
-        <translation>保存改动后的一步</translation>
-    </message>
-    <message>
-        <source>Traces (*.fourwalls)</source>
-        <translation>轨迹 (*.fourwalls)</translation>
-    </message>
-    <message>
-        <source>Replaying the steps</source>
-        <translation>正在重放各步</translation>
-    </message>
-    <message>
-        <source>&amp;Find anything…</source>
-        <translation>查找任何内容(&amp;F)…</translation>
-    </message>
-    <message>
-        <source>open</source>
-        <translation>已打开</translation>
-    </message>
-    <message>
-        <source>rank %1</source>
-        <translation>rank %1</translation>
-    </message>
-    <message>
-        <source>Report as a page…</source>
-        <translation>生成报告页面…</translation>
-    </message>
-    <message>
-        <source>Export the trace…</source>
-        <translation>导出轨迹…</translation>
-    </message>
-    <message>
-        <source>Save what is seen as a trace…</source>
-        <translation>将所见部分存为轨迹…</translation>
-    </message>
-    <message>
-        <source>Merge files of one run…</source>
-        <translation>合并同一次运行的文件…</translation>
-    </message>
-    <message>
-        <source>Learn rates from this trace…</source>
-        <translation>从此轨迹学习速率…</translation>
-    </message>
-    <message>
-        <source>Copy the command that opens this view</source>
-        <translation>复制打开此视图的命令</translation>
-    </message>
-    <message>
-        <source>Report as a page</source>
-        <translation>生成报告页面</translation>
-    </message>
-    <message>
-        <source>Export the trace</source>
-        <translation>导出轨迹</translation>
-    </message>
-    <message>
-        <source>Nothing of the trace is in view.</source>
-        <translation>视图中没有轨迹的任何部分。</translation>
-    </message>
-    <message>
-        <source>Save what is seen as a trace</source>
-        <translation>将所见部分存为轨迹</translation>
-    </message>
-    <message>
-        <source>Learn rates from this trace</source>
-        <translation>从此轨迹学习速率</translation>
-    </message>
-    <message>
-        <source>Files of the ranks of one run</source>
-        <translation>同一次运行中各 rank 的文件</translation>
-    </message>
-    <message>
-        <source>Merge into one trace</source>
-        <translation>合并为一条轨迹</translation>
-    </message>
-    <message>
-        <source>On the clipboard: %1</source>
-        <translation>已复制到剪贴板：%1</translation>
-    </message>
-    <message>
-        <source>Share and export</source>
-        <translation>共享与导出</translation>
     </message>
     <message>
         <source>Open a folder of runs</source>
@@ -10180,6 +9891,69 @@ Its counters and allocations are in the other views. Record without --no-trace t
     </message>
 </context>
 <context>
+    <name>TraceSharing</name>
+    <message>
+        <source>Written: %1</source>
+        <translation>已写入：%1</translation>
+    </message>
+    <message>
+        <source>Report as a page</source>
+        <translation>生成报告页面</translation>
+    </message>
+    <message>
+        <source>Export the trace</source>
+        <translation>导出轨迹</translation>
+    </message>
+    <message>
+        <source>Nothing of the trace is in view.</source>
+        <translation>视图中没有轨迹的任何部分。</translation>
+    </message>
+    <message>
+        <source>Save what is seen as a trace</source>
+        <translation>将所见部分存为轨迹</translation>
+    </message>
+    <message>
+        <source>Learn rates from this trace</source>
+        <translation>从此轨迹学习速率</translation>
+    </message>
+    <message>
+        <source>Files of the ranks of one run</source>
+        <translation>同一次运行中各 rank 的文件</translation>
+    </message>
+    <message>
+        <source>Merge into one trace</source>
+        <translation>合并为一条轨迹</translation>
+    </message>
+    <message>
+        <source>On the clipboard: %1</source>
+        <translation>已复制到剪贴板：%1</translation>
+    </message>
+    <message>
+        <source>Export the view as a picture</source>
+        <translation>将视图导出为图片</translation>
+    </message>
+    <message>
+        <source>PNG picture (*.png);;SVG drawing (*.svg);;PDF page (*.pdf)</source>
+        <translation>PNG 图片 (*.png);;SVG 矢量图 (*.svg);;PDF 页面 (*.pdf)</translation>
+    </message>
+    <message>
+        <source>This view shows no table.</source>
+        <translation>此视图没有表格。</translation>
+    </message>
+    <message>
+        <source>Export the table</source>
+        <translation>导出表格</translation>
+    </message>
+    <message>
+        <source>CSV table (*.csv)</source>
+        <translation>CSV 表格 (*.csv)</translation>
+    </message>
+    <message>
+        <source>The table is on the clipboard.</source>
+        <translation>表格已复制到剪贴板。</translation>
+    </message>
+</context>
+<context>
     <name>TraceTables</name>
     <message>
         <source>step</source>
@@ -11418,6 +11192,33 @@ Its counters and allocations are in the other views. Record without --no-trace t
     </message>
 </context>
 <context>
+    <name>WhatIfDock</name>
+    <message>
+        <source>Machines from a file</source>
+        <translation>从文件读取机器</translation>
+    </message>
+    <message>
+        <source>Clusters and calibrations (*.json);;All files (*)</source>
+        <translation>集群与校准 (*.json);;所有文件 (*)</translation>
+    </message>
+    <message>
+        <source>Save the changed step</source>
+        <translation>保存改动后的一步</translation>
+    </message>
+    <message>
+        <source>Traces (*.fourwalls)</source>
+        <translation>轨迹 (*.fourwalls)</translation>
+    </message>
+    <message>
+        <source>Replaying the steps</source>
+        <translation>正在重放各步</translation>
+    </message>
+    <message>
+        <source>The command is on the clipboard.</source>
+        <translation>命令已复制到剪贴板。</translation>
+    </message>
+</context>
+<context>
     <name>WhatIfPanel</name>
     <message>
         <source>Open or record a trace: its plan is where the sliders start.</source>
@@ -11744,6 +11545,220 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>Moved along: %1</source>
         <translation>一并改变：%1</translation>
+    </message>
+</context>
+<context>
+    <name>WindowActions</name>
+    <message>
+        <source>&amp;Open a trace…</source>
+        <translation>打开轨迹文件(&amp;O)…</translation>
+    </message>
+    <message>
+        <source>Open a &amp;folder of profiles…</source>
+        <translation>打开性能剖析文件夹(&amp;F)…</translation>
+    </message>
+    <message>
+        <source>&amp;Record a training…</source>
+        <translation>录制训练(&amp;R)…</translation>
+    </message>
+    <message>
+        <source>Recent files</source>
+        <translation>最近文件</translation>
+    </message>
+    <message>
+        <source>Clear recent files</source>
+        <translation>清除最近文件</translation>
+    </message>
+    <message>
+        <source>What was dropped or repaired…</source>
+        <translation>丢弃或修复了什么…</translation>
+    </message>
+    <message>
+        <source>Choose &amp;steps…</source>
+        <translation>选择步(&amp;S)…</translation>
+    </message>
+    <message>
+        <source>Add a memory snapshot…</source>
+        <translation>添加内存快照…</translation>
+    </message>
+    <message>
+        <source>&amp;Close this trace</source>
+        <translation>关闭此轨迹(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Next trace</source>
+        <translation>下一个轨迹</translation>
+    </message>
+    <message>
+        <source>Previous trace</source>
+        <translation>上一个轨迹</translation>
+    </message>
+    <message>
+        <source>What if: show the sliders</source>
+        <translation>假设：显示滑块</translation>
+    </message>
+    <message>
+        <source>What if: undo</source>
+        <translation>假设：撤销</translation>
+    </message>
+    <message>
+        <source>What if: redo</source>
+        <translation>假设：重做</translation>
+    </message>
+    <message>
+        <source>What if: as recorded</source>
+        <translation>假设：恢复为录制值</translation>
+    </message>
+    <message>
+        <source>What if: record this plan…</source>
+        <translation>假设：录制此计划…</translation>
+    </message>
+    <message>
+        <source>What if: copy the command that predicts</source>
+        <translation>假设：复制预测命令</translation>
+    </message>
+    <message>
+        <source>What if: copy the command that records</source>
+        <translation>假设：复制录制命令</translation>
+    </message>
+    <message>
+        <source>View</source>
+        <translation>视图</translation>
+    </message>
+    <message>
+        <source>Memory in GiB (powers of two)</source>
+        <translation>内存以 GiB 显示（二进制）</translation>
+    </message>
+    <message>
+        <source>Full screen</source>
+        <translation>全屏</translation>
+    </message>
+    <message>
+        <source>Add a &amp;bookmark…</source>
+        <translation>添加书签(&amp;B)…</translation>
+    </message>
+    <message>
+        <source>Bookmarks and &amp;notes…</source>
+        <translation>书签与笔记(&amp;N)…</translation>
+    </message>
+    <message>
+        <source>Share and export</source>
+        <translation>共享与导出</translation>
+    </message>
+    <message>
+        <source>Copy the command that opens this view</source>
+        <translation>复制打开此视图的命令</translation>
+    </message>
+    <message>
+        <source>Report as a page…</source>
+        <translation>生成报告页面…</translation>
+    </message>
+    <message>
+        <source>Save what is seen as a trace…</source>
+        <translation>将所见部分存为轨迹…</translation>
+    </message>
+    <message>
+        <source>&amp;Export view as picture…</source>
+        <translation>将视图导出为图片(&amp;E)…</translation>
+    </message>
+    <message>
+        <source>Export &amp;table as CSV…</source>
+        <translation>将表格导出为 CSV(&amp;T)…</translation>
+    </message>
+    <message>
+        <source>Copy table as CSV</source>
+        <translation>将表格复制为 CSV</translation>
+    </message>
+    <message>
+        <source>Export the trace…</source>
+        <translation>导出轨迹…</translation>
+    </message>
+    <message>
+        <source>Merge files of one run…</source>
+        <translation>合并同一次运行的文件…</translation>
+    </message>
+    <message>
+        <source>Learn rates from this trace…</source>
+        <translation>从此轨迹学习速率…</translation>
+    </message>
+    <message>
+        <source>&amp;Print the view…</source>
+        <translation>打印视图(&amp;P)…</translation>
+    </message>
+    <message>
+        <source>&amp;Find anything…</source>
+        <translation>查找任何内容(&amp;F)…</translation>
+    </message>
+    <message>
+        <source>Main menu</source>
+        <translation>主菜单</translation>
+    </message>
+    <message>
+        <source>Switch between light and dark</source>
+        <translation>切换浅色与深色主题</translation>
+    </message>
+    <message>
+        <source>Language</source>
+        <translation>语言</translation>
+    </message>
+    <message>
+        <source>Keep imported traces beside their source</source>
+        <translation>将导入的轨迹保存在源文件旁</translation>
+    </message>
+    <message>
+        <source>Reopen the last traces at start</source>
+        <translation>启动时重新打开上次的轨迹</translation>
+    </message>
+    <message>
+        <source>&amp;Shortcuts…</source>
+        <translation>快捷键(&amp;S)…</translation>
+    </message>
+    <message>
+        <source>&amp;Manual</source>
+        <translation>手册(&amp;M)</translation>
+    </message>
+    <message>
+        <source>&amp;About Fourwalls</source>
+        <translation>关于 Fourwalls(&amp;A)</translation>
+    </message>
+    <message>
+        <source>&amp;Quit</source>
+        <translation>退出(&amp;Q)</translation>
+    </message>
+    <message>
+        <source>Open a demo file…</source>
+        <translation>打开演示文件…</translation>
+    </message>
+    <message>
+        <source>Demo: next step</source>
+        <translation>演示：下一步</translation>
+    </message>
+    <message>
+        <source>Demo: step before</source>
+        <translation>演示：上一步</translation>
+    </message>
+    <message>
+        <source>Demo: show the answer</source>
+        <translation>演示：显示答案</translation>
+    </message>
+    <message>
+        <source>Demo: end</source>
+        <translation>演示：结束</translation>
+    </message>
+    <message>
+        <source>Go to %1</source>
+        <translation>转到%1</translation>
+    </message>
+</context>
+<context>
+    <name>WindowFinder</name>
+    <message>
+        <source>open</source>
+        <translation>已打开</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
     </message>
 </context>
 <context>

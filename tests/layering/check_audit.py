@@ -21,7 +21,7 @@ PAGE = "docs/audit.md"
 FOLDERS = ("app/", "model/", "profiler/", "views/")
 OTHERS = {
     ("app/cli/verb_trim.cpp", "redacted"): "a key of the answer in JSON",
-    ("app/gui/main_window_share.cpp", "merged"): "the beginning of a file's name",
+    ("app/gui/trace_sharing.cpp", "merged"): "the beginning of a file's name",
     ("model/store/finisher.cpp", "overlapping_slices"): "a key of the table meta",
     ("profiler/collect/module/settings.cpp", "graph_nodes"): "a word of the setting that says what is recorded",
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// "Find anything" in the window: what it offers beside the trace's names, and going to what was chosen.
+// See window_finder.h.
+#include "app/gui/window_finder.h"
+
 #include "app/gui/find_box.h"
 #include "app/gui/main_window.h"
+#include "app/gui/settings.h"
 #include "app/gui/trace_document.h"
 #include "app/gui/trace_finder.h"
 #include "app/gui/trace_notes.h"
-#include "views/chrome/header_bar.h"
 #include "views/tables/tables_view.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/timeline_toolbar.h"
@@ -65,44 +67,46 @@ std::vector<FindItem> itemsOfActions(const QList<QAction*>& actions)
 
 } // namespace
 
-void MainWindow::openFind()
+WindowFinder::WindowFinder(MainWindow& window, Settings& settings) : m_window(window), m_settings(settings) {}
+
+void WindowFinder::open(QWidget* where)
 {
-    if (!m_find) {
+    if (!m_box) {
         m_finder = new TraceFinder(this);
-        m_find = new FindBox(*m_finder, this);
-        connect(m_find, &FindBox::chosen, this, &MainWindow::goTo);
+        m_box = new FindBox(*m_finder, &m_window);
+        connect(m_box, &FindBox::chosen, this, &WindowFinder::goTo);
         connect(m_finder, &TraceFinder::reached, this, [this](const NamedSlice& slice) {
-            const TraceDocument* shown = currentDocument();
+            const TraceDocument* shown = m_window.currentDocument();
             if (!shown || shown->session() != m_finder->session()) return; // another trace is looked at by now
             if (views::TimelineView* timeline = showTimeline()) timeline->goTo({slice.slice, slice.op});
         });
     }
-    const TraceDocument* document = currentDocument();
+    const TraceDocument* document = m_window.currentDocument();
     const bool isOpen = document && document->isOpen();
     m_finder->setSession(isOpen ? document->session() : nullptr);
-    m_find->open([this](const QString& typed) { return findable(typed); },
-                 isOpen ? placeToFindFrom(*document->selection()) : Instant{}, m_header->searchBox());
+    m_box->open([this](const QString& typed) { return findable(typed); },
+                isOpen ? placeToFindFrom(*document->selection()) : Instant{}, where);
 }
 
-std::vector<FindItem> MainWindow::findable(const QString& typed) const
+std::vector<FindItem> WindowFinder::findable(const QString& typed) const
 {
-    std::vector<FindItem> items = itemsOfActions(allActions());
+    std::vector<FindItem> items = itemsOfActions(m_window.allActions());
     QStringList open;
-    for (const TraceDocument* document : documents()) {
+    for (const TraceDocument* document : m_window.documents()) {
         open << document->source();
-        if (document != currentDocument())
+        if (document != m_window.currentDocument())
             items.push_back({FindGroup::Files, document->name(), tr("open"), document->path(), document->path()});
     }
     for (const QString& path : m_settings.recentFiles()) {
         const QFileInfo file(path);
         if (!open.contains(path)) items.push_back({FindGroup::Files, file.fileName(), file.path(), path, path});
     }
-    TraceDocument* document = currentDocument();
+    TraceDocument* document = m_window.currentDocument();
     if (document && document->isOpen() && !typed.isEmpty()) addPlaces(typed, *document, items);
     return items;
 }
 
-void MainWindow::addPlaces(const QString& typed, TraceDocument& document, std::vector<FindItem>& to) const
+void WindowFinder::addPlaces(const QString& typed, TraceDocument& document, std::vector<FindItem>& to) const
 {
     constexpr std::size_t kMostRanks = 60;
     std::vector<qint64> numbers;
@@ -143,26 +147,26 @@ void MainWindow::addPlaces(const QString& typed, TraceDocument& document, std::v
     }
 }
 
-views::TimelineView* MainWindow::showTimeline()
+views::TimelineView* WindowFinder::showTimeline()
 {
-    const TraceDocument* document = currentDocument();
+    const TraceDocument* document = m_window.currentDocument();
     if (!document || !document->isOpen()) return nullptr;
-    if (m_viewId != kTimeline) showView(kTimeline);
+    if (m_window.currentViewId() != kTimeline) m_window.showView(kTimeline);
     return qobject_cast<views::TimelineView*>(document->currentView());
 }
 
-void MainWindow::goTo(const FindItem& item)
+void WindowFinder::goTo(const FindItem& item)
 {
-    TraceDocument* document = currentDocument();
+    TraceDocument* document = m_window.currentDocument();
     const auto timeline = [this] { return showTimeline(); };
     switch (item.group) {
     case FindGroup::Commands:
     case FindGroup::Settings:
     case FindGroup::Views:
-        for (QAction* action : allActions())
+        for (QAction* action : m_window.allActions())
             if (action->objectName() == item.value) return action->trigger();
         return;
-    case FindGroup::Files: return openFiles({item.value});
+    case FindGroup::Files: return m_window.openFiles({item.value});
     default: break;
     }
     if (!document || !document->isOpen() || m_finder->session() != document->session()) return;
@@ -190,20 +194,20 @@ void MainWindow::goTo(const FindItem& item)
         if (auto* shown = timeline()) shown->canvas().revealTrack(TrackId{static_cast<std::int32_t>(item.id)});
         break;
     case FindGroup::Tables:
-        showView(kTables);
+        m_window.showView(kTables);
         if (auto* tables = qobject_cast<views::TablesView*>(document->currentView()))
             tables->showTable(static_cast<views::TableKind>(item.id));
         break;
     case FindGroup::Bookmarks: {
         const std::vector<TraceNote>& notes = document->notes()->notes();
-        if (item.id < static_cast<qint64>(notes.size())) goToNote(notes[static_cast<std::size_t>(item.id)]);
+        if (item.id < static_cast<qint64>(notes.size())) m_window.goToNote(notes[static_cast<std::size_t>(item.id)]);
         break;
     }
     default: break;
     }
 }
 
-void MainWindow::goToStep(StepIndex step)
+void WindowFinder::goToStep(StepIndex step)
 {
     if (!m_finder->contents()) return;
     for (const JobStep& each : m_finder->contents()->steps) {
@@ -211,7 +215,7 @@ void MainWindow::goToStep(StepIndex step)
         showTimeline();
         // A fiftieth to either side shows what the step's neighbours do.
         const Duration margin{each.range.length().ns / 50};
-        views::Selection& selection = *currentDocument()->selection();
+        views::Selection& selection = *m_window.currentDocument()->selection();
         selection.setStep(step);
         selection.setRange({each.range.begin - margin, each.range.end + margin});
         return;
