@@ -68,7 +68,7 @@ compare::RunCurves curvesOf(const json& object)
     for (const json& each : object.at("spikes"))
         run.spikes.push_back({each.at("step").get<std::int64_t>(), numberOr<double>(each.at("loss")),
                               each.at("before").get<double>(), textOr(each, "event"),
-                              numberOr<double>(each.at("gradient_factor"))});
+                              numberOr<double>(each.at("gradient_factor")), textOr(each, "detail")});
     return run;
 }
 

@@ -101,7 +101,7 @@ Status nameEvents(TraceQuery& trace, const std::vector<StepRecord>& steps, RunCu
         for (auto step = at; step != steps.begin() && losses.size() < kSpikeWindow;)
             if (const auto& loss = (--step)->loss) losses.push_back(*loss);
         const double before = losses.empty() ? 0 : median(std::move(losses));
-        run.spikes.push_back({at->step.value, std::nullopt, before, {}, {}, {}});
+        run.spikes.push_back({at->step.value, std::nullopt, before, {}, {}});
     }
     std::stable_sort(run.spikes.begin(), run.spikes.end(),
                      [](const LossSpike& a, const LossSpike& b) { return a.step < b.step; });
@@ -200,7 +200,7 @@ std::vector<LossSpike> findLossSpikes(const std::vector<CurvePoint>& points)
             const double limit = usual + std::max(kDeviations * kNormalDeviation * median(std::move(distances)),
                                                   kLeastRise * std::abs(usual));
             if (*point.loss > limit) {
-                LossSpike spike{point.step, point.loss, usual, {}, {}, {}};
+                LossSpike spike{point.step, point.loss, usual, {}, {}};
                 if (point.gradientNorm && norms.size() >= kLeastBefore && median(norms) > 0)
                     spike.gradientFactor = *point.gradientNorm / median(norms);
                 const bool continues = before + 1 == static_cast<std::int64_t>(i) && !spikes.empty();

@@ -25,12 +25,12 @@ struct CurvePoint {
 /// A jump of the loss that is far above what came before.
 struct LossSpike {
     std::int64_t step = 0;
-    std::optional<double> loss; ///< absent: no finite number
-    double before = 0;          ///< median of the losses before
-    std::string event;          ///< what the trace says happened there; empty: nothing
-    std::string
-        detail; ///< what it says of the jump itself, where another event is its cause: batch, gradients by layer
+    std::optional<double> loss;           ///< absent: no finite number
+    double before = 0;                    ///< median of the losses before
+    std::string event;                    ///< what the trace says happened there; empty: nothing
     std::optional<double> gradientFactor; ///< gradient norm there, against the median before
+    /// What the trace says of the jump itself, where another event is its cause: batch, gradients by layer.
+    std::string detail{};
 };
 
 struct RunCurves {
