@@ -66,9 +66,10 @@ compare::RunCurves curvesOf(const json& object)
         run.points.push_back(point);
     }
     for (const json& each : object.at("spikes"))
-        run.spikes.push_back({each.at("step").get<std::int64_t>(), numberOr<double>(each.at("loss")),
-                              each.at("before").get<double>(), textOr(each, "event"),
-                              numberOr<double>(each.at("gradient_factor")), textOr(each, "detail")});
+        run.spikes.push_back(
+            {each.at("step").get<std::int64_t>(), numberOr<double>(each.at("loss")), each.at("before").get<double>(),
+             textOr(each, "event"), numberOr<double>(each.at("gradient_factor")),
+             each.contains("detail") ? textOr(each, "detail") : std::string()}); // kept lists have none
     return run;
 }
 

@@ -238,14 +238,6 @@ Result<RunInputs> runInputs(const std::vector<std::string>& given, const ImportO
         return Error{ErrorCode::Unsupported, "no profile that can be imported", given.front(),
                      "give the folder that holds the files of a run, or the files"};
     chooseFormat(run);
-    if (run.inputs.leftAloneCount > 0) {
-        std::string names;
-        constexpr std::size_t kNamesShown = 5;
-        for (std::size_t i = 0; i < run.inputs.leftAlone.size() && i < kNamesShown; ++i)
-            names += (i ? ", " : "") + run.inputs.leftAlone[i];
-        run.inputs.notes.push_back(
-            auditRecord(AuditCounter::FilesLeftAlone, run.inputs.leftAloneCount, "no profiles: " + names));
-    }
     return run;
 }
 

@@ -233,7 +233,7 @@ private slots:
         const QString wide = QStringLiteral("width.256.lr / width.64.lr / 1.5");
         QTest::newRow("and to the other side") << sweep << 1 << wide << false;
         QTest::newRow("without it the step is quicker")
-            << QStringLiteral("communication-replayed") << 1 << QStringLiteral("step_time / slow.step_time") << false;
+            << QStringLiteral("performance-replayed") << 1 << QStringLiteral("step_time / slow.step_time") << false;
     }
     void wordsAgreeWithFigures()
     {
