@@ -360,6 +360,12 @@ void addLateness(CaseFacts& facts, Finding& finding, const RankLateness& late, d
     std::erase(finding.waiting, late.rank);
 }
 
+/// Whether the others of an operation are in the trace and not in the step: one at its edge, such as a checkpoint's.
+bool isCutByTheStep(const CaseFacts& facts, const JoinedOperation& operation)
+{
+    return collectiveTiming(facts.trace.info(), operation.group, operation.operation) == CollectiveTiming::Separated;
+}
+
 } // namespace
 
 void findWaiting(CaseFacts& facts)
@@ -371,7 +377,7 @@ void findWaiting(CaseFacts& facts)
             ++messages;
         else if (operation.members.size() >= 2)
             joined.push_back(operation);
-        else
+        else if (!isCutByTheStep(facts, operation))
             ++alone;
     }
     const TraceHeader& header = facts.trace.info().header;
@@ -444,7 +450,7 @@ void findExposedCommunication(CaseFacts& facts)
         taken += operation.members.size();
         if (operation.isMessage()) continue;
         if (operation.members.size() < 2)
-            ++alone;
+            alone += isCutByTheStep(facts, operation) ? 0 : 1;
         else
             waited += operation.wait();
     }

@@ -178,6 +178,24 @@ private slots:
         QCOMPARE(exposed->value(EvidenceKind::Occurrences), 4.0);
     }
 
+    /// Both ranks are there: an operation whose other member is behind the step asks for no file of another rank.
+    void operationsAtTheEdgeOfTheStep()
+    {
+        Builder b(2);
+        for (const int rank : {0, 1}) {
+            b.step(rank, 0, 0, 10 * kMs);
+            b.work(rank, "gemm", Phase::None, 0, 6 * kMs);
+            b.collective(rank, 6 * kMs, 6 * kMs, 9 * kMs, 0);
+        }
+        b.collective(0, 9 * kMs, 9500 * kUs, 10 * kMs, 1);
+        b.collective(1, 11 * kMs, 11 * kMs, 12 * kMs, 1);
+        const Diagnosis said = diagnosed(b);
+        QVERIFY(std::none_of(said.abstained.begin(), said.abstained.end(),
+                             [](const auto& each) { return each.lack == Lack::OtherRanks; }));
+        const Finding* exposed = has(said, Cause::ExposedCommunication);
+        QVERIFY(!exposed || !exposed->find(EvidenceKind::HoldsWaiting));
+    }
+
     /// Where nothing computes, nothing is known about what hides communication.
     void communicationBesideNothing()
     {
