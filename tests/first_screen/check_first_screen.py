@@ -58,7 +58,7 @@ def call(*command):
 def check_refusal(name, files, message):
     """A file that is not opened: right if there is nothing in it that a first screen could show."""
     for file in files:  # the page is the same wherever the files lie
-        message = message.replace(str(file), Path(file).name)
+        message = message.replace(str(file), os.path.basename(file))
     try:
         run = raw_profile.run_of([str(f) for f in files])
     except Exception as problem:  # noqa: BLE001: whatever a broken file does is an answer
