@@ -1307,12 +1307,12 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <translation>内存</translation>
     </message>
     <message>
-        <source>A blue, B black · dashed: predicted</source>
-        <translation>A 蓝色，B 黑色 · 虚线：预测</translation>
+        <source>A blue, B black · predicted: dashed, violet</source>
+        <translation>A 蓝色，B 黑色 · 预测：紫色虚线</translation>
     </message>
     <message>
-        <source>A blue, B white · dashed: predicted</source>
-        <translation>A 蓝色，B 白色 · 虚线：预测</translation>
+        <source>A blue, B white · predicted: dashed, violet</source>
+        <translation>A 蓝色，B 白色 · 预测：紫色虚线</translation>
     </message>
     <message>
         <source>Figures</source>

@@ -107,6 +107,13 @@ QString contrastText(const compare::TraceContrast& contrast, const TraceInfo& a,
     return parts.join(QStringLiteral("; "));
 }
 
+void CompareFigureModel::setJudged(bool judged)
+{
+    if (judged == m_judged) return;
+    m_judged = judged;
+    if (!m_rows.empty()) emit dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1), {Qt::ForegroundRole});
+}
+
 void CompareFigureModel::setComparison(SharedComparison comparison)
 {
     beginResetModel();
@@ -158,7 +165,7 @@ QVariant CompareFigureModel::data(const QModelIndex& index, int role) const
         return int(index.column() == Name ? Qt::AlignLeft | Qt::AlignVCenter : Qt::AlignRight | Qt::AlignVCenter);
     case Qt::ForegroundRole: {
         const auto worse = worseBy(row);
-        if (index.column() != Change || !worse || std::fabs(*worse) < kLeastChange) return {};
+        if (!m_judged || index.column() != Change || !worse || std::fabs(*worse) < kLeastChange) return {};
         return *worse > 0 ? currentTheme().error : currentTheme().ok;
     }
     case Qt::ToolTipRole: return meaningOf(*row.info);

@@ -40,6 +40,8 @@ public:
     using QAbstractTableModel::QAbstractTableModel;
 
     void setComparison(SharedComparison comparison);
+    /// Whether better and worse are coloured: not where the traces are of different things.
+    void setJudged(bool judged);
     void setByteUnit(ByteUnit unit);
     void retranslate();
 
@@ -52,6 +54,7 @@ private:
     SharedComparison m_comparison;
     std::vector<const compare::ComparedFigure*> m_rows; ///< those that at least one trace has
     ByteUnit m_unit = ByteUnit::GB;
+    bool m_judged = true;
 };
 
 /// One row per layer and phase, what changed most first.

@@ -401,8 +401,8 @@ QString CompareView::tableAsCsv() const
 
 void CompareView::nameColours()
 {
-    m_memoryCard->finding().setText(currentTheme().dark ? tr("A blue, B white · dashed: predicted")
-                                                        : tr("A blue, B black · dashed: predicted"));
+    m_memoryCard->finding().setText(currentTheme().dark ? tr("A blue, B white · predicted: dashed, violet")
+                                                        : tr("A blue, B black · predicted: dashed, violet"));
 }
 
 void CompareView::themeChanged()

@@ -54,6 +54,7 @@ void CompareView::showFigures()
             ? tr("Different from A to B: %1").arg(contrastText(contrast, session()->info(), m_partner->info()))
             : QString());
     m_contrast->setVisible(contrast.any());
+    m_figures->setJudged(contrast.isOfOneThing());
     const ByteUnit unit = selection() ? selection()->byteUnit() : ByteUnit::GB;
     std::vector<PlotFigure> figures;
     if (m_comparison) {
@@ -69,9 +70,9 @@ void CompareView::showFigures()
                                .value = figureText(info, found->a, unit, 3) + QStringLiteral(" → ") +
                                         figureText(info, found->b, unit, 3),
                                .note = tr("%1 from A to B").arg(changeText(*found)),
-                               .alarm = worse >= kLeastChange,
+                               .alarm = contrast.isOfOneThing() && worse >= kLeastChange,
                                .tip = meaningOf(shown),
-                               .good = worse <= -kLeastChange});
+                               .good = contrast.isOfOneThing() && worse <= -kLeastChange});
         }
         const compare::ComparedFigure* worst = m_comparison->worst();
         const bool isWorse = worst && worseBy(*worst).value_or(0) >= kLeastChange;

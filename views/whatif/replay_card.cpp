@@ -189,7 +189,10 @@ void ReplayCard::refresh()
             .arg(quality.negativeDelays)
             .arg(quality.longDelaysOffPath);
     if (m_offers->offers.empty()) sentence += QLatin1Char(' ') + tr("None of the usual changes makes it shorter.");
-    for (const std::string& note : quality.notes) sentence += QStringLiteral(" · ") + QString::fromStdString(note);
+    for (const std::string& note : quality.notes) {
+        const QString text = QString::fromStdString(note);
+        sentence += QLatin1Char(' ') + text.left(1).toUpper() + text.mid(1) + QLatin1Char('.');
+    }
     m_sentence->setText(sentence);
     m_save->setEnabled(m_outcome != nullptr);
     if (!isChanged) return;

@@ -374,8 +374,9 @@ QString findingGain(const Finding& finding)
     const auto ofStep = [&gain](Duration time) {
         return formatPercent(gain.share * static_cast<double>(time.ns) / static_cast<double>(gain.perStep.ns));
     };
-    return FindingWords::tr("replayed without it: %1 less (%2 to %3)")
-        .arg(share, ofStep(gain.band->low), ofStep(gain.band->high));
+    const QString low = ofStep(gain.band->low), high = ofStep(gain.band->high);
+    if (low == high) return FindingWords::tr("replayed without it: %1 less").arg(share);
+    return FindingWords::tr("replayed without it: %1 less (%2 to %3)").arg(share, low, high);
 }
 
 namespace {
