@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks that take longer than their peers for the same work, all the time or from a moment on.
 #include "model/base/median.h"
+#include "model/base/quadrature.h"
 #include "model/diagnose/causes.h"
 
 #include <cmath>
@@ -26,12 +27,6 @@ double deviationOf(std::vector<double> values)
     const double middle = median(values);
     for (double& each : values) each = std::abs(each - middle);
     return kToSigma * median(std::move(values));
-}
-
-/// Of two that do not depend on each other. (hypot would ask for C library 2.35.)
-double bothOf(double first, double second)
-{
-    return std::sqrt(first * first + second * second);
 }
 
 /// A rank's work that takes longer from a step on.
@@ -180,7 +175,7 @@ void findSlowRanks(CaseFacts& facts)
         std::vector<double> others;
         for (const RankWork& other : ranks)
             if (other.compared > 0 && &other != &each) others.push_back(std::log(other.ratio / base));
-        const double noise = std::max(kLeastNoise, bothOf(each.noise, deviationOf(std::move(others))));
+        const double noise = std::max(kLeastNoise, inQuadrature(each.noise, deviationOf(std::move(others))));
         if (std::log(excess) < kDeviations * noise) continue;
         const double middle = base * (1 + (excess - 1) / 2);
         std::size_t have = 0, steps = 0;

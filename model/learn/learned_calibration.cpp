@@ -2,6 +2,7 @@
 // See learned_calibration.h.
 #include "model/learn/learned_calibration.h"
 
+#include "model/base/quadrature.h"
 #include "model/cost/predicted_step.h"
 #include "model/spec/framework_preset.h"
 #include "model/spec/names.h"
@@ -251,10 +252,10 @@ private:
             FOURWALLS_TRY_ASSIGN(const cost::PredictedStep step, cost::predictStep(model, spec));
             if (!(lesson.steps.low > 0) || !(step.seconds > 0)) continue;
             const double apart = kNineInTen * std::log(lesson.steps.high / lesson.steps.low) / 2;
-            own = std::max(own, std::hypot(std::log(lesson.steps.median / step.seconds), apart));
+            own = std::max(own, inQuadrature(std::log(lesson.steps.median / step.seconds), apart));
         }
         Calibration::Band& band = m_result.calibration.band;
-        band.dense = band.narrow = band.experts = std::min(kMostBand, std::hypot(own, kOtherPlan));
+        band.dense = band.narrow = band.experts = std::min(kMostBand, inQuadrature(own, kOtherPlan));
         band.unmeasured = 0;
         return {};
     }
