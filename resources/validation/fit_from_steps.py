@@ -9,6 +9,10 @@ devices), and how wide the band around a prediction is (band). Both go to resour
 derive_constants.py puts into the calibration. Every clock is fitted to all sources and to all but each: the errors that
 are printed and that the band is made of are those of rows whose source was left out.
 
+The band of a kind of run is what is left beside the terms that have a name (number of nodes, doubts of a row): the
+width that holds nine in ten together with them, every source counting the same. What it holds of a source that it was
+not fitted on is printed.
+
 A family with one source takes half of what that source says: the other half may be the site's.
 """
 import csv
@@ -29,6 +33,7 @@ FAMILIES = {"ampere": ("f16", "bf16"), "hopper": ("f16", "bf16"), "blackwell": (
 # Runs of DeepSpeed's ZeRO-3 of 2021 are short by host time that no term has (docs/accuracy.md, "What falls short"):
 # neither the clock nor the band of all others makes up for it. Their errors are printed.
 NOT_FITTED = ("zero3",)
+KINDS = ("dense", "narrow", "experts")
 
 
 def family_of(gpu):
@@ -38,6 +43,10 @@ def family_of(gpu):
 
 def is_narrow(row):
     return "8" in row["precision"].lower().replace("bf16", "").replace("fp16", "") or "fp4" in row["precision"].lower()
+
+
+def kind_of(row):
+    return "experts" if row["experts"] else "narrow" if is_narrow(row) else "dense"
 
 
 def score(cli, clock):
@@ -65,6 +74,7 @@ def source_of(table, row):
 def rows_of(cli):
     """Every row with its published seconds and the predicted ones by clock."""
     rows = {}
+    widths = json.loads(PUBLISHED.read_text(encoding="utf-8"))["band"]
     for clock in CLOCKS:
         for table in score(cli, clock)["files"]:
             if table.get("not_scored"):
@@ -76,18 +86,21 @@ def rows_of(cli):
                     continue
                 row = meta[item["id"]]
                 entry = rows.setdefault((table["file"], item["id"]), {
-                    "source": source_of(table["file"], row), "family": family_of(row["gpu"]), "narrow": is_narrow(row),
-                    "experts": bool(row["experts"]), "held": "500W" in row["gpu"], "published": item["published_s"],
-                    "fitted": not any(word in item["id"] for word in NOT_FITTED), "devices": float(row["gpus"] or 1),
-                    "predicted": {}})
+                    "source": source_of(table["file"], row), "family": family_of(row["gpu"]), "kind": kind_of(row),
+                    "held": "500W" in row["gpu"], "published": item["published_s"],
+                    "fitted": not any(word in item["id"] for word in NOT_FITTED), "named": 0, "predicted": {},
+                    "has_band": bool(item.get("high_s"))})
                 entry["predicted"][clock] = item["predicted_s"]
+                if entry["has_band"]:
+                    width = math.log(item["high_s"] / item["predicted_s"])
+                    entry["named"] = max(0, width ** 2 - widths[entry["kind"]] ** 2)
     return list(rows.values())
 
 
 def fit(rows, family):
     """The clock with the smallest mean absolute error of a family's dense rows, every source counting the same."""
-    some = [r for r in rows if r["family"] == family and not r["experts"] and not r["held"] and r["fitted"] and
-            (family == "blackwell" or not r["narrow"])]
+    some = [r for r in rows if r["family"] == family and r["kind"] != "experts" and not r["held"] and r["fitted"] and
+            (family == "blackwell" or r["kind"] != "narrow")]
     sources = sorted({r["source"] for r in some})
     if not sources:
         return 1.0
@@ -102,6 +115,14 @@ def nearest(clock):
     return min(CLOCKS, key=lambda c: abs(c - clock))
 
 
+def weights_of(rows):
+    """Every source counts the same, however long its sweep: the next one is a new source. One row is no source."""
+    counts = {}
+    for r in rows:
+        counts[r["source"]] = counts.get(r["source"], 0) + 1
+    return [1 / counts[r["source"]] if counts[r["source"]] > 1 else 0 for r in rows]
+
+
 def quantile(values, weights, share):
     """Of weighted values."""
     pairs = sorted(zip(values, weights))
@@ -111,6 +132,33 @@ def quantile(values, weights, share):
         if so_far >= share * total:
             return value
     return pairs[-1][0]
+
+
+def width_of(rows):
+    """The half-width that leaves one row in twenty outside on either side, together with each row's named terms."""
+    weights = weights_of(rows)
+
+    def side(sign):
+        needed = [math.sqrt(max(0, r["residual"] ** 2 - r["named"])) if sign * r["residual"] > 0 else 0 for r in rows]
+        return quantile(needed, weights, 0.95)
+    return max(side(-1), side(1))
+
+
+def print_coverage(left):
+    """Of rows whose source had no part in the width of their kind either. A kind with one source keeps its own."""
+    held = {}
+    for r in left:
+        others = [x for x in left if x["fitted"] and x["kind"] == r["kind"] and x["source"] != r["source"]]
+        key = (r["kind"], r["source"])
+        if key not in held:
+            held[key] = width_of(others or [x for x in left if x["fitted"] and x["kind"] == r["kind"]])
+        r["half"] = math.sqrt(held[key] ** 2 + r["named"])
+    banded = [r for r in left if r["has_band"]]
+    for words, some in [(kind, [r for r in banded if r["kind"] == kind]) for kind in KINDS] + [("all", banded)]:
+        inside = statistics.mean(abs(r["residual"]) <= r["half"] for r in some)
+        half = statistics.mean(math.sinh(r["half"]) for r in some)
+        print(f"{words:8} {len(some):4} rows outside of what their band was made of: {100 * inside:.1f} % inside, half "
+              f"of the width {100 * half:.1f} %")
 
 
 def main():
@@ -130,20 +178,16 @@ def main():
         print(f"{source:42} {len(mine):4} rows, clocks without it {without}: mean error "
               f"{statistics.mean(map(abs, errors)):.1f} %, bias {statistics.mean(errors):+.1f} %")
     band = {}
-    for kind, choose in (("dense", lambda r: not r["narrow"] and not r["experts"]),
-                         ("narrow", lambda r: r["narrow"] and not r["experts"]),
-                         ("experts", lambda r: r["experts"])):
-        some = [r for r in left if r["fitted"] and choose(r)]
+    for kind in KINDS:
+        some = [r for r in left if r["fitted"] and r["kind"] == kind]
         errors = [100 * (math.exp(-r["residual"]) - 1) for r in some]
-        # Every source counts the same, however long its sweep: the next one is a new source. One row is no source.
-        counts = {r["source"]: sum(1 for x in some if x["source"] == r["source"]) for r in some}
-        weights = [1 / counts[r["source"]] if counts[r["source"]] > 1 else 0 for r in some]
-        values = [r["residual"] for r in some]
+        values, weights = [r["residual"] for r in some], weights_of(some)
         low, high = quantile(values, weights, 0.05), quantile(values, weights, 0.95)
-        band[kind] = round(max(-low, high), 3)
+        band[kind] = round(width_of(some), 3)
         print(f"{kind:8} {len(some):4} rows left out: mean error {statistics.mean(map(abs, errors)):.1f} %, bias "
               f"{statistics.mean(errors):+.1f} %, nine in ten between {math.exp(low):.3f} and {math.exp(high):.3f} of the "
-              "prediction")
+              f"prediction, {band[kind]:.3f} beside the terms with a name")
+    print_coverage(left)
     for words, some in (("all", left), ("fitted", [r for r in left if r["fitted"]])):
         errors = [100 * (math.exp(-r["residual"]) - 1) for r in some]
         print(f"{words:8} {len(some):4} rows left out: mean error {statistics.mean(map(abs, errors)):.1f} %, bias "

@@ -36,6 +36,7 @@ private slots:
     void machinesOfDevicePresets();
     void assumptionsWidenTheBand();
     void whatWasSaidWidensTheBand();
+    void theBandHoldsNineInTen();
     void otherTables();
     void goals_data();
     void goals();
@@ -337,6 +338,24 @@ void ScoreTest::assumptionsWidenTheBand()
     const double own = std::hypot(band.dense, 3 * band.perDoubling);
     QVERIFY(std::abs(width(scored.items[1]) - std::sqrt(own * own + squares)) < 1e-6);
     QVERIFY(scored.bandCoveragePercent && *scored.bandHalfWidthPercent > 0);
+}
+
+/// Over all tables of steps: no promise that is broken, and none that is too easily kept.
+void ScoreTest::theBandHoldsNineInTen()
+{
+    double rows = 0, inside = 0, width = 0;
+    const QDir folder(FOURWALLS_SOURCE_DIR "/resources/validation");
+    for (const QString& name : folder.entryList({"*.csv"}))
+        for (const ScoredRow& row : score(folder.filePath(name)).items) {
+            if (!row.errorPercent || !row.lowSeconds) continue;
+            rows += 1;
+            inside += *row.publishedSeconds >= *row.lowSeconds && *row.publishedSeconds <= *row.highSeconds;
+            width += 50 * (*row.highSeconds - *row.lowSeconds) / *row.predictedSeconds;
+        }
+    QVERIFY(rows > 400);
+    const double share = 100 * inside / rows, half = width / rows;
+    QVERIFY2(share > 85 && share < 95, qPrintable(QString("%1 % of the rows are inside").arg(share)));
+    QVERIFY2(half < 20, qPrintable(QString("half of the width is %1 %").arg(half)));
 }
 
 void ScoreTest::otherTables()
