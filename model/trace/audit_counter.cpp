@@ -15,7 +15,7 @@ namespace {
 using Doubt = AuditCounterInfo::Doubt;
 using enum AuditSeverity;
 
-constexpr std::array<AuditCounterInfo, 171> kAuditCounters{{
+constexpr std::array<AuditCounterInfo, 173> kAuditCounters{{
     {AuditCounter::ImportEntries, "import_entries", Info, Doubt::None, "entries read"},
     {AuditCounter::ImportRows, "import_rows", Info, Doubt::None, "rows read"},
     {AuditCounter::ImportFacts, "import_facts", Info, Doubt::None, "figures of the raw events"},
@@ -159,6 +159,10 @@ constexpr std::array<AuditCounterInfo, 171> kAuditCounters{{
     {AuditCounter::NamesLeftOut, "names_left_out", Skipped, Doubt::None, "too many descriptions of events"},
     {AuditCounter::NamesWithoutNumbers, "names_without_numbers", Info, Doubt::None,
      "too many different names: later ones have # for their numbers"},
+    {AuditCounter::NcclCopiesPaired, "nccl_copies_paired", Info, Doubt::None,
+     "operations that copy engines carried out, with their copies by the calls' own id"},
+    {AuditCounter::NcclCopiesUnseen, "nccl_copies_unseen", Skipped, Doubt::None,
+     "operations of copy engines whose copies are not known (outside the window, or without calls)"},
     {AuditCounter::NcclKernelsDivided, "nccl_kernels_divided", Info, Doubt::None,
      "communication kernels of groups with several launches: their calls were divided evenly, which is a guess"},
     {AuditCounter::NcclKernelsOfGraphs, "nccl_kernels_of_graphs", Info, Doubt::None,

@@ -108,6 +108,8 @@ enum class AuditCounter : std::uint8_t {
     MessagesUnmatched,
     NamesLeftOut,
     NamesWithoutNumbers,
+    NcclCopiesPaired,
+    NcclCopiesUnseen,
     NcclKernelsDivided,
     NcclKernelsOfGraphs,
     NcclKernelsPaired,

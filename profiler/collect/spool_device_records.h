@@ -209,7 +209,7 @@ struct ApiCall {
 };
 static_assert(sizeof(ApiCall) == 40);
 
-/// What an external id was pushed for. NCCL's are the collector's own: the id is that of an NcclKernelLaunch.
+/// What an external id was pushed for. NCCL's are the collector's own: the id is that of an NcclKernelLaunch or of NcclCopies.
 enum class ExternalKind : std::uint32_t { Other = 0, NcclKernelLaunch = 1 };
 
 struct ExternalCorrelation {

@@ -138,6 +138,7 @@ enum class RecordKind : std::uint16_t {
     NcclKernelLaunch = 83,
     NcclColl = 84,
     NcclP2p = 85,
+    NcclCopies = 86,
     // Samples
     NvmlSample = 96,
     MemoryInfo = 97,

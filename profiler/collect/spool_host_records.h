@@ -88,7 +88,7 @@ static_assert(sizeof(NvtxEnd) == 24);
 // ---- NCCL ------------------------------------------------------------------------------------------------------
 // One record per event, written when it stops; stop 0: it never did. `id` counts all NCCL events of the process from
 // 1; `parent` is the id of the event that NCCL names as its parent (0: none): CollApi, P2pApi and KernelLaunch -> Group
-// (the API's); Coll -> CollApi; P2p -> P2pApi. Coll and P2p "stop" when they are enqueued, not when they are done.
+// (the API's); Coll and Copies -> CollApi; P2p -> P2pApi. These "stop" when they are enqueued, not when they are done.
 
 struct NcclGroup {
     std::uint64_t id;
@@ -134,6 +134,8 @@ struct NcclKernelLaunch {
 };
 static_assert(sizeof(NcclKernelLaunch) == 56);
 
+/// NcclColl, and NcclCopies: a collective that copy engines carry out. The latter's `id` is also the external correlation
+/// id of the calls that copy; its sequence counts the waits of the communicator, its count elements as the caller gave it.
 struct NcclColl {
     std::uint64_t id;
     std::uint64_t parent;

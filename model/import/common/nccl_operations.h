@@ -30,7 +30,8 @@ struct NcclOperation {
     std::optional<int> peer;              ///< rank in the communicator
     std::string algorithm, protocol;
     int channels = 0;
-    int count = 1; ///< operations of one launch
+    int count = 1;         ///< operations of one launch
+    bool byCopies = false; ///< of copy engines, with no kernel
 };
 
 /// A call into NCCL: from the plugin (CollApi with its Coll, or P2pApi with its P2p), or an NVTX range.
@@ -86,6 +87,12 @@ public:
     void add(const NcclPlan& plan) { m_plans.push_back(plan); }
     /// The API call with that correlation was made while launch `id` was being made.
     void addCorrelation(std::uint64_t launchId, std::uint32_t correlation) { m_launchOf[correlation] = launchId; }
+    /// The id that such a call was made under; 0: none.
+    std::uint64_t launchOf(std::uint32_t correlation) const
+    {
+        const auto found = m_launchOf.find(correlation);
+        return found == m_launchOf.end() ? 0 : found->second;
+    }
 
     /// For every kernel the index of its operation in `operations` (-1: none). ranksOf: size of a communicator.
     /// Exactly, where the plugin's launches are known: a launch carries the operations of its plan; without plans, those

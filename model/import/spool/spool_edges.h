@@ -15,6 +15,7 @@ public:
     void add(const collect::Synchronization& wait);
     /// A copy or set; kernels are those of the tables.
     void addCopy(std::int32_t lane, std::uint32_t correlation, std::int64_t start, std::int64_t end);
+    const std::vector<SpoolKernel>& copies() const { return m_copies; }
     /// Fills edges and waitsWithoutEdge. Call once, when everything has been added: records come in any order.
     void finish(SpoolTables& tables);
 

@@ -173,6 +173,7 @@ std::vector<OperationMark> operationMarks(const SpoolTables& tables)
             mark.kind = static_cast<int>(operation.operation);
             const auto info = tables.communicators.find(operation.communicator);
             if (info != tables.communicators.end() && info->second.ranks == 1) continue;
+            if (operation.byCopies) continue; // its members' last copies need not end together
             if (info != tables.communicators.end() && info->second.commId != 0 && operation.sequence)
                 mark.key = std::to_string(info->second.commId) + " " + std::to_string(mark.kind) + " " +
                            std::to_string(*operation.sequence);

@@ -133,17 +133,69 @@ void SpoolNccl::pair()
         }
         kernels.push_back(kernel);
     }
-    const auto ranksOf = [this](std::uint64_t id) {
-        const auto found = m_tables.communicators.find(id);
-        return found == m_tables.communicators.end() ? 0 : found->second.ranks;
-    };
-    const std::vector<std::int32_t> paired = m_pairing.pair(kernels, ranksOf, m_tables.operations);
+    const std::vector<std::int32_t> paired = m_pairing.pair(
+        kernels, [this](std::uint64_t communicator) { return ranksOf(communicator); }, m_tables.operations);
     for (std::size_t i = 0; i < paired.size(); ++i) m_tables.communication[i].operation = paired[i];
     m_tables.pairedExactly = m_pairing.exactly();
     m_tables.pairedByTime = m_pairing.byTime();
     m_tables.pairedEvenly = m_pairing.divided();
     m_tables.communicationInGraphs = m_pairing.inGraphs();
     m_tables.callsWithoutKernel = m_pairing.callsWithoutKernel();
+    pairCopies();
+}
+
+void SpoolNccl::tie(const std::vector<SpoolKernel>& copies)
+{
+    if (m_ofCopies.empty()) return;
+    for (const SpoolKernel& copy : copies) {
+        const auto found = m_ofCopies.find(m_pairing.launchOf(copy.correlation));
+        if (found == m_ofCopies.end()) continue;
+        auto& [coll, whole, correlations] = found->second;
+        if (correlations.empty() || copy.start < whole.start) {
+            whole.start = copy.start;
+            whole.lane = copy.lane;
+            whole.correlation = copy.correlation;
+        }
+        whole.end = std::max(whole.end, copy.end);
+        correlations.push_back(copy.correlation);
+    }
+}
+
+/// Operations of copy engines have numbers of their own, which count the waits of their communicator.
+void SpoolNccl::pairCopies()
+{
+    constexpr std::int64_t kFirstSequence = std::int64_t{1} << 48; // behind those of kernels
+    for (auto& [id, each] : m_ofCopies) {
+        auto& [coll, whole, correlations] = each;
+        const auto api = m_apis.find(coll.parent);
+        const bool captured = (api != m_apis.end() && api->second.captured != 0) ||
+                              m_captures.covers(coll.thread, spoolTime(coll.start).value_or(0));
+        if (correlations.empty()) {
+            m_tables.callsWithoutCopies += captured ? 0 : 1;
+            continue;
+        }
+        NcclOperation operation;
+        operation.communicator = coll.communicator;
+        operation.operation = ncclFunction(m_tables.string(coll.function)).value_or(CollectiveOp::Other);
+        operation.payloadBytes =
+            wholePayload(operation.operation, bytesOf(coll.count, coll.datatype), ranksOf(coll.communicator));
+        if (coll.sequence < static_cast<std::uint64_t>(kFirstSequence))
+            operation.sequence = kFirstSequence + static_cast<std::int64_t>(coll.sequence);
+        operation.algorithm = lowerCase(m_tables.string(coll.algorithm).substr(0, 60));
+        operation.protocol = std::string(m_tables.string(coll.protocol).substr(0, 60));
+        operation.byCopies = true;
+        whole.operation = static_cast<std::int32_t>(m_tables.operations.size());
+        m_tables.operations.push_back(std::move(operation));
+        for (const std::uint32_t correlation : correlations) m_tables.operationOfCopy[correlation] = whole.operation;
+        m_tables.communication.push_back(whole);
+        ++m_tables.pairedWithCopies;
+    }
+}
+
+int SpoolNccl::ranksOf(std::uint64_t communicator) const
+{
+    const auto found = m_tables.communicators.find(communicator);
+    return found == m_tables.communicators.end() ? 0 : found->second.ranks;
 }
 
 std::int64_t SpoolNccl::bytesOf(std::uint64_t count, std::uint32_t type) const

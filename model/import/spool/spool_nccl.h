@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -29,11 +30,15 @@ public:
     void add(const collect::NcclGroup& group);
     void add(const collect::NcclColl& coll) { m_colls.push_back(coll); }
     void add(const collect::NcclP2p& message) { m_messages.push_back(message); }
+    /// A collective that copy engines carry out.
+    void addOfCopies(const collect::NcclColl& coll) { m_ofCopies[coll.id] = {coll, {}, {}}; }
 
     /// A range of NCCL's domain begins. Returns a number for what it says; -1 where it is no call that moves data.
     std::int32_t opened(const collect::NvtxEvent& event, std::span<const std::byte> payload);
     /// That range, once its end is known.
     void addCall(const SpoolRange& range, std::uint32_t thread, std::int32_t known);
+    /// Finds the copies of those among all copies of the process.
+    void tie(const std::vector<SpoolKernel>& copies);
     /// Fills the tables' operations, and says of each communication kernel which one it is. Once, after all else.
     void pair();
 
@@ -41,6 +46,14 @@ private:
     /// The communicator of that NCCL id, made if only ranges name it.
     std::uint64_t localOf(std::uint64_t commId);
     std::int64_t bytesOf(std::uint64_t count, std::uint32_t type) const;
+    int ranksOf(std::uint64_t communicator) const;
+    void pairCopies();
+
+    struct OfCopies {
+        collect::NcclColl coll;
+        SpoolCommunication whole; ///< from the first copy to the end of the last
+        std::vector<std::uint32_t> correlations;
+    };
 
     SpoolTables& m_tables;
     const StreamCaptures& m_captures;
@@ -51,6 +64,7 @@ private:
     std::set<std::uint64_t> m_capturedGroups;
     std::vector<collect::NcclColl> m_colls;
     std::vector<collect::NcclP2p> m_messages;
+    std::map<std::uint64_t, OfCopies> m_ofCopies; ///< by NCCL's event
     std::unordered_map<std::uint64_t, collect::NcclApi> m_apis;
     std::unordered_map<std::uint64_t, std::uint64_t> m_local; ///< NCCL's id of a communicator: this process's
 };

@@ -123,6 +123,7 @@ public:
         case RecordKind::NcclKernelLaunch: m_nccl.add(record.as<collect::NcclKernelLaunch>()); break;
         case RecordKind::NcclGroup: m_nccl.add(record.as<collect::NcclGroup>()); break;
         case RecordKind::NcclColl: m_nccl.add(record.as<collect::NcclColl>()); break;
+        case RecordKind::NcclCopies: m_nccl.addOfCopies(record.as<collect::NcclColl>()); break;
         case RecordKind::NcclP2p: m_nccl.add(record.as<collect::NcclP2p>()); break;
         case RecordKind::NvmlSample: {
             const auto sample = record.as<collect::NvmlSample>();
@@ -183,6 +184,7 @@ public:
         m_physical.finish(m_tables.memory);
         m_ranges.finish();
         for (const SpoolRange& range : m_tables.ranges) m_span.add(range.begin, range.end);
+        m_nccl.tie(m_edges.copies());
         m_edges.finish(m_tables);
         phases();
         FOURWALLS_TRY(m_tables.links.resolve(m_tables.passes.otherwise()));

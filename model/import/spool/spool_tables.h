@@ -40,7 +40,7 @@ struct SpoolKernel {
     std::int32_t lane = 0;
 };
 
-/// A communication kernel and what it carried.
+/// A communication kernel and what it carried; or all copies of an operation of copy engines, without a name.
 struct SpoolCommunication {
     std::int64_t start = 0, end = 0;
     std::int32_t lane = 0;
@@ -92,6 +92,7 @@ struct SpoolTables {
     std::vector<SpoolKernel> kernels;
     std::vector<SpoolCommunication> communication;
     std::vector<NcclOperation> operations;
+    std::unordered_map<std::uint32_t, std::int32_t> operationOfCopy; ///< of copy engines, by the copy's correlation
     std::vector<SpoolMemory> memory;
     std::vector<collect::StepMark> stepMarks;
     std::vector<collect::StepMark> optimizerEnds; ///< marks of StepSource::Optimizer
@@ -111,8 +112,9 @@ struct SpoolTables {
     std::int64_t deviceClockNs = 0; ///< added to CUPTI's times, which are on another clock; 0: they are on the system's
     std::int64_t rangesLeftOpen = 0, endsWithoutBegin = 0;
     std::int64_t pairedExactly = 0, pairedByTime = 0, pairedEvenly = 0, communicationInGraphs = 0; ///< kernels of NCCL
-    std::int64_t callsWithoutKernel = 0; ///< of communicators of one rank
-    std::int64_t kernelsLeftOut = 0;     ///< beyond what `kernels` holds
+    std::int64_t callsWithoutKernel = 0;                       ///< of communicators of one rank
+    std::int64_t pairedWithCopies = 0, callsWithoutCopies = 0; ///< operations of copy engines
+    std::int64_t kernelsLeftOut = 0;                           ///< beyond what `kernels` holds
     std::int64_t unknownRecords = 0, badTimes = 0, timesLost = 0;
     std::uint64_t records = 0, unreadBytes = 0, overwrittenSegments = 0, badSegments = 0;
     std::int64_t waitsWithoutEdge = 0; ///< of streams, for events of which no work is known

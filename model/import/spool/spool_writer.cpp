@@ -128,6 +128,9 @@ Result<std::int64_t> SpoolWriter::write(std::int64_t firstBuffer, std::stop_toke
         take(clock.place(*record), memory);
     }
     for (const SpoolRange& each : m_tables.ranges) range(each);
+    for (const SpoolCommunication& each : m_tables.communication)
+        if (each.operation >= 0 && m_tables.operations[static_cast<std::size_t>(each.operation)].byCopies)
+            ofCopies(each);
     for (const SpoolEdge& edge : m_tables.edges)
         if (inRange(edge.from) && inRange(edge.to))
             m_producer->flow({"stream_wait", track(edge.fromLane), at(edge.from), track(edge.toLane), at(edge.to)});
@@ -228,6 +231,25 @@ const NcclOperation* SpoolWriter::operationOf(std::uint32_t correlation) const
                : nullptr;
 }
 
+const NcclOperation* SpoolWriter::operationOfCopy(std::uint32_t correlation) const
+{
+    const auto found = correlation != 0 ? m_tables.operationOfCopy.find(correlation) : m_tables.operationOfCopy.end();
+    return found != m_tables.operationOfCopy.end() ? &m_tables.operations[static_cast<std::size_t>(found->second)]
+                                                   : nullptr;
+}
+
+/// An operation of copy engines, around its copies.
+void SpoolWriter::ofCopies(const SpoolCommunication& whole)
+{
+    const NcclOperation& operation = m_tables.operations[static_cast<std::size_t>(whole.operation)];
+    NamedWork& named = m_names.find(Category::CollectiveWork,
+                                    "nccl " + std::string(fourwalls::name(operation.operation)) + " by copy engines",
+                                    operation.protocol);
+    const std::optional<Launch> launch = launchOf(whole.correlation);
+    emit(whole.lane, m_names.id(named, launch ? launch->phase : Phase::None), static_cast<std::uint64_t>(whole.start),
+         static_cast<std::uint64_t>(whole.end), whole.correlation);
+}
+
 /// A communication kernel with what it carried; sizes are in the collective's record.
 NamedWork& SpoolWriter::workOf(const NcclOperation& operation, const collect::Kernel& kernel)
 {
@@ -263,7 +285,13 @@ void SpoolWriter::copy(const Copied& copied, Category category, const char* name
     const std::int32_t lane = m_tables.streamLane(LaneRole::Stream, copied.device, copied.context, copied.stream);
     const std::optional<Launch> launch = launchOf(copied.correlation);
     detail += ", " + std::to_string(copied.size) + " bytes";
+    const NcclOperation* const operation = operationOfCopy(copied.correlation);
+    if (operation) detail += " of nccl " + std::string(fourwalls::name(operation->operation));
     NamedWork& named = m_names.find(category, name, detail);
+    if (operation) {
+        named.info.kind = SliceKind::Collective;
+        named.info.activity = Activity::Transfer;
+    }
     if (named.info.bytes == 0 && copied.size < (std::uint64_t{1} << 50))
         named.info.bytes = static_cast<std::int64_t>(copied.size);
     if (emit(lane, m_names.id(named, launch ? launch->phase : Phase::None), copied.start, copied.end,
@@ -385,84 +413,6 @@ void SpoolWriter::messages()
             continue;
         m_producer->event({EventKind::Annotation, m_placement.rank, at(*when),
                            window.on != 0 ? "recording switched on" : "recording switched off"});
-    }
-}
-
-void SpoolWriter::audit() const
-{
-    const SpoolTables& t = m_tables;
-    const auto unsignedCount = [](std::uint64_t count) {
-        return static_cast<std::int64_t>(std::min<std::uint64_t>(count, std::uint64_t{1} << 60));
-    };
-    auditCount(m_sink, AuditCounter::ImportRecords, unsignedCount(t.records));
-    auditCount(m_sink, AuditCounter::ImportSlices, m_slices);
-    auditCount(m_sink, AuditCounter::ImportArrows, m_arrows,
-               "arrows from launches to their work; of a graph's replay to its first node");
-    auditCount(m_sink, AuditCounter::ImportInstants, m_marks, "NVTX marks kept");
-    auditCount(m_sink, AuditCounter::HostPauses, m_pauses);
-    auditCount(m_sink, AuditCounter::SyncStacks, m_stacks);
-    auditCount(m_sink, AuditCounter::GraphNodes, m_replayed);
-    auditCount(m_sink, AuditCounter::KernelsWithoutSteps, t.kernelsLeftOut);
-    auditCount(m_sink, AuditCounter::WorkWithoutLaunch, m_withoutLaunch);
-    auditCount(m_sink, AuditCounter::NcclKernelsPaired, t.pairedExactly);
-    auditCount(m_sink, AuditCounter::NcclKernelsPairedByTime, t.pairedByTime);
-    auditCount(m_sink, AuditCounter::NcclKernelsDivided, t.pairedEvenly);
-    auditCount(m_sink, AuditCounter::NcclKernelsOfGraphs, t.communicationInGraphs);
-    auditCount(m_sink, AuditCounter::SingleRankOperations, t.callsWithoutKernel);
-    auditCount(m_sink, AuditCounter::PhasesByKernelName, m_byName);
-    auditCount(m_sink, AuditCounter::PhasesFromThreads, t.phasesFromThreads ? 1 : 0);
-    auditCount(m_sink, AuditCounter::PhasesFromRanges, t.phasesFromRanges ? 1 : 0);
-    auditCount(m_sink, AuditCounter::BeginWithoutEnd, t.rangesLeftOpen,
-               "NVTX ranges still open: ended with their recorded window");
-    auditCount(m_sink, AuditCounter::WorkUnfinished, m_running);
-    auditCount(m_sink, AuditCounter::EndWithoutBegin, t.endsWithoutBegin, "NVTX ranges begun before the recording");
-    auditCount(m_sink, AuditCounter::TimesLost, t.timesLost);
-    auditCount(m_sink, AuditCounter::TimeOutOfRange, t.badTimes + m_outOfRange,
-               "records with impossible times or sizes");
-    auditCount(m_sink, AuditCounter::DetailsLeftOut, m_names.droppedDetails());
-    auditCount(m_sink, AuditCounter::NamesWithoutNumbers, m_names.shortenedNames());
-    auditCount(m_sink, AuditCounter::UnknownRecords, t.unknownRecords);
-    if (t.deviceClockNs != 0) m_sink.audit(auditRecord(AuditCounter::DeviceClockMoved, t.deviceClockNs));
-    if (t.clockSetNs != 0) m_sink.audit(auditRecord(AuditCounter::ClockWasSet, t.clockSetNs));
-    auditCount(m_sink, AuditCounter::StreamWaitArrows, static_cast<std::int64_t>(t.edges.size()));
-    auditCount(m_sink, AuditCounter::StreamWaitsWithoutArrow, t.waitsWithoutEdge);
-    if (t.limited)
-        auditCount(
-            m_sink, AuditCounter::RecordingLimited, 1,
-            "the spool reached its limit, or the disk was full: the job went on, what came later is not recorded");
-    const auto leftOut = std::count_if(t.windows.begin(), t.windows.end(), [](const collect::Window& window) {
-        return window.on == 0 && window.reason == static_cast<std::uint32_t>(collect::WindowReason::Every);
-    });
-    auditCount(m_sink, AuditCounter::RecordingPauses, leftOut);
-    for (const auto& [message, text] : t.messages) {
-        if (message.code == static_cast<std::uint32_t>(collect::MessageCode::Detail) && message.value > 0)
-            m_sink.audit(auditRecord(AuditCounter::DetailLevel, message.value));
-        if (message.code == static_cast<std::uint32_t>(collect::MessageCode::Every))
-            auditCount(m_sink, AuditCounter::EveryNthStep, message.value);
-        if (message.code == static_cast<std::uint32_t>(collect::MessageCode::SpoolLimit) && !t.limited)
-            auditCount(m_sink, AuditCounter::RecordingLimited, 1);
-    }
-    if (!t.ended) auditCount(m_sink, AuditCounter::RecordingCut, 1);
-    if (t.unreadBytes > 0)
-        m_sink.audit(auditRecord(AuditCounter::FileCut, unsignedCount(t.unreadBytes),
-                                 "bytes of an unfinished record at the end of the file"));
-    auditCount(m_sink, AuditCounter::SegmentsOverwritten, unsignedCount(t.overwrittenSegments));
-    auditCount(m_sink, AuditCounter::SegmentsDamaged, unsignedCount(t.badSegments));
-    static constexpr std::pair<collect::LossKind, AuditCounter> kLosses[] = {
-        {collect::LossKind::CuptiDropped, AuditCounter::CuptiDropped},
-        {collect::LossKind::BufferRefused, AuditCounter::BuffersRefused},
-        {collect::LossKind::QueueFull, AuditCounter::QueueFull},
-        {collect::LossKind::WriteFailed, AuditCounter::WriteFailed},
-        {collect::LossKind::RingOverwritten, AuditCounter::RingOverwritten},
-        {collect::LossKind::TimesLost, AuditCounter::CuptiTimesLost},
-        {collect::LossKind::TimesInverted, AuditCounter::CuptiTimesInverted},
-        {collect::LossKind::UnknownKind, AuditCounter::CuptiUnknownKind},
-        {collect::LossKind::StringsFull, AuditCounter::NamesFull},
-        {collect::LossKind::BufferMalformed, AuditCounter::CuptiBufferMalformed},
-    };
-    for (const auto& [kind, counter] : kLosses) {
-        const auto found = t.losses.find(static_cast<std::uint32_t>(kind));
-        if (found != t.losses.end()) auditCount(m_sink, counter, unsignedCount(found->second.first));
     }
 }
 

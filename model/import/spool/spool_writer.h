@@ -56,6 +56,8 @@ private:
     void audit() const;
     NamedWork& workOf(const collect::Kernel& kernel);
     const NcclOperation* operationOf(std::uint32_t correlation) const;
+    const NcclOperation* operationOfCopy(std::uint32_t correlation) const;
+    void ofCopies(const SpoolCommunication& whole);
     NamedWork& workOf(const NcclOperation& operation, const collect::Kernel& kernel);
     bool emit(std::int32_t lane, OpId op, std::uint64_t start, std::uint64_t end, std::uint32_t correlation);
     void launched(std::uint32_t correlation, std::int32_t lane, std::uint64_t start,

@@ -31,6 +31,8 @@ FOURWALLS_EXPORT int InitializeInjectionNvtxExtension(nvtx::ExtensionModule* ext
 }
 
 /// Looked for by NCCL, where NCCL_PROFILER_PLUGIN names the module; the newest that it knows is used.
+FOURWALLS_EXPORT const nccl::PluginV5 ncclProfiler_v6 = {"Fourwalls", ncclInitV6, ncclStartV5,
+                                                         ncclStop,    ncclState,  ncclFinalize};
 FOURWALLS_EXPORT const nccl::PluginV5 ncclProfiler_v5 = {"Fourwalls", ncclInitV5, ncclStartV5,
                                                          ncclStop,    ncclState,  ncclFinalize};
 FOURWALLS_EXPORT const nccl::PluginV4 ncclProfiler_v4 = {"Fourwalls", ncclInitV4, ncclStartV4,

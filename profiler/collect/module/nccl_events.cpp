@@ -89,11 +89,10 @@ Result init(void** context, std::uint64_t commId, int* activation, const char* c
     std::snprintf(communicator->name, sizeof communicator->name, "%s", commName != nullptr ? commName : "");
     define(*communicator);
     if (definition.id == 1) {
-        recorder->message(MessageCode::NcclPlugin, Severity::Info, version,
-                          version == 5
-                              ? "NCCL reports its operations through plugin interface 5"
-                              : "NCCL reports its operations through plugin interface 4: kernels are not paired "
-                                "exactly, and API calls are not seen");
+        char text[160];
+        std::snprintf(text, sizeof text, "NCCL reports its operations through plugin interface %d%s", version,
+                      version >= 5 ? "" : ": kernels are not paired exactly, and API calls are not seen");
+        recorder->message(MessageCode::NcclPlugin, Severity::Info, version, text);
     }
     *context = communicator;
     if (activation != nullptr) *activation = wanted;
@@ -167,6 +166,20 @@ void fillColl(OpenEvent* event, const Coll& from)
     event->texts[3] = from.protocol;
 }
 
+void fillCopies(OpenEvent* event, const CeColl& from)
+{
+    NcclColl& coll = event->coll;
+    coll.sequence = from.sequence;
+    coll.count = from.count;
+    coll.sendBuffer = addressOf(from.sendBuffer);
+    coll.receiveBuffer = addressOf(from.receiveBuffer);
+    coll.root = from.root;
+    event->texts[0] = from.function;
+    event->texts[1] = from.datatype;
+    event->texts[2] = "CE";
+    event->texts[3] = from.strategy;
+}
+
 void fillP2p(OpenEvent* event, const P2p& from)
 {
     NcclP2p& p2p = event->p2p;
@@ -197,12 +210,13 @@ RecordKind kindOf(std::uint64_t type)
     case kP2pApi: return RecordKind::NcclP2pApi;
     case kKernelLaunch: return RecordKind::NcclKernelLaunch;
     case kColl: return RecordKind::NcclColl;
+    case kCeColl: return RecordKind::NcclCopies;
     case kP2p: return RecordKind::NcclP2p;
     default: return RecordKind::None;
     }
 }
 
-/// Version 5's description is the common form; version 4's is brought into it.
+/// The description of versions 5 and 6 is the common form; version 4's is brought into it.
 void start(void* context, void** handle, const DescriptionV5& from, bool hasParentGroup)
 {
     const RecordKind kind = kindOf(from.type);
@@ -230,15 +244,19 @@ void start(void* context, void** handle, const DescriptionV5& from, bool hasPare
         event->api.root = -1;
         fillApi(&event->api, event, from.p2pApi);
         break;
-    case RecordKind::NcclKernelLaunch: {
+    case RecordKind::NcclKernelLaunch:
         common(&event->launch, id, context);
         event->launch.parent = parent;
         event->launch.streamHandle = addressOf(from.kernelLaunch.stream);
-        const CuptiSession& cupti = event->recorder->cupti();
-        event->pushed = cupti.pushExternal(id);
+        event->pushed = event->recorder->cupti().pushExternal(id);
         event->launch.correlated = event->pushed ? 1 : 0;
         break;
-    }
+    case RecordKind::NcclCopies:
+        common(&event->coll, id, context);
+        event->coll.parent = parent;
+        fillCopies(event, from.ceColl);
+        event->pushed = event->recorder->cupti().pushExternal(id);
+        break;
     case RecordKind::NcclColl:
         common(&event->coll, id, context);
         event->coll.parent = parent;
@@ -267,7 +285,8 @@ void writeEvent(OpenEvent& event, std::uint64_t stop)
                                    {event.texts[1], offsetof(NcclApi, datatype)}};
         return recorder.push(event.kind, event.api, texts, 2);
     }
-    case RecordKind::NcclColl: {
+    case RecordKind::NcclColl:
+    case RecordKind::NcclCopies: {
         event.coll.stop = stop;
         const EventText texts[] = {{event.texts[0], offsetof(NcclColl, function)},
                                    {event.texts[1], offsetof(NcclColl, datatype)},
@@ -285,6 +304,13 @@ void writeEvent(OpenEvent& event, std::uint64_t stop)
 }
 
 } // namespace
+
+Result ncclInitV6(void** context, std::uint64_t commId, int* activation, const char* commName, int nodes, int ranks,
+                  int rank, Log)
+{
+    return init(context, commId, activation, commName, nodes, ranks, rank, 6,
+                kGroup | kColl | kP2p | kGroupApi | kCollApi | kP2pApi | kKernelLaunch | kCeColl);
+}
 
 Result ncclInitV5(void** context, std::uint64_t commId, int* activation, const char* commName, int nodes, int ranks,
                   int rank, Log)

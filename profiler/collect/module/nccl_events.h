@@ -7,8 +7,11 @@
 
 namespace fourwalls::collect::module {
 
+nccl::Result ncclInitV6(void** context, std::uint64_t commId, int* activation, const char* commName, int nodes,
+                        int ranks, int rank, nccl::Log log);
 nccl::Result ncclInitV5(void** context, std::uint64_t commId, int* activation, const char* commName, int nodes,
                         int ranks, int rank, nccl::Log log);
+/// Of versions 5 and 6.
 nccl::Result ncclStartV5(void* context, void** event, nccl::DescriptionV5* description);
 nccl::Result ncclInitV4(void** context, int* activation, const char* commName, std::uint64_t commId, int nodes,
                         int ranks, int rank, nccl::Log log);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The binary interface of NCCL's profiler plugins, versions 4 and 5, as NCCL 2.27 and 2.28 call it. Own declarations of
-// what the collector uses; names follow NCCL's documentation.
+// The binary interface of NCCL's profiler plugins, versions 4, 5 and 6, as NCCL 2.27, 2.28 and 2.29 call it. Own
+// declarations of what the collector uses; names follow NCCL's documentation.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +21,7 @@ enum EventType : std::uint64_t {
     kCollApi = 1 << 9,
     kP2pApi = 1 << 10,
     kKernelLaunch = 1 << 11,
+    kCeColl = 1 << 12, ///< from version 6 on
 };
 
 struct GroupApi {
@@ -69,6 +70,24 @@ struct P2p {
     void* parentGroup; ///< version 5 only
 };
 
+/// A collective that copy engines carry out, with no kernel. Its calls that copy lie between its start and its stop.
+struct CeColl {
+    std::uint64_t sequence;
+    const char* function;
+    const void* sendBuffer;
+    void* receiveBuffer;
+    std::size_t count;
+    int root;
+    const char* datatype;
+    const char* strategy; ///< how members wait for each other: "MC", "UC"
+    bool batchSync;
+    std::uint32_t batchSize;
+    std::uint32_t batches;
+    std::uint32_t copySequence;
+    void* stream;
+};
+
+/// Version 6 has the same fields in the same places, and ceColl.
 struct DescriptionV5 {
     std::uint64_t type;
     void* parent;
@@ -80,6 +99,7 @@ struct DescriptionV5 {
         KernelLaunch kernelLaunch;
         Coll coll;
         P2p p2p;
+        CeColl ceColl;
     };
 };
 
@@ -96,6 +116,7 @@ struct DescriptionV4 {
 using Result = int; ///< ncclResult_t; 0: success
 using Log = void (*)(int level, unsigned long flags, const char* file, int line, const char* format, ...);
 
+/// Versions 5 and 6.
 struct PluginV5 {
     const char* name;
     Result (*init)(void** context, std::uint64_t commId, int* activation, const char* commName, int nodes, int ranks,

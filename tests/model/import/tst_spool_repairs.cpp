@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,6 +75,51 @@ public:
         coll.datatype = m_spool.text("ncclFloat32");
         coll.thread = 1;
         m_spool.add(collect::RecordKind::NcclColl, coll);
+    }
+    /// An all-gather by copy engines: the calls of its copies are one microsecond each from `at` on. Each copy: start, length.
+    void gatherByCopies(std::int64_t at, std::uint64_t sequence, std::uint64_t floats,
+                        const std::vector<std::pair<std::int64_t, std::int64_t>>& copies, bool captured = false)
+    {
+        collect::NcclApi api{};
+        api.id = ++m_id;
+        api.communicator = 1;
+        api.captured = captured ? 1 : 0;
+        m_spool.add(collect::RecordKind::NcclCollApi, api);
+        collect::NcclColl coll{};
+        coll.id = ++m_id;
+        coll.parent = api.id;
+        coll.start = m_spool.at(at);
+        coll.stop = m_spool.at(at + static_cast<std::int64_t>(copies.size()));
+        coll.communicator = 1;
+        coll.sequence = sequence;
+        coll.count = floats;
+        coll.function = m_spool.text("AllGather");
+        coll.datatype = m_spool.text("ncclFloat32");
+        coll.algorithm = m_spool.text("CE");
+        coll.protocol = m_spool.text("UC");
+        coll.thread = 1;
+        m_spool.add(collect::RecordKind::NcclCopies, coll);
+        for (const auto& [start, length] : copies) {
+            const std::uint32_t correlation = copy(at++, start, length);
+            m_spool.add(collect::RecordKind::ExternalCorrelation,
+                        collect::ExternalCorrelation{
+                            coll.id, correlation, static_cast<std::uint32_t>(collect::ExternalKind::NcclKernelLaunch)});
+        }
+    }
+    /// A copy of 4000 bytes and its call.
+    std::uint32_t copy(std::int64_t at, std::int64_t start, std::int64_t length)
+    {
+        collect::Memcpy made{};
+        made.start = m_spool.at(start);
+        made.end = m_spool.at(start + length);
+        made.size = 4000;
+        made.context = 1;
+        made.stream = 20;
+        made.correlation = m_spool.nextCorrelation();
+        made.copyKind = static_cast<std::uint8_t>(collect::CopyKind::DeviceToDevice);
+        m_spool.call(at, made.correlation, 1, "cudaMemcpyAsync_v3020");
+        m_spool.add(collect::RecordKind::Memcpy, made);
+        return made.correlation;
     }
     void launch(std::int64_t at, std::uint64_t apiGroup, std::int64_t start, std::int64_t length)
     {
@@ -187,6 +233,61 @@ private slots:
                  plans ? (std::vector<std::int64_t>{12, 4000}) : (std::vector<std::int64_t>{8, 4004}));
         QCOMPARE(imported.audit("nccl_kernels_paired"), std::int64_t{plans ? 2 : 0});
         QCOMPARE(imported.audit("nccl_kernels_divided"), std::int64_t{plans ? 0 : 2});
+    }
+
+    /// A flag, the data and a flag again; kernels count on their own, so that both have a sixth operation. Rank 1 comes 5 us
+    /// later.
+    void operationsOfCopyEngines()
+    {
+        const QTemporaryDir folder;
+        std::vector<std::string> paths;
+        for (int rank = 0; rank < 2; ++rank) {
+            paths.push_back(folder.path().toStdString() + "/c" + std::to_string(rank) + ".fwspool");
+            SpoolSample spool(paths.back(), rank, 2, 100 + rank);
+            spool.communicator(1, 0xabcd, 2, rank);
+            NcclParts nccl(spool);
+            nccl.gatherByCopies(10, 6, 1000, {{100 + rank * 5, 1}, {110, 30}, {141, 1}});
+            nccl.gatherByCopies(20, 8, 1000, {});       // outside the window
+            nccl.gatherByCopies(25, 8, 1000, {}, true); // into a graph
+            nccl.copy(30, 150, 7);                      // the program's own
+            spool.collective("AllGather", 1, 6, 10, 40, 200, 50);
+            spool.end(300);
+        }
+        const Imported imported = importPaths(paths);
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        QCOMPARE(imported.audit("nccl_copies_paired"), std::int64_t{2});
+        QCOMPARE(imported.audit("nccl_copies_unseen"), std::int64_t{2});
+        QCOMPARE(imported.audit("nccl_kernels_paired"), std::int64_t{2});
+        QCOMPARE(imported.audit("collectives_matched"), std::int64_t{2});
+        QCOMPARE(imported.audit("collectives_unnumbered"), std::int64_t{0});
+        QCOMPARE(imported.data->collectives.size(), std::size_t{4});
+        const std::int64_t origin = imported.data->info.header.originUnixNs - static_cast<std::int64_t>(kSpoolBegin);
+        const auto us = [origin](Instant at) { return (at.ns + origin) / 1000; };
+        for (const CollectiveView& view : imported.data->collectives) {
+            const CollectiveRecord& record = view.record;
+            QCOMPARE(record.operation, CollectiveOp::AllGather);
+            const bool byCopies = us(record.start) < 200;
+            QCOMPARE(record.algorithm, std::string(byCopies ? "ce" : "ring"));
+            // 1000 floats of each of two ranks; each sends the other its half.
+            QCOMPARE(record.payloadBytes, std::optional<std::int64_t>(byCopies ? 8000 : 80));
+            if (!byCopies) continue;
+            QCOMPARE(record.wireBytes, std::int64_t{4000});
+            QCOMPARE(us(record.start), std::int64_t{100 + view.rank.value * 5});
+            QCOMPARE(us(record.lastArrival), std::int64_t{105});
+            QCOMPARE(us(record.end), std::int64_t{142});
+        }
+        const SliceView* whole = imported.slice("nccl all_gather by copy engines");
+        QVERIFY(whole != nullptr);
+        QCOMPARE(us(whole->start), std::int64_t{100});
+        QCOMPARE(whole->duration.ns, std::int64_t{42'000});
+        std::map<std::pair<SliceKind, Activity>, int> copies;
+        for (const SliceView& slice : imported.data->slices) {
+            const OpInfo& op = imported.op(slice);
+            if (op.name == "Memcpy DtoD") ++copies[{op.kind, op.activity}];
+        }
+        QCOMPARE(copies.size(), std::size_t{2});
+        QCOMPARE((copies[{SliceKind::Collective, Activity::Transfer}]), 6);
+        QCOMPARE((copies[{SliceKind::Copy, Activity::Copy}]), 2);
     }
 
     /// Physical memory lives until it is neither held nor mapped.

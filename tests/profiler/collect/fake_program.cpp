@@ -23,6 +23,23 @@ void fake_launch(std::uint32_t count)
     }
 }
 
+/// The program copies from GPU to GPU, asynchronously.
+void fake_copy(std::uint64_t bytes)
+{
+    const std::lock_guard lock(g_mutex);
+    const std::uint32_t correlation = ++g_correlation;
+    addApi(CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020, correlation, now());
+    if (auto* copy = add<CUpti_ActivityMemcpy6>(CUPTI_ACTIVITY_KIND_MEMCPY)) {
+        copy->copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_DTOD;
+        copy->bytes = bytes;
+        copy->start = now();
+        copy->end = copy->start + 100;
+        copy->contextId = 1;
+        copy->streamId = 7;
+        copy->correlationId = correlation;
+    }
+}
+
 /// One record of every kind that the collector knows, and a call that it filters out.
 void fake_every_kind()
 {

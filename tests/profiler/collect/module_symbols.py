@@ -16,7 +16,7 @@ NEWEST_GLIBC = (2, 31)
 LIBRARIES = {"libc.so.6", "libdl.so.2", "libpthread.so.0", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 EXPORTS = {
     "InitializeInjection", "InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension", "ncclProfiler_v4",
-    "ncclProfiler_v5", "fourwalls_collector_start", "fourwalls_collector_step", "fourwalls_collector_stop",
+    "ncclProfiler_v5", "ncclProfiler_v6", "fourwalls_collector_start", "fourwalls_collector_step", "fourwalls_collector_stop",
     "fourwalls_collector_path",
     "fourwalls_collector_pause",
 }

@@ -83,6 +83,31 @@ inline void nccl5(void* module, const std::function<void()>& launch)
     plugin->finalize(communicator);
 }
 
+/// An all-gather that copy engines carry out, as NCCL 2.29 reports it. copy: one of its copies.
+inline void nccl6(void* module, const std::function<void(std::uint64_t bytes)>& copy)
+{
+    const auto* plugin = static_cast<const nccl::PluginV5*>(dlsym(module, "ncclProfiler_v6"));
+    void* communicator = ncclCommunicator(*plugin);
+    if (communicator == nullptr) return;
+    void* api = nullptr;
+    nccl::DescriptionV5 description{};
+    description.type = nccl::kCollApi;
+    description.collApi = {"AllGather", 1000, "ncclFloat32", 0, nullptr, false};
+    plugin->startEvent(communicator, &api, &description);
+    void* copies = nullptr;
+    description = {};
+    description.type = nccl::kCeColl;
+    description.parent = api;
+    description.ceColl = {6, "AllGather", nullptr, nullptr, 1000, 0, "ncclFloat32", "MC", false, 0, 0, 6, nullptr};
+    plugin->startEvent(communicator, &copies, &description);
+    for (const std::uint64_t bytes : {4, 4000, 4}) copy(bytes); // ready, the data, done
+    plugin->stopEvent(copies);
+    plugin->stopEvent(api);
+    copy(12); // the program's own
+    ncclCollective(*plugin, communicator, [] {});
+    plugin->finalize(communicator);
+}
+
 inline void nccl4(void* module)
 {
     const auto* plugin = static_cast<const nccl::PluginV4*>(dlsym(module, "ncclProfiler_v4"));

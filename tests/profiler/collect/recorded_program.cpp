@@ -306,6 +306,8 @@ int main(int argc, char** argv)
         pacedSteps(std::atoi(argv[2]));
     } else if (what == "cuda-nccl") {
         nccl5(g_module, [] { launch(1); });
+    } else if (what == "cuda-nccl6") {
+        nccl6(g_module, [](std::uint64_t bytes) { find<void(std::uint64_t)>(g_cupti, "fake_copy")(bytes); });
     } else if (what == "keep") {
         find<void(int)>(g_cupti, "fake_keep_buffers")(1);
         launch(static_cast<std::uint32_t>(std::atoi(argv[2])));

@@ -53,6 +53,38 @@ private slots:
         QCOMPARE(spool.all<Kernel>(RecordKind::Kernel).at(0).correlation, external.correlation);
     }
 
+    /// From plugin interface 6 on: an operation of copy engines has no kernel, its copies carry its id.
+    void operationsOfCopyEngines()
+    {
+        const Spool spool = record({"cuda-nccl6"}, {{kEnvDetail, "normal"}});
+        QVERIFY(m_process.readAll().startsWith("activation 7943\n")); // and 4096
+        QVERIFY(spool.message(MessageCode::NcclPlugin).find("interface 6") != std::string::npos);
+        const auto copies = spool.all<NcclColl>(RecordKind::NcclCopies);
+        QCOMPARE(copies.size(), std::size_t{1});
+        QCOMPARE(copies[0].parent, spool.all<NcclApi>(RecordKind::NcclCollApi).at(0).id);
+        QCOMPARE(copies[0].communicator, spool.all<NcclCommunicator>(RecordKind::NcclCommunicator).at(0).id);
+        QCOMPARE(copies[0].sequence, std::uint64_t{6});
+        QCOMPARE(copies[0].count, std::uint64_t{1000});
+        QCOMPARE(spool.text(copies[0].function), std::string("AllGather"));
+        QCOMPARE(spool.text(copies[0].datatype), std::string("ncclFloat32"));
+        QCOMPARE(spool.text(copies[0].algorithm), std::string("CE"));
+        QCOMPARE(spool.text(copies[0].protocol), std::string("MC"));
+        QVERIFY(copies[0].stop >= copies[0].start && copies[0].start > 0);
+        const auto external = spool.all<ExternalCorrelation>(RecordKind::ExternalCorrelation);
+        const auto moved = spool.all<Memcpy>(RecordKind::Memcpy);
+        QCOMPARE(external.size(), std::size_t{3}); // not the program's own
+        QCOMPARE(moved.size(), std::size_t{4});
+        for (std::size_t i = 0; i < external.size(); ++i) {
+            QCOMPARE(external[i].external, copies[0].id);
+            QCOMPARE(external[i].correlation, moved[i].correlation);
+        }
+        // What interface 5 has is where it was.
+        const auto coll = spool.all<NcclColl>(RecordKind::NcclColl).at(0);
+        QCOMPARE(coll.sequence, std::uint64_t{5});
+        QCOMPARE(spool.text(coll.algorithm), std::string("RING"));
+        QCOMPARE(spool.all<NcclP2p>(RecordKind::NcclP2p).at(0).peer, 3);
+    }
+
     void ncclWithoutCuda()
     {
         const Spool five = record({"nccl"}, {{"FAKE_CUPTI", ""}});
