@@ -84,7 +84,7 @@ const ImportFormat* formatOfNamed(std::string_view beginning, const std::string&
     if (const ImportFormat* format = formatOf(beginning, path)) return format;
     const ImportFormat* last = nullptr;
     for (const ImportFormat& format : importFormats())
-        if (format.recognises(beginning)) last = &format;
+        if (!format.vague && format.recognises(beginning)) last = &format;
     return last;
 }
 
@@ -130,20 +130,29 @@ bool hasSnapshotWords(std::string_view beginning)
     return hasOneOf(kWords, beginning);
 }
 
+/// What programs' output is called when it is kept.
+bool isNamedAsLog(std::string_view name)
+{
+    constexpr std::array<std::string_view, 4> kEnds{".log", ".out", ".err", ".txt"};
+    return std::any_of(kEnds.begin(), kEnds.end(), [&](std::string_view end) { return name.ends_with(end); });
+}
+
 InputKind kindOf(const std::string& name, std::string_view beginning)
 {
     if (isNsightReport(name)) return InputKind::Report;
     if (name.ends_with(".fourwalls")) return InputKind::Other; // made of a run before
     const ImportFormat* format = formatOf(beginning.substr(0, kBeginning), {});
     if (!format || (format->hasProfileWords && !format->hasProfileWords(beginning))) return InputKind::Other;
+    if (format->vague && !isNamedAsLog(name)) return InputKind::Other;
     return InputKind::Profile;
 }
 
-const ImportFormat& trainingLogs()
+/// The first entry that reads files as this one does: a log is a log, whether its beginning says so or what follows.
+const ImportFormat& firstThatOpens(decltype(ImportFormat::open) open)
 {
     const auto& formats = importFormats();
     return *std::find_if(formats.begin(), formats.end(),
-                         [](const ImportFormat& format) { return format.open == openTrainingLogs; });
+                         [open](const ImportFormat& format) { return format.open == open; });
 }
 
 /// The files of a run with their formats.
@@ -219,7 +228,7 @@ Result<RunInputs> runInputs(const std::vector<std::string>& given, const ImportO
             file.path = output;
         }
         FOURWALLS_TRY_ASSIGN(const std::string beginning, beginningOf(file.path));
-        const ImportFormat* format = !options.logLine.empty() ? &trainingLogs()
+        const ImportFormat* format = !options.logLine.empty() ? &firstThatOpens(openTrainingLogs)
                                      : file.found             ? formatOf(beginning, file.path)
                                                               : formatOfNamed(beginning, file.path);
         if (!format && file.found) {
@@ -230,7 +239,7 @@ Result<RunInputs> runInputs(const std::vector<std::string>& given, const ImportO
             run.inputs.files.push_back(file);
             return run.inputs.named(unknownFormat(file.path, beginning));
         }
-        run.formats.push_back(format);
+        run.formats.push_back(&firstThatOpens(format->open));
         files.push_back(std::move(file));
     }
     run.inputs.files = std::move(files);
@@ -296,6 +305,8 @@ const std::vector<ImportFormat>& importFormats()
         {"TensorBoard event file", isTensorBoard, openTensorBoards, tensorBoardFacts},
         {"training log", isTrainingLog, openTrainingLogs, trainingLogFacts},
         {"output of nccl-tests", isNcclTests, openNcclTests, ncclTestsFacts},
+        {"output of nccl-tests", isText, openNcclTests, ncclTestsFacts, nullptr, hasNcclTestsHeading, nullptr, true},
+        {"training log", isText, openTrainingLogs, trainingLogFacts, nullptr, hasTrainingLines, nullptr, true},
     };
     return kFormats;
 }
@@ -412,13 +423,6 @@ Result<TraceFacts> factsOfFile(const std::string& path, const ImportOptions& opt
     auto facts = run->formats.front()->facts(run->inputs.files.front().path, options);
     if (!facts.ok()) return oneLine(run->inputs.named(facts.error()));
     return facts;
-}
-
-bool looksImportable(const std::string& path)
-{
-    if (isNsightReport(path)) return true;
-    const auto beginning = beginningOf(path);
-    return beginning.ok() && (isArchive(*beginning) || formatOfNamed(*beginning, path) != nullptr);
 }
 
 } // namespace fourwalls::importers

@@ -40,8 +40,4 @@ Result<ImportListing> listImport(const std::vector<std::string>& paths, const Im
 /// The facts of one foreign file, without writing a trace. Errors: as openImport.
 Result<TraceFacts> factsOfFile(const std::string& path, const ImportOptions& options = {});
 
-/// Whether a file's first bytes are those of something that can be imported: for file dialogs and the choice between
-/// opening and importing.
-bool looksImportable(const std::string& path);
-
 } // namespace fourwalls::importers

@@ -26,6 +26,7 @@ std::string namesOfFormats()
 {
     std::string names;
     for (const ImportFormat& format : importFormats()) {
+        if (format.vague) continue; // named among the others
         if (!names.empty()) names += ", ";
         names += format.name;
     }

@@ -26,6 +26,9 @@ struct ImportFormat {
     /// Of a folder: whether a file of this kind (JSON, a pickle) is a profile and not any other one, by its beginning (up
     /// to kInputBeginning, unpacked). Absent: it is.
     bool (*hasProfileWords)(std::string_view beginning) = nullptr;
+    /// Whether nearly any file begins like this, so that only `confirms` tells: one that is not confirmed is of no known
+    /// kind.
+    bool vague = false;
 };
 
 /// What a dump of PyTorch's flight recorder is refused with.
@@ -84,6 +87,11 @@ Result<std::unique_ptr<TraceImport>> openTensorBoards(const std::vector<std::str
                                                       const ImportOptions& options);
 Result<TraceFacts> tensorBoardFacts(const std::string& path, const ImportOptions& options);
 bool isTrainingLog(std::string_view beginning);
+/// Text of any kind, and whether it has the lines of a training log further on: settings, warnings and NCCL's own lines
+/// may come first. Looks through kMostBeforeFigures.
+bool isText(std::string_view beginning);
+bool hasTrainingLines(const std::string& path);
+constexpr std::size_t kMostBeforeFigures = std::size_t{64} << 20; ///< [bytes]
 Result<std::unique_ptr<TraceImport>> openTrainingLogs(const std::vector<std::string>& paths,
                                                       const ImportOptions& options);
 Result<TraceFacts> trainingLogFacts(const std::string& path, const ImportOptions& options);
@@ -99,6 +107,7 @@ Result<std::unique_ptr<TraceImport>> openNcclInspector(const std::vector<std::st
                                                        const ImportOptions& options);
 Result<TraceFacts> ncclInspectorFacts(const std::string& path, const ImportOptions& options);
 bool isNcclTests(std::string_view beginning);
+bool hasNcclTestsHeading(const std::string& path); ///< the same, looking through kMostBeforeFigures of a text
 Result<std::unique_ptr<TraceImport>> openNcclTests(const std::vector<std::string>& paths, const ImportOptions& options);
 Result<TraceFacts> ncclTestsFacts(const std::string& path, const ImportOptions& options);
 

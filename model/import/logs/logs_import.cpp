@@ -131,7 +131,7 @@ private:
             anyTime = anyTime || step.unixTime.has_value();
         }
         if (!anyLength && !(anyTime && steps.size() > 1) && !m_log.runtime) return false;
-        m_lengthsFromTimes = !anyLength && anyTime && steps.size() > 1;
+        m_lengthsFromTimes = m_log.lengthsFromTimes || (!anyLength && anyTime && steps.size() > 1);
         const auto between = [&](std::size_t a, std::size_t b) -> std::optional<double> {
             if (!steps[a].second->unixTime || !steps[b].second->unixTime) return std::nullopt;
             const double apart = *steps[b].second->unixTime - *steps[a].second->unixTime;

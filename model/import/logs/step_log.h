@@ -28,6 +28,7 @@ struct StepLog {
     std::optional<double> sequenceLength;   ///< tokens of a sample, where the log says it
     std::optional<double> runtime;          ///< of the whole training [s], where only that is known
     std::optional<double> samplesPerSecond; ///< of the whole training, where only that is known
+    bool lengthsFromTimes = false;          ///< steps' lengths are the time between lines
     std::int64_t records = 0;               ///< lines or events read
     std::int64_t leftOut = 0;               ///< figures that are no numbers, or of too many names
     std::string damage;                     ///< why reading ended early; empty: it did not

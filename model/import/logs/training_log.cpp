@@ -97,9 +97,9 @@ std::vector<Pair> pairsOf(std::string_view line)
         const auto value = numberAt(rest);
         if (!value) continue;
         std::string_view name = nameBefore(line, at);
-        // "10/global_step" is what is left of "micro_step=10/global_step=10".
-        const std::size_t slash = name.find('/');
-        if (!name.empty() && isDigit(name[0]) && slash != std::string_view::npos) name.remove_prefix(slash + 1);
+        // "10/global_step" is what is left of "micro_step=10/global_step=10", "5.55 lm loss" of "loss: 5.55 lm loss: 5.5".
+        const std::size_t behind = name.find_first_of("/ ");
+        if (!name.empty() && isDigit(name[0]) && behind != std::string_view::npos) name.remove_prefix(behind + 1);
         // Times, files and the like stand before numbers, too.
         const bool word =
             !name.empty() && name.size() <= 60 && name[0] > '9' && name.find(".py") == std::string_view::npos;
@@ -120,7 +120,7 @@ std::optional<double> numberBehind(std::string_view line, std::string_view word)
 
 std::optional<double> stepOf(std::string_view line, const std::vector<Pair>& pairs)
 {
-    for (const std::string_view name : {"global_step", "step", "iteration"})
+    for (const std::string_view name : {"global_step", "step", "iteration", "steps"})
         for (const Pair& pair : pairs) {
             // "epoch=0/micro_step=10/global_step=10" and "INFO step: 3" have more before the word.
             const bool ends = pair.name.ends_with(name);
@@ -131,6 +131,68 @@ std::optional<double> stepOf(std::string_view line, const std::vector<Pair>& pai
     return numberBehind(line, "iteration");
 }
 
+/// What each program writes, and no other text would.
+constexpr std::array<std::string_view, 10> kSigns{"consumed samples:",
+                                                  "lm loss:",
+                                                  "grad_norm:",
+                                                  "train_step_timing in s",
+                                                  "RunningAvgSamplesPerSec=",
+                                                  "[Rank 0] step=",
+                                                  "{'loss':",
+                                                  "using world size:",
+                                                  "[titan]",
+                                                  "global_step: "};
+
+bool hasSign(std::string_view text)
+{
+    return std::any_of(kSigns.begin(), kSigns.end(),
+                       [&](std::string_view sign) { return text.find(sign) != std::string_view::npos; });
+}
+
+/// JSON is no log, but for the state that the Trainer of Hugging Face saves.
+bool startsAsJson(std::string_view beginning)
+{
+    const std::size_t first = beginning.find_first_not_of(" \t\r\n");
+    if (first == std::string_view::npos) return false;
+    const std::size_t second = beginning.find_first_not_of(" \t\r\n", first + 1);
+    const char inside = second == std::string_view::npos ? '\0' : beginning[second];
+    return (beginning[first] == '{' && inside == '"') || (beginning[first] == '[' && inside == '{');
+}
+
+/// A progress bar as tqdm draws it: " 10%|#   | 10/100 [01:02<09:18,  6.20s/it]".
+struct Progress {
+    std::int64_t done = 0, all = 0;
+    double seconds = 0; ///< since the bar began, whole ones
+};
+
+std::optional<Progress> progressOf(std::string_view line)
+{
+    const std::size_t bracket = line.find(" [");
+    const std::size_t bar = bracket == std::string_view::npos ? bracket : line.rfind("| ", bracket);
+    if (bar == std::string_view::npos) return std::nullopt;
+    std::string_view counts = line.substr(bar + 2, bracket - bar - 2), time = line.substr(bracket + 2);
+    const auto whole = [](std::string_view& text, char behind) -> std::optional<std::int64_t> {
+        std::int64_t value = 0;
+        const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+        const auto length = static_cast<std::size_t>(parsed.ptr - text.data());
+        if (parsed.ec != std::errc() || value < 0 || value > 1'000'000'000) return std::nullopt;
+        if (behind != '\0' && (length >= text.size() || text[length] != behind)) return std::nullopt;
+        text.remove_prefix(std::min(text.size(), length + 1));
+        return value;
+    };
+    const auto done = whole(counts, '/'), all = whole(counts, '\0');
+    if (!done || !all) return std::nullopt;
+    Progress progress{*done, *all, 0};
+    const std::size_t end = time.find('<');
+    if (end == std::string_view::npos || end > 12) return std::nullopt;
+    for (time = time.substr(0, end); !time.empty();) {
+        const auto part = whole(time, time.find(':') == std::string_view::npos ? '\0' : ':');
+        if (!part) return std::nullopt;
+        progress.seconds = progress.seconds * 60 + static_cast<double>(*part);
+    }
+    return progress;
+}
+
 class LogReader {
 public:
     explicit LogReader(StepLog& log) : m_log(log) {}
@@ -139,6 +201,7 @@ public:
     {
         ++m_log.records;
         const std::string text = withoutColours(raw);
+        if (const auto progress = progressOf(text)) bar(*progress);
         const std::vector<Pair> pairs = pairsOf(text);
         settings(text, pairs);
         const auto step = stepOf(text, pairs);
@@ -167,11 +230,13 @@ public:
         for (const Pair& pair : pairs) m_log.add(*logged, pair.name, pair.value);
     }
 
-    /// When all lines were read: lines without numbers get those of their steps. The Trainer's last line says how many
-    /// there were in all, and how many epochs; where it does not, nothing tells how long one step was.
+    /// When all lines were read: lines without numbers get those of their steps, from the progress bar or from the
+    /// Trainer's last line, which says how many there were in all, and how many epochs. Where neither does, nothing tells
+    /// how long one step was.
     void finish()
     {
         if (m_unnumbered == 0 || static_cast<std::int64_t>(m_log.steps.size()) != m_unnumbered) return;
+        if (numberByBars()) return;
         const double all = m_log.runtime.value_or(0) * m_stepsPerSecond;
         const auto lines = static_cast<double>(m_unnumbered);
         if (all < lines || all > 1e9) return m_log.runtime.reset();
@@ -186,6 +251,38 @@ public:
     }
 
 private:
+    /// The bar that is drawn again behind a line says how many steps were done. An evaluation's bar has another total.
+    void bar(const Progress& progress)
+    {
+        if (static_cast<std::int64_t>(m_bars.size()) >= m_unnumbered) return;
+        if (m_bars.empty()) m_total = progress.all;
+        if (progress.all == m_total) m_bars.resize(static_cast<std::size_t>(m_unnumbered), progress);
+    }
+
+    /// True if the bars tell every line's step. A bar has whole seconds, so steps have lengths of their own only where
+    /// lines are far apart; else all take the mean.
+    bool numberByBars()
+    {
+        constexpr double kFarApart = 10; // [s]
+        if (static_cast<std::int64_t>(m_bars.size()) != m_unnumbered) return false;
+        for (std::size_t i = 1; i < m_bars.size(); ++i)
+            if (m_bars[i].done <= m_bars[i - 1].done || m_bars[i].seconds < m_bars[i - 1].seconds) return false;
+        if (m_bars.front().done < 1 || m_bars.back().seconds <= 0) return false;
+        const bool far = m_bars.back().seconds / static_cast<double>(m_bars.size()) >= kFarApart;
+        std::map<std::int64_t, LoggedStep> numbered;
+        Progress before;
+        for (auto& [number, step] : m_log.steps) {
+            const Progress& bar = m_bars[static_cast<std::size_t>(number - 1)];
+            if (far) step.length = (bar.seconds - before.seconds) / static_cast<double>(bar.done - before.done);
+            numbered.emplace(bar.done, std::move(step));
+            before = bar;
+        }
+        m_log.steps = std::move(numbered);
+        m_log.runtime = m_bars.back().seconds;
+        m_log.lengthsFromTimes = true;
+        return true;
+    }
+
     static std::optional<double> epochOf(const std::vector<Pair>& pairs)
     {
         for (const Pair& pair : pairs)
@@ -210,10 +307,38 @@ private:
     }
 
     StepLog& m_log;
-    std::int64_t m_unnumbered = 0;
+    std::int64_t m_unnumbered = 0;              ///< lines without a number, so far
+    std::vector<Progress> m_bars;               ///< the first behind each of them
+    std::int64_t m_total = 0;                   ///< of the training's bar
     double m_stepsPerSecond = 0;                ///< over the whole training; 0: not said
     std::optional<double> m_epoch, m_lastEpoch; ///< of the last line without a number, and of the training's end
 };
+
+/// Gives every line that is not empty to `visit`, which says whether it wants more. Of trainer_state.json a line is what
+/// lies between braces, over several lines. Errors: those of reading.
+template <class Visit>
+Status eachLine(ByteSource& source, const Visit& visit)
+{
+    std::string line, piece(kLogPiece, '\0');
+    std::string head; // the first two characters that are no space: JSON begins with a brace and a quote
+    for (;;) {
+        FOURWALLS_TRY_ASSIGN(const std::size_t got, source.read(piece.data(), piece.size()));
+        if (got == 0) break;
+        for (std::size_t i = 0; i < got; ++i) {
+            if (head.size() < 2 && piece[i] > ' ') head += piece[i];
+            const bool json = head == "{\"";
+            const bool ends = json ? piece[i] == '{' || piece[i] == '}' : piece[i] == '\n' || piece[i] == '\r';
+            if (!ends) {
+                if (line.size() < kLongestLine) line += piece[i] == '\n' ? ',' : piece[i];
+                continue;
+            }
+            if (!line.empty() && !visit(line)) return {};
+            line.clear();
+        }
+    }
+    if (!line.empty()) visit(line);
+    return {};
+}
 
 } // namespace
 
@@ -252,18 +377,37 @@ std::optional<double> loggedTime(std::string_view line)
 bool isTrainingLog(std::string_view beginning)
 {
     if (beginning.find('\0') != std::string_view::npos) return false;
-    // JSON is none, but for the state that the Trainer of Hugging Face saves.
+    if (startsAsJson(beginning)) return beginning.find("\"log_history\":") != std::string_view::npos;
+    return hasSign(beginning);
+}
+
+bool isText(std::string_view beginning)
+{
     const std::size_t first = beginning.find_first_not_of(" \t\r\n");
-    if (first == std::string_view::npos) return false;
-    const std::size_t second = beginning.find_first_not_of(" \t\r\n", first + 1);
-    const char inside = second == std::string_view::npos ? '\0' : beginning[second];
-    if ((beginning[first] == '{' && inside == '"') || (beginning[first] == '[' && inside == '{'))
-        return beginning.find("\"log_history\":") != std::string_view::npos;
-    for (const std::string_view sign :
-         {"consumed samples:", "lm loss:", "grad_norm:", "train_step_timing in s",
-          "RunningAvgSamplesPerSec=", "[Rank 0] step=", "{'loss':", "using world size:", "[titan]", "global_step: "})
-        if (beginning.find(sign) != std::string_view::npos) return true;
-    return false;
+    const bool marks = first == std::string_view::npos || beginning[first] == '<';
+    // Colours and progress bars are all that a program's output has of control characters.
+    return !marks && !startsAsJson(beginning) && std::all_of(beginning.begin(), beginning.end(), [](char c) {
+        constexpr std::string_view kInOutput = "\t\n\v\f\r\b\x1b";
+        return static_cast<unsigned char>(c) >= ' ' || kInOutput.find(c) != std::string_view::npos;
+    });
+}
+
+bool hasTrainingLines(const std::string& path)
+{
+    constexpr std::size_t kWithoutSign = 2; ///< steps that make a log where no word of a known program is
+    const auto source = openByteSource(path);
+    if (!source.ok()) return false;
+    StepLog log;
+    LogReader reader(log);
+    std::size_t all = 0;
+    bool known = false;
+    const Status read = eachLine(**source, [&](const std::string& line) {
+        all += line.size();
+        reader.line(line);
+        known = known || hasSign(line);
+        return log.steps.size() < (known ? 1 : kWithoutSign) && all < kMostBeforeFigures;
+    });
+    return read.ok() && log.steps.size() >= (known ? 1 : kWithoutSign);
 }
 
 Status readTrainingLog(const std::string& path, StepLog& log)
@@ -271,25 +415,10 @@ Status readTrainingLog(const std::string& path, StepLog& log)
     log.producer = "training log";
     FOURWALLS_TRY_ASSIGN(const std::unique_ptr<ByteSource> source, openByteSource(path));
     LogReader reader(log);
-    std::string line, piece(kLogPiece, '\0');
-    std::string head; // the first two characters that are no space: JSON begins with a brace and a quote
-    for (;;) {
-        FOURWALLS_TRY_ASSIGN(const std::size_t got, source->read(piece.data(), piece.size()));
-        if (got == 0) break;
-        for (std::size_t i = 0; i < got; ++i) {
-            if (head.size() < 2 && piece[i] > ' ') head += piece[i];
-            const bool json = head == "{\"";
-            // Of trainer_state.json an entry is what lies between braces, over several lines.
-            const bool ends = json ? piece[i] == '{' || piece[i] == '}' : piece[i] == '\n' || piece[i] == '\r';
-            if (!ends) {
-                if (line.size() < kLongestLine) line += piece[i] == '\n' ? ',' : piece[i];
-                continue;
-            }
-            if (!line.empty()) reader.line(line);
-            line.clear();
-        }
-    }
-    if (!line.empty()) reader.line(line);
+    FOURWALLS_TRY(eachLine(*source, [&](const std::string& line) {
+        reader.line(line);
+        return true;
+    }));
     reader.finish();
     log.damage = source->damage();
     return {};

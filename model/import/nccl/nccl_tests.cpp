@@ -241,6 +241,19 @@ bool isNcclTests(std::string_view beginning)
            ((has("nThread") && has("nGpus")) || (has("algbw") && has("busbw")));
 }
 
+bool hasNcclTestsHeading(const std::string& path)
+{
+    auto lines = TextLines::open(path, kLongestTestLine);
+    std::size_t all = 0;
+    while (lines.ok() && all < kMostBeforeFigures) {
+        const auto more = lines->next();
+        if (!more.ok() || !*more) return false;
+        all += lines->line().size();
+        if (isNcclTests(lines->line())) return true;
+    }
+    return false;
+}
+
 Result<std::unique_ptr<TraceImport>> openNcclTests(const std::vector<std::string>& paths, const ImportOptions& options)
 {
     return importWith<NcclTestsReader>(paths, options);

@@ -7,6 +7,7 @@
 #include "model/trace/in_memory_query.h"
 #include "model/trace/metrics.h"
 
+#include <QDir>
 #include <QTest>
 
 #include <fstream>
@@ -88,6 +89,10 @@ private slots:
         QTest::newRow("DeepSpeed") << QByteArray("[2024-01-11 08:00:10,100] [INFO] [logging.py:96:log_dist] [Rank 0] "
                                                  "step=10, skipped=0, lr=[0.001, 0.002], mom=[[0.9, 0.999]]\n")
                                    << 10 << kNothing << 0.001 << kNothing << kNothing;
+        QTest::newRow("DeepSpeed's pipeline")
+            << QByteArray("steps: 200 loss: 5.5508 lm loss: 5.5103 moe loss: 0.0405 iter time (s): 0.936 samples/sec: "
+                          "136.706\n")
+            << 200 << 5.5103 << kNothing << kNothing << 0.936;
         QTest::newRow("torchtitan") << QByteArray(
                                            "[titan] 2024-10-01 12:00:10,500 - root - INFO - \x1b[31mstep: 11  "
                                            "\x1b[32mloss:  9.25  \x1b[38;2;180;60;0mgrad_norm:  1.125  "
@@ -174,6 +179,88 @@ private slots:
         const Imported unknown = importPaths({writeFile(folder, "b.log", lines + "{'train_runtime': 50.0}\n")});
         QVERIFY2(unknown.error.find("neither when its steps were nor how long") != std::string::npos,
                  unknown.error.c_str());
+    }
+
+    /// A progress bar is drawn again behind each line. An evaluation has one of its own.
+    void barsOfTheTrainer()
+    {
+        const QTemporaryDir folder;
+        const auto bar = [](int done, int all, const char* time) {
+            return "\r " + std::to_string(100 * done / all) + "%|#    | " + std::to_string(done) + "/" +
+                   std::to_string(all) + " [" + time + "<9:59:59,  3.10s/it]";
+        };
+        const auto line = [](const char* loss) {
+            return "\r        \r\n{'loss': '" + std::string(loss) + "', 'learning_rate': '5e-05', 'epoch': '0.1'}\n";
+        };
+        const std::string far = bar(5000, 5000, "00:09") + "\n" + bar(0, 400, "00:00") + bar(9, 400, "00:28") +
+                                line("2.5") + bar(10, 400, "00:31") + bar(11, 400, "00:34") + line("2.4") +
+                                bar(20, 400, "01:31") + "\n" + bar(1, 7, "00:01") + "{'eval_loss': 9.0}" + line("2.3") +
+                                bar(7, 7, "00:02") + bar(30, 400, "1:02:11");
+        const Imported trace = importPaths({writeFile(folder, "slurm-17.out", far)});
+        QVERIFY2(trace.error.empty(), trace.error.c_str());
+        InMemoryTraceQuery query(trace.data);
+        const auto steps = query.jobSteps();
+        QVERIFY(steps.ok());
+        QCOMPARE(steps->size(), std::size_t{3});
+        QCOMPARE(steps->at(0).step.value, 10);
+        QCOMPARE(steps->at(2).step.value, 30);
+        QCOMPARE(steps->at(0).range.length().ns, std::int64_t{3'100'000'000});
+        QCOMPARE(steps->at(1).range.length().ns, std::int64_t{6'000'000'000});
+        QCOMPARE(steps->at(2).range.length().ns, std::int64_t{364'000'000'000});
+        // Whole seconds are too coarse for lines that follow within a few of them.
+        const std::string near = line("2.5") + bar(10, 40, "00:01") + line("2.4") + bar(20, 40, "00:01") + line("2.3") +
+                                 bar(30, 40, "00:03");
+        const Imported mean = importPaths({writeFile(folder, "near.out", near)});
+        QVERIFY2(mean.error.empty(), mean.error.c_str());
+        InMemoryTraceQuery of(mean.data);
+        const auto equal = of.jobSteps();
+        QVERIFY(equal.ok());
+        QCOMPARE(equal->size(), std::size_t{3});
+        for (const auto& step : *equal) QCOMPARE(step.range.length().ns, std::int64_t{100'000'000});
+    }
+
+    /// Settings and warnings, of which there are often more than 4 KiB, do not hide a log.
+    void figuresFarBehindTheBeginning()
+    {
+        const QTemporaryDir folder;
+        std::string settings;
+        for (int i = 0; i < 3000; ++i)
+            settings += "  argument_" + std::to_string(i) + " ................................ None\n";
+        std::ifstream in(seedPath("megatron.log"), std::ios::binary);
+        std::stringstream bytes;
+        bytes << in.rdbuf();
+        QDir(folder.path()).mkdir("job");
+        for (const char* name : {"node0.log", "job/slurm-1.out"}) {
+            const Imported trace = importPaths({writeFile(folder, name, settings + bytes.str())});
+            QVERIFY2(trace.error.empty(), trace.error.c_str());
+            QCOMPARE(trace.data->info.stepCount, 3);
+        }
+        // In a folder, beside texts that are none.
+        writeFile(folder, "job/readme.txt", settings);
+        writeFile(folder, "job/notes.md", settings + bytes.str());
+        const Imported found = importPaths({folder.filePath("job").toStdString()});
+        QVERIFY2(found.error.empty(), found.error.c_str());
+        QCOMPARE(found.data->info.stepCount, 3);
+        // One of whose beginning shows what it is, and one of which what follows does, are of one run.
+        const Imported both = importPaths({seedPath("megatron.log"), folder.filePath("node0.log").toStdString()});
+        QVERIFY2(both.error.empty(), both.error.c_str());
+        const std::string table =
+            "# nThread 1 nGpus 2 minBytes 8 maxBytes 8\n"
+            "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+            "  1073741824     268435456     float     sum      -1    22661   47.38   47.38      0\n";
+        const Imported tests = importPaths({writeFile(folder, "all_reduce_perf.log", settings + table)});
+        QVERIFY2(tests.error.empty(), tests.error.c_str());
+        QCOMPARE(tests.data->info.header.producer, std::string("nccl-tests"));
+        // A line of a program that nobody knows is not enough, two are.
+        const std::string own = "2024-05-01 12:00:00 step: 1 loss: 2.5\n";
+        QVERIFY(importPaths({writeFile(folder, "one.txt", settings + own)}).error.find("none of the formats") !=
+                std::string::npos);
+        const Imported two =
+            importPaths({writeFile(folder, "two.txt", settings + own + "2024-05-01 12:00:02 step: 2 loss: 2.25\n")});
+        QVERIFY2(two.error.empty(), two.error.c_str());
+        QCOMPARE(two.data->info.stepCount, 2);
+        QVERIFY(importPaths({writeFile(folder, "none.log", settings)}).error.find("none of the formats") !=
+                std::string::npos);
     }
 
     void tensorBoard()
