@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulation. Stages run their lists as far as what they need has arrived; a stage that has to wait is looked at
-// again when the neighbour's tensor is sent, so that every action is touched once or twice.
+// See schedule_simulation.h.
 #include "model/cost/schedule_simulation.h"
 
 #include "model/cost/stage_memory.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 
 namespace fourwalls::cost {
 
@@ -20,296 +19,6 @@ using enum PipelinePass;
 double busySeconds(const PassCost& pass)
 {
     return pass.seconds() - pass.parts[CostPart::Host];
-}
-
-/// What the simulation needs of a position, summed up once.
-struct PositionTimes {
-    double forward, recompute, backwardInput, backwardWeight;
-    double forwardBusy, backwardInputBusy, backwardWeightBusy; ///< recomputation counted with the input gradient
-
-    int steps = 1; ///< in which activations climb and fall
-
-    PositionTimes(const PipelineShape& shape, const ChunkCost& chunk)
-        : forward(chunk.forward.seconds())
-        , recompute(chunk.recompute.seconds())
-        , backwardInput(chunk.backwardInput.seconds())
-        , backwardWeight(chunk.backwardWeight.seconds())
-        , forwardBusy(busySeconds(chunk.forward))
-        , backwardInputBusy(busySeconds(chunk.recompute) + busySeconds(chunk.backwardInput))
-        , backwardWeightBusy(busySeconds(chunk.backwardWeight))
-    {
-        if (chunk.activationBytes > 0) steps = activationSteps(shape, chunk);
-    }
-};
-
-constexpr double kNotSent = -1;
-
-class Simulation {
-public:
-    Simulation(const StepCost& cost, const PipelineLists& lists, bool detailed);
-    SimulatedStep run();
-
-private:
-    struct Stage {
-        std::size_t next = 0; ///< action
-        double now = 0;
-        double activations = 0; ///< live bytes
-        std::int32_t inFlight = 0;
-        std::array<double, 2> linkFree{}; ///< when the way to the next and to the previous stage is free
-        bool queued = false;
-    };
-
-    /// Runs a stage until it has to wait or is done.
-    void advance(int stage);
-    void perform(int stage, const PipelineAction& action);
-    void send(int stage, const PipelineTransfer& transfer);
-    /// Stands still until a tensor is there. sentAt: when its message began.
-    void waitFor(int stage, const PipelineTransfer& transfer, double arrival);
-    void interval(int stage, double seconds, SimulatedPart part, const PipelineAction& action, int position,
-                  int peer = -1);
-    void remember(int stage, double at, double activations, double transient);
-    /// In detail, how `bytes` of activations come (at a layer's begin) or, negative, go (at its end) in a pass; what is
-    /// there at last is left to `remember`.
-    void change(int stage, double begin, double end, double bytes, double transient, int steps);
-    void finishStages();
-
-    std::size_t slot(PipelineTensor tensor, int microbatch, int position) const
-    {
-        const std::size_t tensors = tensor == PipelineTensor::Activation ? 0 : 1;
-        const auto positions = static_cast<std::size_t>(m_cost.shape.positions());
-        return (tensors * positions + static_cast<std::size_t>(position)) *
-                   static_cast<std::size_t>(m_cost.shape.microbatches) +
-               static_cast<std::size_t>(microbatch);
-    }
-    SimulatedStage& result(int stage) { return m_step.stages[static_cast<std::size_t>(stage)]; }
-
-    const StepCost& m_cost;
-    const PipelineLists& m_lists;
-    bool m_detailed;
-    std::vector<PositionTimes> m_kinds;
-    std::vector<Stage> m_stages;
-    std::vector<double> m_arrivals; ///< by slot
-    std::vector<int> m_ready;       ///< stages to look at
-    SimulatedStep m_step;
-};
-
-Simulation::Simulation(const StepCost& cost, const PipelineLists& lists, bool detailed)
-    : m_cost(cost)
-    , m_lists(lists)
-    , m_detailed(detailed)
-{
-    for (const ChunkCost& chunk : cost.kinds) m_kinds.emplace_back(cost.shape, chunk);
-    const auto stages = static_cast<std::size_t>(cost.shape.stages);
-    m_stages.resize(stages);
-    m_step.stages.resize(stages);
-    m_arrivals.assign(2 * static_cast<std::size_t>(cost.shape.positions()) *
-                          static_cast<std::size_t>(cost.shape.microbatches),
-                      kNotSent);
-}
-
-void Simulation::interval(int stage, double seconds, SimulatedPart part, const PipelineAction& action, int position,
-                          int peer)
-{
-    Stage& state = m_stages[static_cast<std::size_t>(stage)];
-    const double start = state.now;
-    state.now += seconds;
-    if (m_detailed && seconds > 0)
-        result(stage).intervals.push_back({start, state.now, position, action.microbatch, part, peer});
-}
-
-void Simulation::remember(int stage, double at, double activations, double transient)
-{
-    SimulatedStage& outcome = result(stage);
-    m_stages[static_cast<std::size_t>(stage)].activations = activations;
-    if (activations + transient > outcome.peakActivations + outcome.peakTransient) {
-        outcome.peakActivations = activations;
-        outcome.peakTransient = transient;
-        outcome.peakAt = at;
-    }
-    if (m_detailed) outcome.memory.push_back({at, activations, transient});
-}
-
-void Simulation::change(int stage, double begin, double end, double bytes, double transient, int steps)
-{
-    if (!m_detailed) return;
-    const double before = m_stages[static_cast<std::size_t>(stage)].activations;
-    const int first = bytes > 0 ? 0 : 1; // at begins or at ends
-    for (int i = 1; i < steps; ++i)
-        result(stage).memory.push_back(
-            {begin + (end - begin) * (first + i - 1) / steps, before + bytes * i / steps, transient});
-}
-
-void Simulation::waitFor(int stage, const PipelineTransfer& transfer, double arrival)
-{
-    Stage& state = m_stages[static_cast<std::size_t>(stage)];
-    if (arrival <= state.now) return;
-    const bool isLocal = transfer.isLocal();
-    const int boundary = std::min(transfer.fromPosition, transfer.toPosition);
-    const double length = isLocal ? 0 : m_cost.boundaries[static_cast<std::size_t>(boundary)].seconds;
-    const double waiting = std::max(0.0, arrival - length - state.now);
-    const double transferring = arrival - state.now - waiting;
-    const PipelineAction about{Forward, transfer.microbatch, 0};
-    interval(stage, waiting, SimulatedPart::PipelineWait, about, transfer.toPosition, transfer.fromStage);
-    interval(stage, transferring, SimulatedPart::Receive, about, transfer.toPosition, transfer.fromStage);
-    state.now = arrival;
-    if (state.next == 0) return; // before the pipeline reached this stage
-    result(stage).wait += waiting;
-    result(stage).transfer += transferring;
-}
-
-void Simulation::send(int stage, const PipelineTransfer& transfer)
-{
-    Stage& state = m_stages[static_cast<std::size_t>(stage)];
-    double arrival = state.now;
-    if (!transfer.isLocal()) {
-        const int boundary = std::min(transfer.fromPosition, transfer.toPosition);
-        const double seconds = m_cost.boundaries[static_cast<std::size_t>(boundary)].seconds;
-        const std::size_t way = transfer.toStage == (stage + 1) % m_cost.shape.stages ? 0 : 1;
-        const double start = std::max(state.now, state.linkFree[way]);
-        arrival = start + seconds;
-        state.linkFree[way] = arrival;
-        if (m_detailed) result(stage).sent.push_back({start, arrival, transfer});
-        if (m_cost.blockingTransfers) {
-            result(stage).transfer += arrival - state.now;
-            interval(stage, arrival - state.now, SimulatedPart::Send, {Forward, transfer.microbatch, 0},
-                     transfer.fromPosition, transfer.toStage);
-        }
-    }
-    m_arrivals[slot(transfer.tensor, transfer.microbatch, transfer.toPosition)] = arrival;
-    Stage& receiver = m_stages[static_cast<std::size_t>(transfer.toStage)];
-    if (!receiver.queued) {
-        receiver.queued = true;
-        m_ready.push_back(transfer.toStage);
-    }
-}
-
-void Simulation::perform(int stage, const PipelineAction& action)
-{
-    Stage& state = m_stages[static_cast<std::size_t>(stage)];
-    SimulatedStage& outcome = result(stage);
-    const int position = m_cost.shape.positionOf(stage, action.chunk);
-    const std::size_t kind = m_cost.kindOfPosition[static_cast<std::size_t>(position)];
-    const PositionTimes& times = m_kinds[kind];
-    const ChunkCost& chunk = m_cost.kinds[kind];
-    if (state.next == 0) outcome.firstForward = state.now;
-    switch (action.pass) {
-    case Forward:
-        outcome.mostInFlight = std::max(outcome.mostInFlight, ++state.inFlight);
-        change(stage, state.now, state.now + times.forward, chunk.activationBytes, chunk.transientForwardBytes,
-               times.steps);
-        // All are there from the last layer's begin.
-        remember(stage, state.now + times.forward * (times.steps - 1) / times.steps,
-                 state.activations + chunk.activationBytes, chunk.transientForwardBytes);
-        interval(stage, times.forward, SimulatedPart::Forward, action, position);
-        outcome.busy += times.forwardBusy;
-        remember(stage, state.now, state.activations, 0);
-        break;
-    case Backward:
-    case BackwardInput: {
-        const double begin = state.now;
-        remember(stage, state.now, state.activations, chunk.transientBackwardBytes);
-        interval(stage, times.recompute, SimulatedPart::Recompute, action, position);
-        interval(stage, times.backwardInput, SimulatedPart::BackwardInput, action, position);
-        outcome.busy += times.backwardInputBusy;
-        if (action.pass == BackwardInput) {
-            const double gone = chunk.activationBytes - chunk.weightGradientBytes;
-            change(stage, begin, state.now, -gone, chunk.transientBackwardBytes, times.steps);
-            remember(stage, state.now, state.activations - gone, 0);
-            break;
-        }
-        interval(stage, times.backwardWeight, SimulatedPart::BackwardWeight, action, position);
-        outcome.busy += times.backwardWeightBusy;
-        change(stage, begin, state.now, -chunk.activationBytes, chunk.transientBackwardBytes, times.steps);
-        remember(stage, state.now, state.activations - chunk.activationBytes, 0);
-        --state.inFlight;
-        break;
-    }
-    case BackwardWeight:
-        change(stage, state.now, state.now + times.backwardWeight, -chunk.weightGradientBytes, 0, times.steps);
-        interval(stage, times.backwardWeight, SimulatedPart::BackwardWeight, action, position);
-        outcome.busy += times.backwardWeightBusy;
-        remember(stage, state.now, state.activations - chunk.weightGradientBytes, 0);
-        --state.inFlight;
-        break;
-    }
-    outcome.lastBackward = state.now;
-}
-
-void Simulation::advance(int stage)
-{
-    Stage& state = m_stages[static_cast<std::size_t>(stage)];
-    const std::vector<PipelineAction>& list = m_lists[static_cast<std::size_t>(stage)];
-    while (state.next < list.size()) {
-        const PipelineAction& action = list[state.next];
-        if (const auto needed = m_cost.shape.needs(stage, action)) {
-            const double arrival = m_arrivals[slot(needed->tensor, needed->microbatch, needed->toPosition)];
-            if (arrival == kNotSent) return;
-            waitFor(stage, *needed, arrival);
-        }
-        perform(stage, action);
-        ++state.next;
-        if (const auto given = m_cost.shape.gives(stage, action)) send(stage, *given);
-    }
-}
-
-/// What comes after the passes: the reduction of gradients, the agreement of all stages, the optimizer.
-void Simulation::finishStages()
-{
-    m_step.windowBegin = m_step.stages.front().firstForward;
-    for (const SimulatedStage& stage : m_step.stages) {
-        m_step.windowBegin = std::min(m_step.windowBegin, stage.firstForward);
-        m_step.windowEnd = std::max(m_step.windowEnd, stage.lastBackward);
-    }
-    const PipelineAction ofTheStep{Forward, -1, 0};
-    double allReduced = 0;
-    for (int s = 0; s < m_cost.shape.stages; ++s) {
-        Stage& state = m_stages[static_cast<std::size_t>(s)];
-        SimulatedStage& outcome = result(s);
-        const double exposed = m_cost.stages[static_cast<std::size_t>(s)].gradientCommExposed;
-        state.now = std::max(state.now, outcome.lastBackward);
-        // As far as the other stages still work, this is busy time inside the pipeline's window.
-        outcome.busy += std::clamp(m_step.windowEnd - state.now, 0.0, exposed);
-        interval(s, exposed, SimulatedPart::GradientSync, ofTheStep, -1);
-        allReduced = std::max(allReduced, state.now);
-    }
-    for (int s = 0; s < m_cost.shape.stages; ++s) {
-        Stage& state = m_stages[static_cast<std::size_t>(s)];
-        const StageCost& cost = m_cost.stages[static_cast<std::size_t>(s)];
-        interval(s, allReduced - state.now, SimulatedPart::OptimizerWait, ofTheStep, -1);
-        state.now = allReduced;
-        interval(s, m_cost.agreementSeconds, SimulatedPart::Agreement, ofTheStep, -1);
-        interval(s, cost.optimizerSeconds, SimulatedPart::Optimizer, ofTheStep, -1);
-        SimulatedStage& outcome = result(s);
-        outcome.end = state.now;
-        outcome.peakBytes = cost.memory.weights + cost.memory.gradients + cost.memory.optimizer +
-                            cost.memory.communication + cost.memory.library + cost.memory.context + cost.memory.slack +
-                            outcome.peakActivations + outcome.peakTransient;
-        m_step.seconds = std::max(m_step.seconds, outcome.end);
-    }
-}
-
-SimulatedStep Simulation::run()
-{
-    for (int s = 0; s < m_cost.shape.stages; ++s) {
-        Stage& state = m_stages[static_cast<std::size_t>(s)];
-        interval(s, m_cost.fixedSeconds, SimulatedPart::Fixed, {Forward, -1, 0}, -1);
-        state.queued = true;
-        if (m_detailed) {
-            const std::size_t actions = m_lists[static_cast<std::size_t>(s)].size();
-            result(s).intervals.reserve(actions * 3);
-            result(s).memory.reserve(actions * 2 + 2);
-            result(s).sent.reserve(actions);
-        }
-    }
-    for (int s = m_cost.shape.stages; s > 0; --s) m_ready.push_back(s - 1);
-    while (!m_ready.empty()) {
-        const int stage = m_ready.back();
-        m_ready.pop_back();
-        m_stages[static_cast<std::size_t>(stage)].queued = false;
-        advance(stage);
-    }
-    finishStages();
-    return std::move(m_step);
 }
 
 Error unusableCost(const char* field, std::string what)
@@ -371,17 +80,287 @@ double SimulatedStep::bubbleFraction() const
     return stages.empty() ? 0.0 : sum / static_cast<double>(stages.size());
 }
 
-SimulatedStep simulateSchedule(const StepCost& cost, const PipelineLists& lists, bool detailed)
+/// Reads one stage from when the nodes of its passes end.
+class ScheduleSimulation::StageReader {
+public:
+    StageReader(const StepCost& cost, const ScheduleSimulation& of, int index, bool detailed, SimulatedStage& stage);
+    void passes();
+    /// What comes after them. allReduced: when every stage has reduced its gradients.
+    void finish(double allReduced);
+
+private:
+    using Pass = PipelineGraph::Pass;
+
+    void wait(const Pass& pass, bool isFirst);
+    void perform(const Pass& pass);
+    void send(const Pass& pass);
+    void interval(double start, double end, SimulatedPart part, std::int32_t position = -1,
+                  std::int32_t microbatch = -1, std::int32_t peer = -1)
+    {
+        if (m_detailed && end > start) m_stage.intervals.push_back({start, end, position, microbatch, part, peer});
+    }
+    /// From `at` on.
+    void live(double at, double activations, double transient);
+    /// In detail, how `bytes` of activations come (at a layer's begin) or, negative, go (at its end) in a pass; what is
+    /// there at last is left to `live`.
+    void change(double begin, double end, double bytes, double transient, int steps);
+    double endOf(NodeIndex node) const { return m_of.m_end[node]; }
+
+    const StepCost& m_cost;
+    const ScheduleSimulation& m_of;
+    const PipelineGraph& m_pipeline;
+    int m_index;
+    bool m_detailed;
+    SimulatedStage& m_stage;
+    double m_now;
+    double m_activations = 0; ///< live bytes
+    std::int32_t m_inFlight = 0;
+};
+
+ScheduleSimulation::StageReader::StageReader(const StepCost& cost, const ScheduleSimulation& of, int index,
+                                             bool detailed, SimulatedStage& stage)
+    : m_cost(cost)
+    , m_of(of)
+    , m_pipeline(of.m_graph.pipeline)
+    , m_index(index)
+    , m_detailed(detailed)
+    , m_stage(stage)
+    , m_now(of.m_end[PipelineGraph::kBegin])
+{}
+
+void ScheduleSimulation::StageReader::live(double at, double activations, double transient)
 {
-    return Simulation(cost, lists, detailed).run();
+    m_activations = activations;
+    if (activations + transient > m_stage.peakActivations + m_stage.peakTransient) {
+        m_stage.peakActivations = activations;
+        m_stage.peakTransient = transient;
+        m_stage.peakAt = at;
+    }
+    if (m_detailed) m_stage.memory.push_back({at, activations, transient});
+}
+
+void ScheduleSimulation::StageReader::change(double begin, double end, double bytes, double transient, int steps)
+{
+    if (!m_detailed) return;
+    const int first = bytes > 0 ? 0 : 1; // at begins or at ends
+    for (int i = 1; i < steps; ++i)
+        m_stage.memory.push_back(
+            {begin + (end - begin) * (first + i - 1) / steps, m_activations + bytes * i / steps, transient});
+}
+
+void ScheduleSimulation::StageReader::wait(const Pass& pass, bool isFirst)
+{
+    const double arrival = endOf(pass.received);
+    if (arrival <= m_now) return;
+    const int from = pass.pass == Forward ? pass.position - 1 : pass.position + 1;
+    const double length = m_cost.boundaries[static_cast<std::size_t>(std::min(from, pass.position))].seconds;
+    const double waiting = std::max(0.0, arrival - length - m_now), transferring = arrival - m_now - waiting;
+    if (m_detailed) {
+        const int peer = m_pipeline.shape.stageOf(from);
+        const double sent = transferring > 0 ? m_now + waiting : arrival;
+        interval(m_now, sent, SimulatedPart::PipelineWait, pass.position, pass.microbatch, peer);
+        interval(sent, arrival, SimulatedPart::Receive, pass.position, pass.microbatch, peer);
+    }
+    if (!isFirst) { // else before the pipeline reached this stage
+        m_stage.wait += waiting;
+        m_stage.transfer += transferring;
+    }
+    m_now = arrival;
+}
+
+void ScheduleSimulation::StageReader::send(const Pass& pass)
+{
+    const double arrival = endOf(pass.sent);
+    if (m_detailed) {
+        double start = 0;
+        for (const NodeIndex before : m_pipeline.work.before(pass.sent)) start = std::max(start, endOf(before));
+        const bool forward = pass.pass == Forward;
+        const int to = forward ? pass.position + 1 : pass.position - 1, peer = m_pipeline.shape.stageOf(to);
+        const PipelineTensor tensor = forward ? PipelineTensor::Activation : PipelineTensor::Gradient;
+        m_stage.sent.push_back({start, arrival, {tensor, pass.microbatch, pass.position, to, m_index, peer}});
+        if (m_pipeline.blocking) interval(m_now, arrival, SimulatedPart::Send, pass.position, pass.microbatch, peer);
+    }
+    if (!m_pipeline.blocking) return;
+    m_stage.transfer += arrival - m_now;
+    m_now = arrival;
+}
+
+void ScheduleSimulation::StageReader::perform(const Pass& pass)
+{
+    const std::size_t kind = m_cost.kindOfPosition[static_cast<std::size_t>(pass.position)];
+    const KindTimes& times = m_of.m_kinds[kind];
+    const ChunkCost& chunk = m_cost.kinds[kind];
+    const double begin = m_now, end = endOf(pass.node);
+    const auto part = [&](double from, double to, SimulatedPart what) {
+        interval(from, to, what, pass.position, pass.microbatch);
+    };
+    switch (pass.pass) {
+    case Forward:
+        m_stage.mostInFlight = std::max(m_stage.mostInFlight, ++m_inFlight);
+        change(begin, end, chunk.activationBytes, chunk.transientForwardBytes, times.steps);
+        // All are there from the last layer's begin.
+        live(begin + times.forward * (times.steps - 1) / times.steps, m_activations + chunk.activationBytes,
+             chunk.transientForwardBytes);
+        part(begin, end, SimulatedPart::Forward);
+        m_stage.busy += times.forwardBusy;
+        live(end, m_activations, 0);
+        break;
+    case Backward:
+    case BackwardInput: {
+        const bool isWhole = pass.pass == Backward;
+        const double input = begin + times.recompute, weight = isWhole ? input + times.backwardInput : end;
+        live(begin, m_activations, chunk.transientBackwardBytes);
+        part(begin, input, SimulatedPart::Recompute);
+        part(input, weight, SimulatedPart::BackwardInput);
+        if (isWhole && times.backwardWeight > 0) part(weight, end, SimulatedPart::BackwardWeight);
+        m_stage.busy += times.backwardInputBusy + (isWhole ? times.backwardWeightBusy : 0);
+        const double gone = chunk.activationBytes - (isWhole ? 0 : chunk.weightGradientBytes);
+        change(begin, end, -gone, chunk.transientBackwardBytes, times.steps);
+        live(end, m_activations - gone, 0);
+        m_inFlight -= isWhole ? 1 : 0;
+        break;
+    }
+    case BackwardWeight:
+        change(begin, end, -chunk.weightGradientBytes, 0, times.steps);
+        part(begin, end, SimulatedPart::BackwardWeight);
+        m_stage.busy += times.backwardWeightBusy;
+        live(end, m_activations - chunk.weightGradientBytes, 0);
+        --m_inFlight;
+        break;
+    }
+    m_now = end;
+}
+
+void ScheduleSimulation::StageReader::passes()
+{
+    const std::span<const Pass> passes = m_pipeline.of(m_index);
+    if (m_detailed) {
+        m_stage.intervals.reserve(passes.size() * 3);
+        m_stage.memory.reserve(passes.size() * 2 + 2);
+        m_stage.sent.reserve(passes.size());
+    }
+    interval(0, m_now, SimulatedPart::Fixed);
+    for (const Pass& pass : passes) {
+        const bool isFirst = &pass == passes.data();
+        if (pass.received != kNoNode) wait(pass, isFirst);
+        if (isFirst) m_stage.firstForward = m_now;
+        perform(pass);
+        m_stage.lastBackward = m_now;
+        if (pass.sent != kNoNode) send(pass);
+    }
+}
+
+void ScheduleSimulation::StageReader::finish(double allReduced)
+{
+    const auto at = static_cast<std::size_t>(m_index);
+    const double reduced = endOf(m_of.m_graph.reductions[at]), agreed = allReduced + m_cost.agreementSeconds;
+    m_stage.end = endOf(m_of.m_graph.optimizers[at]);
+    interval(m_now, reduced, SimulatedPart::GradientSync);
+    interval(reduced, allReduced, SimulatedPart::OptimizerWait);
+    interval(allReduced, agreed, SimulatedPart::Agreement);
+    interval(agreed, m_stage.end, SimulatedPart::Optimizer);
+    const MemoryTerms& memory = m_cost.stages[at].memory;
+    m_stage.peakBytes = memory.weights + memory.gradients + memory.optimizer + memory.communication + memory.library +
+                        memory.context + memory.slack + m_stage.peakActivations + m_stage.peakTransient;
+}
+
+Result<ScheduleSimulation::Graph> ScheduleSimulation::graphOf(const PipelineShape& shape, bool blocking)
+{
+    Graph graph;
+    FOURWALLS_TRY_ASSIGN(graph.pipeline, pipelineGraph(shape, blocking));
+    WorkGraph& work = graph.pipeline.work;
+    auto time = static_cast<std::uint32_t>(PipelineGraph::times(shape));
+    const auto add = [&] {
+        graph.pipeline.timeOf.push_back(time++);
+        return work.add();
+    };
+    for (int stage = 0; stage < shape.stages; ++stage) {
+        graph.reductions.push_back(add());
+        work.waitFor(graph.pipeline.lastOf(stage));
+    }
+    const NodeIndex agreement = add();
+    for (const NodeIndex reduction : graph.reductions) work.waitFor(reduction);
+    for (int stage = 0; stage < shape.stages; ++stage) {
+        graph.optimizers.push_back(add());
+        work.waitFor(agreement);
+    }
+    return graph;
+}
+
+void ScheduleSimulation::price(const StepCost& cost)
+{
+    m_kinds.clear();
+    for (const ChunkCost& chunk : cost.kinds) {
+        m_kinds.push_back({chunk.forward.seconds(), chunk.recompute.seconds(), chunk.backwardInput.seconds(),
+                           chunk.backwardWeight.seconds(), busySeconds(chunk.forward),
+                           busySeconds(chunk.recompute) + busySeconds(chunk.backwardInput),
+                           busySeconds(chunk.backwardWeight),
+                           chunk.activationBytes > 0 ? activationSteps(cost.shape, chunk) : 1});
+    }
+    m_seconds.assign(PipelineGraph::times(cost.shape), 0);
+    m_seconds[PipelineGraph::timeOfBegin()] = cost.fixedSeconds;
+    for (int position = 0; position < cost.shape.positions(); ++position) {
+        const KindTimes& times = m_kinds[cost.kindOfPosition[static_cast<std::size_t>(position)]];
+        const auto of = [&](PipelinePass pass) -> double& {
+            return m_seconds[PipelineGraph::timeOfPass(position, pass)];
+        };
+        of(Forward) = times.forward;
+        of(BackwardInput) = times.recompute + times.backwardInput;
+        of(BackwardWeight) = times.backwardWeight;
+        of(Backward) = of(BackwardInput) + times.backwardWeight;
+        if (position + 1 < cost.shape.positions())
+            m_seconds[PipelineGraph::timeOfMessage(position)] =
+                cost.boundaries[static_cast<std::size_t>(position)].seconds;
+    }
+    for (const StageCost& stage : cost.stages) m_seconds.push_back(stage.gradientCommExposed);
+    m_seconds.push_back(cost.agreementSeconds);
+    for (const StageCost& stage : cost.stages) m_seconds.push_back(stage.optimizerSeconds);
+}
+
+SimulatedStep ScheduleSimulation::read(const StepCost& cost, bool detailed) const
+{
+    SimulatedStep step;
+    step.stages.resize(static_cast<std::size_t>(cost.shape.stages));
+    std::vector<StageReader> readers;
+    readers.reserve(step.stages.size());
+    double allReduced = 0;
+    for (SimulatedStage& stage : step.stages) {
+        StageReader& reader = readers.emplace_back(cost, *this, static_cast<int>(readers.size()), detailed, stage);
+        reader.passes();
+        const bool isFirst = readers.size() == 1;
+        step.windowBegin = isFirst ? stage.firstForward : std::min(step.windowBegin, stage.firstForward);
+        step.windowEnd = std::max(step.windowEnd, stage.lastBackward);
+        allReduced = std::max(allReduced, m_end[m_graph.reductions[readers.size() - 1]]);
+    }
+    for (std::size_t s = 0; s < step.stages.size(); ++s) {
+        SimulatedStage& stage = step.stages[s];
+        // As far as the other stages still work, this is busy time inside the pipeline's window.
+        stage.busy += std::clamp(step.windowEnd - m_end[m_graph.pipeline.lastOf(static_cast<int>(s))], 0.0,
+                                 cost.stages[s].gradientCommExposed);
+        readers[s].finish(allReduced);
+        step.seconds = std::max(step.seconds, stage.end);
+    }
+    return step;
+}
+
+Result<SimulatedStep> ScheduleSimulation::run(const StepCost& cost, bool detailed)
+{
+    FOURWALLS_TRY(checkPipeline(cost.shape));
+    FOURWALLS_TRY(checkCost(cost));
+    const PipelineGraph& pipeline = m_graph.pipeline;
+    if (pipeline.passes.empty() || pipeline.shape != cost.shape || pipeline.blocking != cost.blockingTransfers) {
+        FOURWALLS_TRY_ASSIGN(m_graph, graphOf(cost.shape, cost.blockingTransfers));
+    }
+    price(cost);
+    const double* const seconds = m_seconds.data();
+    const std::uint32_t* const timeOf = pipeline.timeOf.data();
+    simulateWork(pipeline.work, m_end, [=](std::size_t node) { return seconds[timeOf[node]]; });
+    return read(cost, detailed);
 }
 
 Result<SimulatedStep> simulateSchedule(const StepCost& cost, bool detailed)
 {
-    FOURWALLS_TRY(checkPipeline(cost.shape));
-    FOURWALLS_TRY(checkCost(cost));
-    FOURWALLS_TRY_ASSIGN(const PipelineLists lists, pipelineActions(cost.shape));
-    return simulateSchedule(cost, lists, detailed);
+    return ScheduleSimulation().run(cost, detailed);
 }
 
 } // namespace fourwalls::cost

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// One training step as discrete events over pipeline stages x streams (compute, tensor, pipeline, data parallel, copy).
-// What the passes cost comes from step_cost.h, their order from model/spec/pipeline_schedule.h. Step time, bubbles,
-// exposed transfers and the memory in flight come out. One stage (pp=1) is a pipeline like any other.
+// One predicted step as a graph of work (model/graph): passes, messages between stages, reductions of gradients, the
+// agreement of all ranks, the optimizer. What they cost comes from step_cost.h. Step time, bubbles, exposed transfers and
+// the memory in flight are read from when its nodes end. One stage (pp=1) is a pipeline like any other.
 #pragma once
 
 #include "model/base/result.h"
 #include "model/cost/step_cost.h"
+#include "model/graph/pipeline_graph.h"
 #include "model/spec/pipeline_schedule.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace fourwalls::cost {
-
-/// The action lists of every stage of a pipeline (pipelineActions).
-using PipelineLists = std::vector<std::vector<PipelineAction>>;
 
 /// What an interval of a stage's time is.
 enum class SimulatedPart : std::uint8_t {
@@ -80,14 +78,44 @@ struct SimulatedStep {
     double bubbleFraction() const;
 };
 
-/// Simulates one step of `cost`. lists: of cost.shape, from pipelineActions. detailed: fill the intervals, transfers
-/// and memory of the stages. Messages of one direction between two stages go one after the other. With blocking
-/// transfers a sender stands still until its message is over, else sending costs it nothing.
-/// Precondition: the vectors of `cost` fit its shape and its times are finite and not negative.
-SimulatedStep simulateSchedule(const StepCost& cost, const PipelineLists& lists, bool detailed = false);
+/// Runs steps one after the other; as long as their shape stays the same, its graph and memory are used again.
+class ScheduleSimulation {
+public:
+    /// One step of `cost`. detailed: fill the intervals, transfers and memory of the stages. Messages of one direction
+    /// between two stages go one after the other. With blocking transfers a sender stands still until its message is
+    /// over, else sending costs it nothing.
+    /// Errors: those of pipelineActions; InvalidArgument when the vectors of `cost` do not fit its shape or a time is
+    /// negative or not finite.
+    Result<SimulatedStep> run(const StepCost& cost, bool detailed = false);
 
-/// The same with the lists of cost.shape. Errors: those of pipelineActions; InvalidArgument when the vectors of `cost`
-/// do not fit its shape or a time is negative or not finite.
+private:
+    /// The passes, and behind them what every stage does once in a step.
+    struct Graph {
+        PipelineGraph pipeline;
+        std::vector<NodeIndex> reductions, optimizers; ///< by stage
+    };
+    /// What the passes of one kind of position take [s].
+    struct KindTimes {
+        double forward = 0, recompute = 0, backwardInput = 0, backwardWeight = 0;
+        double forwardBusy = 0, backwardInputBusy = 0,
+               backwardWeightBusy = 0; ///< recomputation with the input gradient
+        int steps = 1;                 ///< in which activations climb and fall
+    };
+    class StageReader;
+
+    static Result<Graph> graphOf(const PipelineShape& shape, bool blocking);
+    /// Fills m_kinds and m_seconds.
+    void price(const StepCost& cost);
+    SimulatedStep read(const StepCost& cost, bool detailed) const;
+
+    Graph m_graph;
+    std::vector<KindTimes> m_kinds;
+    std::vector<double>
+        m_seconds;             ///< PipelineGraph's table of times, and after it those of the nodes behind the passes
+    std::vector<double> m_end; ///< by node
+};
+
+/// The same for one step alone.
 Result<SimulatedStep> simulateSchedule(const StepCost& cost, bool detailed = false);
 
 } // namespace fourwalls::cost

@@ -124,14 +124,14 @@ void GraphBuilder::place(const Sorted& sorted, std::size_t at, ReplayGraph& grap
     const NodeIndex index = sorted.order[at];
     const Node& node = m_nodes[index];
     std::int64_t ready = 0;
+    graph.work.add();
     for (std::uint32_t i = sorted.firstBefore[index]; i < sorted.firstBefore[index + 1]; ++i) {
         const NodeIndex before = sorted.place[sorted.before[i]];
         const std::int64_t end = graph.recordedEnd[before];
-        graph.predecessors.push_back(before);
+        graph.work.waitFor(before);
         ready = i == sorted.firstBefore[index] ? end : std::max(ready, end);
         if (node.timing != Timing::Meeting && end > node.start + kSameTimeNs) ++graph.negativeDelays;
     }
-    graph.firstPredecessor.push_back(static_cast<std::uint32_t>(graph.predecessors.size()));
     graph.role.push_back(node.tag.role);
     graph.piece.push_back(node.tag.piece);
     graph.step.push_back(node.tag.step);
@@ -174,9 +174,7 @@ Result<ReplayGraph> GraphBuilder::finish(bool withWaiting,
     ReplayGraph graph;
     graph.origin = m_origin;
     graph.steps = m_steps;
-    graph.firstPredecessor.reserve(count + 1);
-    graph.firstPredecessor.push_back(0);
-    graph.predecessors.reserve(edges.size());
+    graph.work.reserve(count, edges.size());
     graph.recordedEnd.resize(count);
     graph.delay.resize(count);
     graph.duration.resize(count);

@@ -3,7 +3,8 @@
 #include "model/replay/pass_order.h"
 
 #include "model/base/median.h"
-#include "model/replay/graph_builder.h"
+#include "model/graph/pipeline_graph.h"
+#include "model/replay/replay_times.h"
 #include "model/spec/pipeline_schedule.h"
 
 #include <algorithm>
@@ -106,57 +107,28 @@ private:
 Result<std::int64_t> windowOf(const PassReader& passes, const PipelineShape& shape, bool halves,
                               std::vector<PlacedPass>* placed = nullptr)
 {
-    FOURWALLS_TRY_ASSIGN(const auto lists, pipelineActions(shape));
-    GraphBuilder builder(Instant{0});
-    builder.addStep({StepIndex{0}, false, {}, {}, 0, 0});
-    const NodeIndex source = builder.source(Instant{0}, 0);
-    // What a pass makes for a neighbour, by tensor, micro-batch and position.
-    std::map<std::tuple<int, std::int32_t, std::int32_t>, NodeIndex> made;
-    std::vector<std::tuple<std::tuple<int, std::int32_t, std::int32_t>, NodeIndex, bool>> needed;
-    for (int stage = 0; stage < shape.stages; ++stage) {
-        const StagePasses& times = passes.times(stage);
-        NodeIndex before = source;
-        for (const PipelineAction& action : lists[static_cast<std::size_t>(stage)]) {
-            const double whole = times.input + times.weight;
-            double time = action.pass == PipelinePass::Forward         ? times.forward
-                          : action.pass == PipelinePass::Backward      ? whole
-                          : halves                                     ? whole / 2
-                          : action.pass == PipelinePass::BackwardInput ? times.input
-                                                                       : times.weight;
-            time /= shape.chunks;
-            const auto index = placed ? static_cast<std::uint32_t>(placed->size()) : kNone;
-            const NodeIndex node = builder.work(Instant{0}, Instant{std::llround(time)}, {NodeRole::Work, index, 0, 0});
-            if (placed) placed->push_back({stage, action, 0, 0});
-            builder.edge(before, node);
-            before = node;
-            if (const auto needs = shape.needs(stage, action))
-                needed.push_back(
-                    {{static_cast<int>(needs->tensor), needs->microbatch, needs->toPosition}, node, needs->isLocal()});
-            if (const auto gives = shape.gives(stage, action))
-                made[{static_cast<int>(gives->tensor), gives->microbatch, gives->toPosition}] = node;
-        }
+    FOURWALLS_TRY_ASSIGN(const PipelineGraph graph, pipelineGraph(shape, false));
+    std::vector<std::int64_t> times(PipelineGraph::times(shape), 0);
+    for (int position = 0; position < shape.positions(); ++position) {
+        const StagePasses& of = passes.times(shape.stageOf(position));
+        const double whole = of.input + of.weight;
+        const auto set = [&](PipelinePass pass, double time) {
+            times[PipelineGraph::timeOfPass(position, pass)] = std::llround(time / shape.chunks);
+        };
+        set(PipelinePass::Forward, of.forward);
+        set(PipelinePass::Backward, whole);
+        set(PipelinePass::BackwardInput, halves ? whole / 2 : of.input);
+        set(PipelinePass::BackwardWeight, halves ? whole / 2 : of.weight);
+        if (position + 1 < shape.positions()) times[PipelineGraph::timeOfMessage(position)] = passes.hop();
     }
-    for (const auto& [key, node, local] : needed) {
-        const auto from = made.find(key);
-        if (from == made.end()) continue;
-        if (local) {
-            builder.edge(from->second, node);
-            continue;
-        }
-        const NodeIndex hop = builder.work(Instant{0}, Instant{passes.hop()}, {NodeRole::Moving, kNone, 0, 0});
-        builder.edge(from->second, hop);
-        builder.edge(hop, node);
-    }
-    FOURWALLS_TRY_ASSIGN(const ReplayGraph graph,
-                         builder.finish(true, [](std::uint32_t) { return std::string("a pass"); }));
     std::vector<std::int64_t> end;
-    simulate(graph, timesOf(graph, DelayRule::None), end);
-    for (std::size_t node = 0; placed && node < graph.nodes(); ++node)
-        if (graph.piece[node] != kNone) {
-            PlacedPass& pass = (*placed)[graph.piece[node]];
-            pass.end = end[node];
-            pass.start = end[node] - graph.duration[node];
-        }
+    simulateWork(graph.work, end, [&](std::size_t node) { return times[graph.timeOf[node]]; });
+    for (int stage = 0; placed && stage < shape.stages; ++stage)
+        for (const PipelineGraph::Pass& pass : graph.of(stage))
+            placed->push_back({stage,
+                               {pass.pass, pass.microbatch, shape.chunkOf(pass.position)},
+                               end[pass.node] - times[graph.timeOf[pass.node]],
+                               end[pass.node]});
     return *std::max_element(end.begin(), end.end());
 }
 

@@ -374,7 +374,7 @@ ReplayQuality Replay::quality(DelayRule rule) const
     if (!graph.steps.empty())
         quality.unexplained = Duration{unexplained / static_cast<std::int64_t>(graph.steps.size())};
     quality.nodes = static_cast<std::int64_t>(graph.nodes());
-    quality.edges = static_cast<std::int64_t>(graph.predecessors.size());
+    quality.edges = static_cast<std::int64_t>(graph.work.edges());
     quality.derivedEdges = graph.derivedEdges;
     std::set<RankId> ranks;
     for (const Piece& piece : m_recording->pieces) ranks.insert(piece.rank);

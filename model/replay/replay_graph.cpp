@@ -9,20 +9,8 @@ namespace fourwalls::replay {
 
 void simulate(const ReplayGraph& graph, const NodeTimes& times, std::vector<std::int64_t>& end)
 {
-    const std::size_t nodes = graph.nodes();
-    end.resize(nodes);
-    const std::uint32_t* const first = graph.firstPredecessor.data();
-    const NodeIndex* const before = graph.predecessors.data();
     const std::int64_t *const delay = times.delay.data(), *const duration = times.duration.data();
-    std::int64_t* const ends = end.data();
-    std::uint32_t edge = 0;
-    for (std::size_t node = 0; node < nodes; ++node) {
-        const std::uint32_t behind = first[node + 1];
-        std::int64_t ready = edge < behind ? ends[before[edge]] : 0;
-        for (++edge; edge < behind; ++edge) ready = std::max(ready, ends[before[edge]]);
-        edge = behind;
-        ends[node] = ready + delay[node] + duration[node];
-    }
+    simulateWork(graph.work, end, [=](std::size_t node) { return delay[node] + duration[node]; });
 }
 
 std::vector<std::int64_t> stepLengths(const ReplayGraph& graph, std::span<const std::int64_t> duration,

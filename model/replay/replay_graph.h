@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step as a graph of work with dependencies, in flat arrays, and the one pass that runs it.
+// A recorded step as a graph of work (model/graph): what its nodes stand for, when they were recorded, what they take.
 #pragma once
 
 #include "model/base/ids.h"
 #include "model/base/time.h"
+#include "model/graph/work_graph.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,9 +13,9 @@
 
 namespace fourwalls::replay {
 
-using NodeIndex = std::uint32_t;
+using fourwalls::NodeIndex;
 /// No node, no piece.
-inline constexpr std::uint32_t kNone = 0xffffffffu;
+inline constexpr std::uint32_t kNone = kNoNode;
 
 enum class NodeRole : std::uint8_t {
     Source,  ///< where the recording begins
@@ -38,12 +39,10 @@ struct GraphStep {
     std::vector<NodeIndex> deviceEnds{};
 };
 
-/// Nodes stand behind everything that they wait for. Times are nanoseconds from `origin`.
-/// A node starts a delay after the last of its predecessors has ended, and ends a duration later.
+/// Times are nanoseconds from `origin`. A node starts a delay after the last of its predecessors has ended, and ends a duration later.
 struct ReplayGraph {
     Instant origin;
-    std::vector<std::uint32_t> firstPredecessor; ///< one more than there are nodes
-    std::vector<NodeIndex> predecessors;
+    WorkGraph work;
     std::vector<NodeRole> role;
     std::vector<std::uint32_t> piece;      ///< of the recording; kNone: of none
     std::vector<std::uint32_t> step;       ///< in `steps`
@@ -53,12 +52,8 @@ struct ReplayGraph {
     std::int64_t negativeDelays = 0; ///< edges that a recorded time contradicts
     std::int64_t derivedEdges = 0;   ///< that the trace does not state
 
-    std::size_t nodes() const { return role.size(); }
-    std::span<const NodeIndex> before(NodeIndex node) const
-    {
-        return std::span(predecessors)
-            .subspan(firstPredecessor[node], firstPredecessor[node + 1] - firstPredecessor[node]);
-    }
+    std::size_t nodes() const { return work.nodes(); }
+    std::span<const NodeIndex> before(NodeIndex node) const { return work.before(node); }
 };
 
 /// What the nodes of a graph take in one variant [ns].
@@ -66,7 +61,7 @@ struct NodeTimes {
     std::vector<std::int64_t> delay, duration;
 };
 
-/// When each node ends. end: filled; its size becomes the number of nodes. One pass, deterministic.
+/// When each node ends (simulateWork). end: filled; its size becomes the number of nodes.
 /// Precondition: `times` has as many entries as the graph has nodes.
 void simulate(const ReplayGraph& graph, const NodeTimes& times, std::vector<std::int64_t>& end);
 

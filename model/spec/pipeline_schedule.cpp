@@ -28,7 +28,13 @@ Error impossible(const char* field, std::string what, std::string hint)
 /// so that a pattern made for many also serves few.
 class ActionList {
 public:
-    ActionList(int microbatches, int chunks) : m_microbatches(microbatches), m_next(static_cast<std::size_t>(chunks)) {}
+    /// passes: of a micro-batch through a chunk.
+    ActionList(int microbatches, int chunks, int passes)
+        : m_microbatches(microbatches)
+        , m_next(static_cast<std::size_t>(chunks))
+    {
+        m_actions.reserve(m_next.size() * static_cast<std::size_t>(microbatches) * static_cast<std::size_t>(passes));
+    }
 
     void add(PipelinePass pass, int chunk = 0)
     {
@@ -50,7 +56,7 @@ private:
 
 Actions naive(int microbatches)
 {
-    ActionList list(microbatches, 1);
+    ActionList list(microbatches, 1, 2);
     for (int i = 0; i < microbatches; ++i) {
         list.add(Forward);
         list.add(Backward);
@@ -60,7 +66,7 @@ Actions naive(int microbatches)
 
 Actions gpipe(int microbatches)
 {
-    ActionList list(microbatches, 1);
+    ActionList list(microbatches, 1, 2);
     for (int i = 0; i < microbatches; ++i) list.add(Forward);
     for (int i = 0; i < microbatches; ++i) list.add(Backward);
     return list.take();
@@ -69,7 +75,7 @@ Actions gpipe(int microbatches)
 /// Warm-up forwards until the first gradient can be there, then one forward and one backward in turn.
 Actions oneFOneB(int stages, int stage, int microbatches)
 {
-    ActionList list(microbatches, 1);
+    ActionList list(microbatches, 1, 2);
     const int warmup = std::min(microbatches, stages - stage - 1);
     for (int i = 0; i < warmup; ++i) list.add(Forward);
     for (int i = warmup; i < microbatches; ++i) {
@@ -106,7 +112,7 @@ Actions interleaved(const PipelineShape& shape, int stage)
 /// stages hold equally many micro-batches and late weight gradients fill the waits of the cool-down.
 Actions lateWeights(int warmup, int lag, int microbatches)
 {
-    ActionList list(microbatches, 1);
+    ActionList list(microbatches, 1, 3);
     for (int i = 0; i < std::min(warmup, microbatches); ++i) list.add(Forward);
     for (int i = 0; i < microbatches; ++i) {
         // The forward comes before the gradient where the warm-up left room for one more micro-batch.
@@ -122,7 +128,7 @@ Actions lateWeights(int warmup, int lag, int microbatches)
 /// stage holds 2 x stages chunk activations. The pattern is that of at least 2 x stages - 1 micro-batches.
 Actions zeroBubbleV(int stages, int stage, int microbatches)
 {
-    ActionList list(microbatches, 2);
+    ActionList list(microbatches, 2, 3);
     const int pattern = std::max(microbatches, 2 * stages - 1);
     const auto backward = [&list](int chunk) {
         list.add(BackwardInput, chunk);

@@ -74,7 +74,7 @@ void measure(const ReplayGraph& graph, NodeTimes times)
     }
     std::sort(took.begin(), took.end());
     std::printf("nodes %zu, edges %zu, a pass %.2f ms (slowest of 50: %.2f ms), check %lld\n", graph.nodes(),
-                graph.predecessors.size(), took[took.size() / 2], took.back(), static_cast<long long>(sum));
+                graph.work.edges(), took[took.size() / 2], took.back(), static_cast<long long>(sum));
 }
 
 } // namespace

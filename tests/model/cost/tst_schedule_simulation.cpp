@@ -129,6 +129,7 @@ private slots:
     void intervalsFillTheStep();
     void publishedBubbleRates_data();
     void publishedBubbleRates();
+    void oneSimulationRunsManySteps();
     void refusesNonsense();
 };
 
@@ -351,6 +352,36 @@ void ScheduleSimulationTest::publishedBubbleRates()
     const double fused = rate(PipelineSchedule::OneFOneB), split = rate(PipelineSchedule::ZeroBubbleH1);
     QVERIFY2(std::abs(fused - rate1F1B) < 0.0001, qPrintable(QString::number(fused)));
     QVERIFY2(std::abs(split - rateZb1p) < 0.0001, qPrintable(QString::number(split)));
+}
+
+/// What a simulation keeps from one step to the next changes nothing: neither its graph nor its times.
+void ScheduleSimulationTest::oneSimulationRunsManySteps()
+{
+    const PipelineShape shape{PipelineSchedule::OneFOneB, 4, 1, 8};
+    StepCost even = stepOf(shape, {Times{1, 1, 1}}, 0.25),
+             uneven = stepOf(shape, {{1, 2, 3}, {2, 1, 1}, {1, 1, 4}, {3, 2, 1}});
+    uneven.stages[2].gradientCommExposed = 5;
+    StepCost blocking = even;
+    blocking.blockingTransfers = true;
+    StepCost deferred = stepOf({PipelineSchedule::ZeroBubbleH1, 4, 1, 8}, {Times{1, 1, 1}}, 0.25);
+    StepCost wrong = even;
+    wrong.fixedSeconds = -1;
+    ScheduleSimulation simulation;
+    for (const StepCost* cost : {&even, &uneven, &even, &blocking, &wrong, &deferred, &even}) {
+        const auto kept = simulation.run(*cost, true), fresh = simulateSchedule(*cost, true);
+        QCOMPARE(kept.ok(), fresh.ok());
+        if (!fresh.ok()) continue;
+        QCOMPARE(kept->seconds, fresh->seconds);
+        QCOMPARE(kept->windowEnd, fresh->windowEnd);
+        for (std::size_t s = 0; s < fresh->stages.size(); ++s) {
+            QCOMPARE(kept->stages[s].busy, fresh->stages[s].busy);
+            QCOMPARE(kept->stages[s].wait, fresh->stages[s].wait);
+            QCOMPARE(kept->stages[s].peakAt, fresh->stages[s].peakAt);
+            QCOMPARE(kept->stages[s].intervals.size(), fresh->stages[s].intervals.size());
+        }
+    }
+    QVERIFY(simulateSchedule(even)->seconds < simulateSchedule(blocking)->seconds);
+    QVERIFY(simulateSchedule(deferred)->seconds < simulateSchedule(even)->seconds);
 }
 
 void ScheduleSimulationTest::refusesNonsense()
