@@ -210,11 +210,10 @@ public:
                 if (pair.name.find(word) != std::string_view::npos) return true;
             return false;
         });
-        // What an evaluation found, and the sums at a training's end, are not the step's.
-        const bool evaluates = text.find("validation") != std::string::npos ||
-                               text.find("eval_loss") != std::string::npos ||
-                               text.find("train_runtime") != std::string::npos;
-        if (!figures || evaluates) return;
+        if (text.find("validation") != std::string::npos || text.find("eval_loss") != std::string::npos)
+            return evaluation(pairs, step ? step : numberBehind(text, "at iteration"));
+        // The sums at a training's end are not the step's.
+        if (!figures || text.find("train_runtime") != std::string::npos) return;
         // The Trainer's own lines have no numbers: they come one per logging_steps.
         std::int64_t number = m_unnumbered;
         if (step && *step >= 0 && *step < 1e9)
@@ -281,6 +280,23 @@ private:
         m_log.runtime = m_bars.back().seconds;
         m_log.lengthsFromTimes = true;
         return true;
+    }
+
+    /// What an evaluation found stands beside the step's own figures, at the step that it says, or that came last.
+    void evaluation(const std::vector<Pair>& pairs, std::optional<double> at)
+    {
+        const double number = at.value_or(-1);
+        auto step =
+            m_log.steps.upper_bound(number >= 0 && number < 1e9 ? static_cast<std::int64_t>(number) : INT64_MAX);
+        if (step == m_log.steps.begin()) return;
+        --step;
+        for (const Pair& pair : pairs) {
+            const std::string name(pair.name);
+            if (name.find("eval") == 0 || name.find("valid") == 0)
+                m_log.add(step->second, name, pair.value);
+            else if (name.find("loss") != std::string::npos)
+                m_log.add(step->second, "validation " + name, pair.value);
+        }
     }
 
     static std::optional<double> epochOf(const std::vector<Pair>& pairs)

@@ -133,6 +133,23 @@ private slots:
         QCOMPARE(logged.length.value_or(kNothing), seconds);
     }
 
+    /// Beside those of the step, as figures by names of their own.
+    void evaluations()
+    {
+        const StepLog megatron =
+            readLog(" validation loss at iteration 0 | lm loss value: 1.2E+01 |\n"
+                    " iteration        5/     100 | consumed samples: 64 | lm loss: 1.1E+01 |\n"
+                    " validation loss at iteration 7 | lm loss value: 8.889540E+00 | lm loss PPL: 7.255679E+03 | \n");
+        QCOMPARE(megatron.steps.size(), std::size_t{1});
+        QCOMPARE(*megatron.steps.at(5).loss, 11.0);
+        QCOMPARE(megatron.steps.at(5).figures.at("validation lm loss value"), 8.88954);
+        const StepLog trainer = readLog("{'loss': 2.5, 'learning_rate': 5e-05, 'epoch': 0.5}\n"
+                                        "{'eval_loss': 9.0, 'eval_runtime': 0.5, 'epoch': 0.5}\n");
+        QCOMPARE(trainer.steps.size(), std::size_t{1});
+        QCOMPARE(*trainer.steps.at(1).loss, 2.5);
+        QCOMPARE(trainer.steps.at(1).figures.at("eval loss"), 9.0);
+    }
+
     void otherFiguresAreKept()
     {
         const StepLog log = readLog("step: 3  loss: 2.0  tps: 1,228,345  tflops: 71.10  mfu: 7.19%\n");
