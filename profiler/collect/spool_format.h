@@ -226,6 +226,7 @@ enum class MessageCode : std::uint32_t {
     Every = 23,           ///< only one step out of `value` is recorded
     CuptiCopies = 24,     ///< the process has loaded more than one CUPTI
     WholeGraphs = 25,     ///< from here on replays of graphs are one record each; value: nodes whose times were lost
+    DeviceLost = 26,      ///< NVML calls a GPU lost; value: its ordinal
 };
 
 /// FOURWALLS_DETAIL.

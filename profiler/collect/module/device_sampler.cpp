@@ -55,6 +55,7 @@ struct DriverLibrary {
 namespace {
 
 constexpr int kNvmlSm = 1;
+constexpr int kNvmlGpuIsLost = 15;                      // NVML_ERROR_GPU_IS_LOST: it has fallen off the bus
 constexpr unsigned long long kNvmlNotAvailable = ~0ULL; // NVML_VALUE_NOT_AVAILABLE
 constexpr int kNvmlMemoryDomain = 2;
 // What CUPTI sets aside on each device from the start: three buffers of 3.2 MB.
@@ -131,31 +132,31 @@ bool readProcessMemory(void* device, NvmlSample* to)
     return count == 0;
 }
 
-/// card: the same, or the card that an instance (MIG) is a part of: clocks and power are the card's.
-bool readSample(void* device, void* card, NvmlSample* to)
+/// card: the same, or the card that an instance (MIG) is a part of: clocks and power are the card's. lost: whether NVML
+/// says that the GPU is gone. Whether the process is listed, as readProcessMemory.
+bool readSample(void* device, void* card, NvmlSample* to, bool* lost)
 {
-    if (g_nvml.clock != nullptr && g_nvml.clock(card, kNvmlSm, &to->smClockMhz) == 0) to->valid |= kNvmlSmClock;
-    if (g_nvml.clock != nullptr && g_nvml.clock(card, kNvmlMemoryDomain, &to->memoryClockMhz) == 0) {
-        to->valid |= kNvmlMemoryClock;
-    }
-    if (g_nvml.power != nullptr && g_nvml.power(card, &to->powerMilliwatt) == 0) to->valid |= kNvmlPower;
+    // NVML's functions do not come with every driver.
+    const auto ask = [to, lost](std::uint32_t figure, auto function, auto... arguments) {
+        const int result = function == nullptr ? -1 : function(arguments...);
+        *lost = *lost || result == kNvmlGpuIsLost;
+        if (result == 0) to->valid |= figure;
+        return result == 0;
+    };
+    ask(kNvmlSmClock, g_nvml.clock, card, kNvmlSm, &to->smClockMhz);
+    ask(kNvmlMemoryClock, g_nvml.clock, card, kNvmlMemoryDomain, &to->memoryClockMhz);
+    ask(kNvmlPower, g_nvml.power, card, &to->powerMilliwatt);
     unsigned long long reasons = 0;
-    if (g_nvml.throttle != nullptr && g_nvml.throttle(card, &reasons) == 0) to->valid |= kNvmlThrottle;
+    ask(kNvmlThrottle, g_nvml.throttle, card, &reasons);
     to->throttleReasons = reasons;
     NvmlLibrary::MemoryUse use{};
-    if (g_nvml.memory != nullptr && g_nvml.memory(device, &use) == 0) {
+    if (ask(kNvmlMemory, g_nvml.memory, device, &use)) {
         to->memoryUsed = use.used;
         to->memoryTotal = use.total;
-        to->valid |= kNvmlMemory;
     }
-    if (g_nvml.temperature != nullptr && g_nvml.temperature(card, 0, &to->temperatureC) == 0) {
-        to->valid |= kNvmlTemperature;
-    }
+    ask(kNvmlTemperature, g_nvml.temperature, card, 0, &to->temperatureC);
     NvmlLibrary::Utilization utilization{};
-    if (g_nvml.utilization != nullptr && g_nvml.utilization(device, &utilization) == 0) {
-        to->utilizationPercent = utilization.gpu;
-        to->valid |= kNvmlUtilization;
-    }
+    if (ask(kNvmlUtilization, g_nvml.utilization, device, &utilization)) to->utilizationPercent = utilization.gpu;
     return readProcessMemory(device, to);
 }
 
@@ -218,7 +219,12 @@ std::size_t DeviceSampler::sample(NvmlSample* samples, std::size_t room)
         to = {};
         to.time = realtime();
         std::memcpy(to.uuid, m_used[i].uuid, sizeof to.uuid);
-        m_notListed = readSample(m_used[i].nvml, m_used[i].card, &to) ? 0 : m_notListed + 1;
+        bool lost = false;
+        m_notListed = readSample(m_used[i].nvml, m_used[i].card, &to, &lost) ? 0 : m_notListed + 1;
+        if (!lost) continue;
+        m_lost = m_used[i].ordinal;
+        m_used[i].nvml = nullptr;
+        --filled;
     }
     return filled;
 }

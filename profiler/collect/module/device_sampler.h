@@ -36,6 +36,8 @@ public:
     /// NVML tells of this device's processes, and for ten samples has not named this one: their numbers are of another
     /// namespace than this process's own.
     bool isNotListed() const { return m_notListed >= 10; }
+    /// The ordinal of a GPU that NVML has called lost; -1: none.
+    int lost() const { return m_lost; }
 
 private:
     struct Used {
@@ -51,6 +53,7 @@ private:
     const DriverLibrary* m_driver = nullptr;
     bool m_relaxed = false;
     std::uint32_t m_notListed = 0; ///< samples in a row
+    int m_lost = -1;
 };
 
 } // namespace fourwalls::collect::module

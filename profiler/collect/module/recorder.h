@@ -90,6 +90,7 @@ private:
     void disableWhenDrained();
     void noteEntry(EntryPoint entry);
     void describeDevices();
+    void sayLostDevice();
     bool isRecordedStep(std::int64_t number) const;
     void chooseDetail(const ActivityRecords& activities);
     void watchGraphs(const ActivityRecords& activities);
@@ -160,6 +161,7 @@ private:
     std::uint32_t m_childrenSeen = 0;
     bool m_devicesKnown = false;
     bool m_notListedSaid = false;
+    bool m_lostSaid = false; ///< that a GPU is lost
 
     // Of the writer alone.
     std::uint64_t m_lostEvents = 0;

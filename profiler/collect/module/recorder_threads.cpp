@@ -188,11 +188,24 @@ void Recorder::sample()
                         "NVML knows this process by another number (a container?): memory in use is that of the whole "
                         "GPU");
             }
+            sayLostDevice();
         }
     }
     noteChildren();
     m_threadNames.look();
     sampleClock();
+}
+
+void Recorder::sayLostDevice()
+{
+    if (m_lostSaid || m_devices.lost() < 0) return;
+    m_lostSaid = true;
+    char text[192];
+    std::snprintf(text, sizeof text,
+                  "GPU %d is lost, as NVML says (it has fallen off the bus): nothing more of it is sampled; the "
+                  "system's log has the reason (dmesg, Xid)",
+                  m_devices.lost());
+    message(MessageCode::DeviceLost, Severity::Error, m_devices.lost(), text);
 }
 
 void Recorder::describeDevices()

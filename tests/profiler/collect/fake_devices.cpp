@@ -24,6 +24,17 @@ bool isInstance()
 
 thread_local int t_captureMode = 0; // global, as every thread begins
 
+/// FAKE_NVML_LOST_AFTER: the GPU falls off the bus after so many questions for a clock.
+std::atomic<int> g_clocksAsked{0};
+
+bool isLost()
+{
+    const char* const after = std::getenv("FAKE_NVML_LOST_AFTER");
+    return after != nullptr && g_clocksAsked.load() > std::atoi(after);
+}
+
+constexpr int kNvmlLost = 15;
+
 struct Memory {
     unsigned long long total, free, used;
 };
@@ -87,6 +98,7 @@ int cuThreadExchangeStreamCaptureMode(int* mode)
 int cuMemGetInfo_v2(std::size_t* free, std::size_t* total)
 {
     if (t_captureMode != 2) return 900;
+    if (isLost()) return 999;
     return *free = 70, *total = 100, 0;
 }
 
@@ -98,6 +110,7 @@ int nvmlInit_v2()
 int nvmlDeviceGetHandleByUUID(const char* uuid, void** device)
 {
     *device = &g_device;
+    if (isLost()) return kNvmlLost;
     return std::strcmp(uuid, isInstance() ? kInstance : kUuid) == 0 ? 0 : 2;
 }
 int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(void* instance, void** card)
@@ -108,19 +121,24 @@ int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(void* instance, void** card)
 int nvmlDeviceGetClockInfo(void* device, int type, unsigned* mhz)
 {
     if (isInstance() && device != &g_card) return 3;
+    g_clocksAsked.fetch_add(1);
+    if (isLost()) return kNvmlLost;
     return *mhz = type == 1 ? 1980 : 2619, 0;
 }
 int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatt)
 {
     if (isInstance() && device != &g_card) return 3;
+    if (isLost()) return kNvmlLost;
     return *milliwatt = 650'000, 0;
 }
 int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* reasons)
 {
+    if (isLost()) return kNvmlLost;
     return *reasons = 4, 0;
 }
 int nvmlDeviceGetMemoryInfo(void*, Memory* memory)
 {
+    if (isLost()) return kNvmlLost;
     return *memory = {100, 70, 30}, 0;
 }
 int nvmlDeviceGetTemperature(void*, int, unsigned*)
@@ -129,6 +147,7 @@ int nvmlDeviceGetTemperature(void*, int, unsigned*)
 } // not supported
 int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, Process* processes)
 {
+    if (isLost()) return kNvmlLost;
     *count = 1;
     // From a container's own process numbers the host's are others.
     const bool namespaced = std::getenv("FAKE_NVML_OTHER_PIDS") != nullptr;

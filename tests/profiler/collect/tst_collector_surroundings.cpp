@@ -52,13 +52,19 @@ class TestCollectorSurroundings : public ModuleTest {
     /// Runs with a device until as many samples are in the spool.
     Spool sampled(std::map<QString, QString> more, std::size_t samples, RecordKind kind = RecordKind::NvmlSample)
     {
+        return sampledUntil(std::move(more), [&](const Spool& spool) { return spool.count(kind) >= samples; });
+    }
+
+    template <class Until>
+    Spool sampledUntil(std::map<QString, QString> more, Until&& until)
+    {
         more["FAKE_CUDA"] = m_fakes + "libcuda.so.1";
         more["FAKE_NVML"] = m_fakes + "libnvidia-ml.so.1";
         more[kEnvSampleMs] = "10";
         begin({"sampled"}, more);
         const auto enough = [&] {
             const auto files = spools();
-            return !files.empty() && readSpool(files.front()).count(kind) >= samples;
+            return !files.empty() && until(readSpool(files.front()));
         };
         QElapsedTimer limit;
         limit.start();
@@ -208,6 +214,16 @@ private slots:
         QCOMPARE(said().size(), 1);
     }
 
+    void noCupti()
+    {
+        const Spool spool = record({"nothing"}, {{"FAKE_CUPTI", ""}, {kEnvCupti, "/nowhere/libcupti.so"}});
+        verifyTheProgramIsUnharmed();
+        QVERIFY(spool.state.ended);
+        QCOMPARE(spool.message(MessageCode::CuptiMissing),
+                 std::string("FOURWALLS_CUPTI=/nowhere/libcupti.so cannot be loaded: nothing of the GPU is recorded"));
+        QCOMPARE(said().size(), 1);
+    }
+
     void withoutTheRightToProfile_data()
     {
         QTest::addColumn<QString>("variable");
@@ -347,6 +363,23 @@ private slots:
             QCOMPARE(sample.processMemory, std::uint64_t{0});
         }
         QVERIFY(spool.message(MessageCode::NvmlMissing).empty());
+    }
+
+    /// In the middle of a run: samples end, a line says why, and the program has its own end.
+    void aGpuThatFallsOffTheBus()
+    {
+        const Spool spool = sampledUntil({{"FAKE_NVML_LOST_AFTER", "6"}}, [](const Spool& so) {
+            return !so.message(MessageCode::DeviceLost).empty() && so.count(RecordKind::ClockPair) >= 3;
+        });
+        verifyTheProgramIsUnharmed();
+        QVERIFY(spool.state.ended);
+        QCOMPARE(spool.message(MessageCode::DeviceLost),
+                 std::string("GPU 0 is lost, as NVML says (it has fallen off the bus): nothing more of it is sampled; "
+                             "the system's log has the reason (dmesg, Xid)"));
+        QCOMPARE(said().size(), 1);
+        const auto samples = spool.all<NvmlSample>(RecordKind::NvmlSample);
+        QCOMPARE(samples.size(), std::size_t{3}); // two clocks each
+        for (const NvmlSample& sample : samples) QCOMPARE(sample.valid & kNvmlPower, std::uint32_t{kNvmlPower});
     }
 
     void aFullDiskIsOneLine()
