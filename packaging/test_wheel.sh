@@ -5,7 +5,7 @@
 #   packaging/test_wheel.sh [--torch FOLDER] WHEEL [RELEASE]…     Debian's names; default: bullseye bookworm trixie
 #
 # Install, record the engine, record a Python command, import, metrics, check, uninstall without a trace. Where the C
-# library is too old, one sentence has to say so, from pip and from the program, and the collector alone still loads.
+# library is too old, one sentence has to say so, from pip and from the program, and the collector alone still records.
 # With --torch, PyTorch is installed beside it from the wheels in FOLDER, trains, and has loaded no library of ours.
 set -euo pipefail
 fail() { echo "test_wheel.sh: $1" >&2; exit 1; }
@@ -49,8 +49,12 @@ if [ "$(printf '%s\n' "$tag" "$have" | sort -V | head -n 1)" != "$tag" ]; then
     if PYTHONPATH=work/unpacked python3 -m fourwalls --version >work/said 2>&1; then fail "it runs with C library $have"; fi
     [ "$(wc -l <work/said)" -eq 1 ] && grep -q "needs the GNU C library $tag or newer, and this system has $have" work/said || { cat work/said; fail "no single sentence on the C library"; }
     cat work/said
-    python3 -c 'import ctypes, sys; ctypes.CDLL(sys.argv[1])' work/unpacked/fourwalls/lib/libfourwalls_collector.so || fail "the collector does not load with C library $have"
-    echo "== C library $have is too old and one sentence says so; the collector alone loads"
+    # As the driver does it: the module begins to record and, without a driver, says so; its spool is whole.
+    FOURWALLS_SPOOL_DIR=work python3 -c 'import ctypes, sys; ctypes.CDLL(sys.argv[1]).InitializeInjection()' \
+        work/unpacked/fourwalls/lib/libfourwalls_collector.so 2>work/told || fail "the collector does not load with C library $have"
+    [ "$(wc -l <work/told)" -eq 1 ] && grep -q "this machine has no CUDA driver" work/told || { cat work/told; fail "the collector says something else"; }
+    [ -s "$(echo work/*.fwspool)" ] || fail "the collector alone left no spool with C library $have"
+    echo "== C library $have is too old and one sentence says so; the collector alone records"
     exit 0
 fi
 
