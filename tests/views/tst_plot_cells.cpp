@@ -71,6 +71,32 @@ private slots:
         QVERIFY(drawn(begin + QStringLiteral("<int>")) == drawn(begin + QStringLiteral("<int>")));
     }
 
+    /// A figure that is longer than its column was meant for widens it; what a person reads does not become narrower.
+    void figuresAreNotCut()
+    {
+        CellTable table;
+        table.resize(600, 120);
+        CellColumn name, error;
+        name.title = QStringLiteral("name");
+        name.width = 0;
+        error.title = QStringLiteral("e");
+        error.isFigure = true;
+        error.width = 40;
+        const auto show = [&](const QString& figure) {
+            table.setContent({name, error}, {{{.text = QStringLiteral("weights")}, {.text = QStringLiteral("0 %")}},
+                                             {{.text = QStringLiteral("activations")}, {.text = figure}}});
+            return table.columnWidth(1);
+        };
+        const auto taken = [&](const QString& text) { return QFontMetrics(table.font()).horizontalAdvance(text); };
+        const int narrow = show(QStringLiteral("+1 %"));
+        QVERIFY(narrow < 60);
+        const QString longer = QStringLiteral("+197.3 % or so"), longest = QStringLiteral("+197 304 912.3 % or so");
+        QVERIFY(show(longer) >= taken(longer) + 6); // the margins of a cell
+        const int wide = show(longest);
+        QVERIFY(wide >= taken(longest) + 6);
+        QCOMPARE(show(QStringLiteral("0 %")), wide);
+    }
+
     void theFirstOrderCanBeAsked()
     {
         CellTable table;

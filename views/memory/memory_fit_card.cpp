@@ -150,7 +150,8 @@ void MemoryFitPlot::paintCurve(QPainter& painter, std::size_t index) const
     for (const std::size_t i : order) {
         const QString text = formatCount(std::llround(curve.points[i].value));
         const double width = painter.fontMetrics().horizontalAdvance(text);
-        const double left = std::clamp(placeOf(index, i).x() - width / 2, area.left() - 4, area.right() - width + 4);
+        const double end = std::min(area.right() + 4, static_cast<double>(this->width())) - width;
+        const double left = std::clamp(placeOf(index, i).x() - width / 2, std::min(area.left() - 4, end), end);
         const QRectF box(left, area.bottom() + 3, width, 14);
         if (std::any_of(taken.begin(), taken.end(),
                         [&](const QRectF& other) { return other.adjusted(-6, 0, 6, 0).intersects(box); }))

@@ -146,7 +146,7 @@ MemoryBufferPanel::MemoryBufferPanel(QWidget* parent)
     using M = MemoryAllocationModel;
     // Where there is no room for all columns, the names matter more.
     std::vector<ColumnFit::Column> columns(M::ColumnCount);
-    constexpr int kWidths[M::ColumnCount] = {76, 112, 150, 62, 128, 60, 84, 84, 126};
+    constexpr int kWidths[M::ColumnCount] = {76, 134, 150, 62, 128, 60, 84, 84, 126};
     for (int column = 0; column < M::ColumnCount; ++column)
         columns[static_cast<std::size_t>(column)].width = kWidths[column];
     columns[M::Operator].stretches = true;

@@ -102,24 +102,48 @@ int CellTable::rows() const
     return m_model->rowCount();
 }
 
+int CellTable::widthOf(int column) const
+{
+    const CellColumn& wanted = m_model->columns()[static_cast<std::size_t>(column)];
+    if (wanted.width == 0) return 0;
+    int width = std::max(wanted.width, headingWidth(*this, column));
+    if (!wanted.isFigure) return width;
+    // Digits are about as wide as one another: only the longest texts are measured.
+    constexpr int kMargins = 12;
+    const QFontMetrics metrics(font());
+    qsizetype longest = 0;
+    for (int row = 0; row < m_model->rowCount(); ++row) {
+        const QModelIndex index = m_model->index(row, column);
+        const QString text = index.data().toString();
+        if (text.size() + 1 < longest || index.data(kShareRole).isValid()) continue;
+        longest = std::max(longest, text.size());
+        width = std::max(width, metrics.horizontalAdvance(text) + kMargins);
+    }
+    return width;
+}
+
 void CellTable::setContent(std::vector<CellColumn> columns, std::vector<std::vector<CellValue>> rows, int sortBy,
                            Qt::SortOrder order)
 {
     m_quiet = true;
     const bool sameShape = columns.size() == m_model->columns().size();
+    if (!sameShape) m_widths.assign(columns.size(), 0); // first: other rows may resize the table
     m_model->setContent(std::move(columns), std::move(rows));
-    if (!sameShape) {
-        const auto& all = m_model->columns();
-        for (int i = 0; i < static_cast<int>(all.size()); ++i) {
-            const int width = all[static_cast<std::size_t>(i)].width;
-            horizontalHeader()->setSectionResizeMode(i, width == 0 ? QHeaderView::Stretch : QHeaderView::Interactive);
-            // A heading is never cut, in whatever language.
-            if (width > 0) setColumnWidth(i, std::max(width, headingWidth(*this, i)));
-        }
-        // As given is ascending: Qt 6.8 turns the rows round for a descending order of no column.
-        sortByColumn(sortBy, sortBy < 0 ? Qt::AscendingOrder : order);
-        makeRoom();
+    bool grew = !sameShape;
+    for (int i = 0; i < static_cast<int>(m_widths.size()); ++i) {
+        // Columns that somebody is reading, or has widened, do not become narrower.
+        int& width = m_widths[static_cast<std::size_t>(i)];
+        const int needed = widthOf(i);
+        if (!sameShape)
+            horizontalHeader()->setSectionResizeMode(i, needed == 0 ? QHeaderView::Stretch : QHeaderView::Interactive);
+        if (needed <= width) continue;
+        width = needed;
+        if (!sameShape || columnWidth(i) < needed) setColumnWidth(i, needed);
+        grew = true;
     }
+    // As given is ascending: Qt 6.8 turns the rows round for a descending order of no column.
+    if (!sameShape) sortByColumn(sortBy, sortBy < 0 ? Qt::AscendingOrder : order);
+    if (grew) makeRoom();
     m_quiet = false;
 }
 
@@ -136,26 +160,24 @@ void CellTable::makeRoom()
     int fixed = 0;
     bool stretches = false;
     for (std::size_t i = 0; i < all.size(); ++i) {
-        if (all[i].width == 0) {
+        if (m_widths[i] == 0) {
             stretches = true;
             least = std::max(least, headingWidth(*this, static_cast<int>(i)));
-            continue;
         }
-        fixed += std::max(all[i].width, headingWidth(*this, static_cast<int>(i)));
+        fixed += m_widths[i];
     }
     const bool tight = stretches && fixed + least > viewport()->width();
     int shown = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (all[i].spare) setColumnHidden(static_cast<int>(i), tight);
-        if (all[i].width > 0 && !(all[i].spare && tight))
-            shown += std::max(all[i].width, headingWidth(*this, static_cast<int>(i)));
+        if (!(all[i].spare && tight)) shown += m_widths[i];
     }
     // Where even the others leave no room for a dozen letters of a name, the table scrolls.
     constexpr int kFewestLetters = 100;
     const int names = std::min(least, viewport()->width() / 2);
     const bool scrolls = tight && shown + kFewestLetters > viewport()->width();
     for (std::size_t i = 0; i < all.size(); ++i) {
-        if (all[i].width > 0) continue;
+        if (m_widths[i] > 0) continue;
         const auto column = static_cast<int>(i);
         horizontalHeader()->setSectionResizeMode(column, scrolls ? QHeaderView::Interactive : QHeaderView::Stretch);
         if (scrolls) setColumnWidth(column, names);

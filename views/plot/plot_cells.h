@@ -35,7 +35,7 @@ struct CellValue {
 struct CellColumn {
     QString title, toolTip;
     bool isFigure = false; ///< right-aligned
-    int width = 80;        ///< 0: takes what is left
+    int width = 80;        ///< at least; 0: takes what is left
     bool spare = false;    ///< left out where the room is needed for the column that takes what is left
 };
 
@@ -80,10 +80,13 @@ protected:
 
 private:
     int sourceRow(const QModelIndex& index) const;
+    /// That neither the heading nor a figure of the column is cut.
+    int widthOf(int column) const;
     void makeRoom();
 
     CellModel* m_model;
     QSortFilterProxyModel* m_sorted;
+    std::vector<int> m_widths; ///< by column, for the content; 0: takes what is left
     bool m_quiet = false;
 };
 

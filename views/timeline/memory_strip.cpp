@@ -21,6 +21,7 @@ const QByteArray kSummaryChannel = QByteArrayLiteral("timeline.memory.summary");
 const QByteArray kCurveChannel = QByteArrayLiteral("timeline.memory.curve");
 constexpr int kStripTop = 10, kStripBottom = 6;
 constexpr int kLegendLine = 14;
+constexpr int kPatchHeight = 16;
 
 std::array<QRgb, kMemoryCategoryCount> coloursOf(const Theme& theme)
 {
@@ -28,6 +29,20 @@ std::array<QRgb, kMemoryCategoryCount> coloursOf(const Theme& theme)
     for (int i = 0; i < kMemoryCategoryCount; ++i)
         result[static_cast<std::size_t>(i)] = colourOf(theme, static_cast<MemoryCategory>(i)).rgb();
     return result;
+}
+
+/// On a patch of the card's colour: the text may lie on any category, or on bricks.
+void paintPatch(QPainter& painter, const QRectF& patch, const QString& text, const QColor& ink, const Theme& theme)
+{
+    QColor cover = theme.card;
+    cover.setAlpha(225);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(cover);
+    painter.drawRoundedRect(patch, 4, 4);
+    painter.setFont(fontOf(TextRole::Small));
+    painter.setPen(ink);
+    painter.drawText(patch, Qt::AlignCenter, text);
 }
 
 } // namespace
@@ -159,6 +174,7 @@ void MemoryStrip::render(const TimeCamera& camera, const TimeTicks& ticks, QSize
             const int y = static_cast<int>(std::lround(m_scale.y(tick.value)));
             painter.drawLine(0, y, size.width(), y);
         }
+        if (m_scale.wall() != WallPlacement::None) paintWall(painter, m_scale.band(), theme, WallEdge::None);
     }
     if (m_curve) {
         const double resolution = static_cast<double>(m_curve->range.length().ns) / std::max(1, m_curvePixels);
@@ -169,37 +185,44 @@ void MemoryStrip::render(const TimeCamera& camera, const TimeTicks& ticks, QSize
         paintStack(m_image, 0, static_cast<int>(std::lround(m_scale.linear().bottom() * ratio)), stack, colours);
     }
     QPainter painter(&m_image);
-    if (m_scale.wall() != WallPlacement::None) {
-        paintWall(painter, m_scale.band(), theme, WallEdge::Bottom);
-        const QString capacity = formatBytes(static_cast<double>(m_capacity), m_unit);
-        painter.setFont(fontOf(TextRole::Small));
-        painter.setPen(theme.wallEdge);
-        painter.drawText(QRectF(0, m_scale.band().bottom() + 3, size.width() - 8, 16),
-                         Qt::AlignRight | Qt::AlignVCenter,
-                         m_scale.wall() == WallPlacement::Broken ? tr("capacity %1, not to scale").arg(capacity)
-                                                                 : tr("capacity %1").arg(capacity));
-    }
-    if (!m_summary) return;
+    const QRectF peak = paintPeak(painter, camera, size, theme);
+    paintCapacity(painter, size, peak, theme);
+}
+
+QRectF MemoryStrip::paintPeak(QPainter& painter, const TimeCamera& camera, QSize size, const Theme& theme) const
+{
+    if (!m_summary) return {};
     const double x = camera.xOf(m_summary->peakAt);
-    if (x < 0 || x > size.width()) return;
+    if (x < 0 || x > size.width()) return {};
     const double y = m_scale.y(static_cast<double>(m_summary->peakBytes));
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(theme.card, 1.5));
     painter.setBrush(theme.text);
     painter.drawEllipse(QPointF(x, y), 4, 4);
-    painter.setFont(fontOf(TextRole::Small));
     const QString text = tr("peak %1").arg(formatBytes(static_cast<double>(m_summary->peakBytes), m_unit));
-    const int width = QFontMetrics(painter.font()).horizontalAdvance(text);
+    const int width = QFontMetrics(fontOf(TextRole::Small)).horizontalAdvance(text);
     const double left = x + 9 + width < size.width() ? x + 9 : x - 9 - width;
-    // On a patch of the card's colour: the text may lie on any category.
-    const QRectF patch(left - 4, std::max(1.0, y - 9), width + 8, 16);
-    QColor cover = theme.card;
-    cover.setAlpha(210);
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(cover);
-    painter.drawRoundedRect(patch, 4, 4);
-    painter.setPen(theme.text);
-    painter.drawText(patch, Qt::AlignCenter, text);
+    const QRectF patch(left - 4, std::max(1.0, y - 9), width + 8, kPatchHeight);
+    paintPatch(painter, patch, text, theme.text, theme);
+    return patch.united(QRectF(x - 5, y - 5, 10, 10));
+}
+
+void MemoryStrip::paintCapacity(QPainter& painter, QSize size, const QRectF& peak, const Theme& theme) const
+{
+    if (m_scale.wall() == WallPlacement::None) return;
+    const QString capacity = formatBytes(static_cast<double>(m_capacity), m_unit);
+    const QString text = m_scale.wall() == WallPlacement::Broken ? tr("capacity %1, not to scale").arg(capacity)
+                                                                 : tr("capacity %1").arg(capacity);
+    const double width = QFontMetrics(fontOf(TextRole::Small)).horizontalAdvance(text) + 8;
+    // A curve above the capacity stands before the bricks; the wall's edge stands before the curve.
+    const double edge = m_scale.band().bottom();
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    painter.fillRect(QRectF(0, edge - 2, size.width(), 2), theme.wallEdge);
+    // Under the edge where the strip goes on there, else over it; at the right, or left of what the peak says.
+    const double top = edge + 3 + kPatchHeight <= size.height() ? edge + 3 : std::max(1.0, edge - 3 - kPatchHeight);
+    QRectF patch(size.width() - 4 - width, top, width, kPatchHeight);
+    if (patch.intersects(peak)) patch.moveRight(peak.left() - 4);
+    if (patch.left() >= 0) paintPatch(painter, patch, text, theme.wallEdge, theme);
 }
 
 void MemoryStrip::paintLabels(QPainter& painter, const QRect& rect, const Theme& theme) const

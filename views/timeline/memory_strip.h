@@ -52,6 +52,10 @@ private:
     void askSummary();
     void askCurve();
     bool covers() const;
+    /// Returns what its mark and words cover; empty where the peak is not in view.
+    QRectF paintPeak(QPainter& painter, const TimeCamera& camera, QSize size, const Theme& theme) const;
+    /// peak: covered already.
+    void paintCapacity(QPainter& painter, QSize size, const QRectF& peak, const Theme& theme) const;
 
     QPointer<TraceSession> m_session;
     TimeRange m_whole;
