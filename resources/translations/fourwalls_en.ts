@@ -19,6 +19,16 @@
     </message>
 </context>
 <context>
+    <name>BandwidthCard</name>
+    <message numerus="yes">
+        <source>%n slower than the axis shows</source>
+        <translation>
+            <numerusform>%n slower than the axis shows</numerusform>
+            <numerusform>%n slower than the axis shows</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>FileOpener</name>
     <message numerus="yes">
         <source>Importing %1 and %n more file(s) as one run</source>

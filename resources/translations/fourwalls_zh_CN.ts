@@ -332,6 +332,12 @@ skew of arrivals %6 · click to look at its hops, double click for the timeline<
         <source>at best %1 at %2, %3; the link&apos;s limit is not known</source>
         <translation>最高 %1，在 %2 时，%3；链路上限未知</translation>
     </message>
+    <message numerus="yes">
+        <source>%n slower than the axis shows</source>
+        <translation>
+            <numerusform>%n 个慢于坐标轴范围</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>BoundBy</name>

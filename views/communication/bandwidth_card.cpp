@@ -25,6 +25,20 @@ constexpr std::pair<XyMark, const char*> kMarks[] = {
     {XyMark::Down, "▼"}, {XyMark::Bar, "▬"},    {XyMark::Upright, "▮"}};
 } // namespace
 
+std::optional<double> leastRateShown(std::vector<std::pair<double, double>> operations)
+{
+    std::ranges::sort(operations);
+    double all = 0, passed = 0;
+    for (const auto& [rate, bytes] : operations) all += bytes;
+    for (const auto& [rate, bytes] : operations) {
+        passed += bytes;
+        if (passed * 1000 < all) continue;
+        const double least = rate / 10;
+        return operations.front().first < least ? std::optional(least) : std::nullopt;
+    }
+    return std::nullopt;
+}
+
 BandwidthCard::BandwidthCard(QWidget* parent)
     : PlotCard(parent)
     , m_plot(new XyPlot(this))
@@ -132,6 +146,19 @@ void BandwidthCard::addCurves(XyContent& content, std::vector<PlotLegend::Entry>
                                                  : tr("cost model")});
 }
 
+std::optional<double> BandwidthCard::leastRate(const XyContent& content, std::vector<PlotLegend::Entry>& legend) const
+{
+    std::vector<std::pair<double, double>> operations;
+    for (const XyPoint& point : content.points) operations.emplace_back(point.y, point.x);
+    const auto least = leastRateShown(std::move(operations));
+    if (!least) return {};
+    const auto below = std::ranges::count_if(content.points, [&](const XyPoint& point) { return point.y < *least; });
+    legend.push_back({PlotLegend::Mark::Sign, currentTheme().communication,
+                      tr("%n slower than the axis shows", nullptr, static_cast<int>(below)),
+                      QString(QChar(0x25BD))}); // a hollow triangle, pointing down
+    return least;
+}
+
 /// The wall is the quicker of the links in use; the slower one is a line below it. Returns the wall's rate; 0: none.
 double BandwidthCard::addLinks(XyContent& content, std::vector<PlotLegend::Entry>& legend, double left,
                                double right) const
@@ -205,6 +232,7 @@ void BandwidthCard::fill()
     XyContent content;
     std::vector<PlotLegend::Entry> legend;
     const Best best = addOperations(content, legend);
+    const std::optional<double> least = leastRate(content, legend);
     addCurves(content, legend);
     double left = 1e300, right = 0;
     for (const XyPoint& point : content.points) {
@@ -228,6 +256,7 @@ void BandwidthCard::fill()
              true,
              [](double v) { return formatRate(v, QString()); },
              {}};
+    y.least = least;
     m_plot->setToolTips([this](int id) { return tipOf(id); });
     m_plot->setContent(std::move(x), std::move(y), std::move(content));
     m_legend->setEntries(std::move(legend));

@@ -7,6 +7,9 @@
 #include "views/words/format.h"
 
 #include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 class QToolButton;
 
@@ -14,6 +17,11 @@ namespace fourwalls::views {
 
 class XyPlot;
 struct XyContent;
+
+/// The rate at which an axis of rates may begin: a tenth of the slowest operation's that counts. What does not count are the
+/// slowest operations that together move less than a thousandth of the bytes. Absent: nothing lies below.
+/// operations: rate [bytes/s] and payload [bytes] of each.
+std::optional<double> leastRateShown(std::vector<std::pair<double, double>> operations);
 
 class BandwidthCard : public PlotCard {
     Q_OBJECT
@@ -37,6 +45,8 @@ private:
     void fill();
     Best addOperations(XyContent& content, std::vector<PlotLegend::Entry>& legend) const;
     void addCurves(XyContent& content, std::vector<PlotLegend::Entry>& legend) const;
+    /// Where the axis of rates may begin, and how many operations lie below; says so in the legend.
+    std::optional<double> leastRate(const XyContent& content, std::vector<PlotLegend::Entry>& legend) const;
     double addLinks(XyContent& content, std::vector<PlotLegend::Entry>& legend, double left, double right) const;
     QString tipOf(int id) const;
     std::size_t membersOf(const JoinedOperation& operation) const;

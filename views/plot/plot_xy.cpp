@@ -85,18 +85,7 @@ protected:
     }
 
 private:
-    QPointF pixel(double x, double y) const
-    {
-        const QCustomPlot& plot = *m_owner.m_plot;
-        const QRectF rect = plot.axisRect()->rect();
-        const auto at = [](const QCPAxis& axis, double value) {
-            if (axis.scaleType() == QCPAxis::stLogarithmic && value <= 0)
-                return axis.orientation() == Qt::Horizontal ? -1e5 : 1e5;
-            return std::clamp(axis.coordToPixel(value), -1e5, 1e5);
-        };
-        Q_UNUSED(rect);
-        return {at(*plot.xAxis, x), at(*plot.yAxis, y)};
-    }
+    QPointF pixel(double x, double y) const { return m_owner.pixelOf(x, y); }
 
     void drawWalls(QCPPainter& painter)
     {
@@ -227,9 +216,15 @@ private:
         for (const WallLabel& wall : walls) labels.push_back(wall.box);
         const XyPoint* chosen = nullptr;
         for (const XyPoint& point : m_owner.m_content.points) {
-            const QPointF at = pixel(point.x, point.y);
+            const QPointF at = m_owner.placeOf(point);
             if (!rect.adjusted(-20, -20, 20, 20).contains(at)) continue;
             if (point.id >= 0 && point.id == m_owner.m_chosen) chosen = &point;
+            if (m_owner.isBelowAxis(point)) {
+                painter.setBrush(t.card);
+                painter.setPen(QPen(point.colour, 1.4));
+                painter.drawPath(shapeOf(XyMark::Down, at, point.size));
+                continue;
+            }
             QColor fill = point.colour;
             fill.setAlphaF(0.78F * fill.alphaF());
             if (point.mark == XyMark::Ring) {
@@ -245,7 +240,7 @@ private:
         if (chosen) {
             painter.setBrush(Qt::NoBrush);
             painter.setPen(QPen(t.accent, 2));
-            painter.drawEllipse(pixel(chosen->x, chosen->y), chosen->size / 2 + 4, chosen->size / 2 + 4);
+            painter.drawEllipse(m_owner.placeOf(*chosen), chosen->size / 2 + 4, chosen->size / 2 + 4);
         }
         for (const WallLabel& wall : walls) {
             QColor back = t.card;
@@ -352,6 +347,7 @@ std::pair<double, double> XyPlot::rangeOf(bool isValue) const
     const auto add = [&](double x, double y) {
         const double value = isValue ? y : x;
         if (!std::isfinite(value) || (axis.log && value <= 0)) return;
+        if (axis.least && value < *axis.least) return;
         low = std::min(low, value);
         high = std::max(high, value);
     };

@@ -29,6 +29,8 @@ struct XyAxis {
     std::function<QString(double)> text;            ///< of a mark
     std::optional<std::pair<double, double>> range; ///< absent: what the data need
     bool whole = false;                             ///< counts: no marks between whole numbers
+    /// Of the vertical axis: it begins no lower, whatever the data; points that lie lower are arrows at its edge.
+    std::optional<double> least = {};
 };
 
 enum class XyMark { Disc, Square, Diamond, Triangle, Ring, Down, Bar, Upright };
@@ -79,7 +81,7 @@ public:
     void fit();
     /// Draws anew with the current theme (after setContent with its colours).
     void applyTheme();
-    /// Where a point lies in this widget; for tests.
+    /// Where a point is drawn in this widget; for tests.
     std::optional<QPointF> positionOf(int id) const;
 
     QSize sizeHint() const override { return {420, 260}; }
@@ -107,6 +109,10 @@ private:
     void rebuild();
     void dress(QCPAxis& axis, const XyAxis& wanted, bool isValue);
     std::pair<double, double> rangeOf(bool isValue) const;
+    /// Whether the axis begins above it, and it is drawn as an arrow at the edge.
+    bool isBelowAxis(const XyPoint& point) const;
+    QPointF pixelOf(double x, double y) const;
+    QPointF placeOf(const XyPoint& point) const;
     int nearest(QPointF at) const;
     /// Left and Right choose the point beside, Return opens it.
     bool takeKey(int key);

@@ -19,8 +19,30 @@ constexpr double kPointReach = 5; ///< a point is hit this far from its edge [pi
 std::optional<QPointF> XyPlot::positionOf(int id) const
 {
     for (const XyPoint& point : m_content.points)
-        if (point.id == id) return QPointF(m_plot->xAxis->coordToPixel(point.x), m_plot->yAxis->coordToPixel(point.y));
+        if (point.id == id) return placeOf(point);
     return std::nullopt;
+}
+
+bool XyPlot::isBelowAxis(const XyPoint& point) const
+{
+    return m_y.least && point.y < *m_y.least && point.y < m_plot->yAxis->range().lower;
+}
+
+QPointF XyPlot::pixelOf(double x, double y) const
+{
+    static constexpr double kFar = 1e5;
+    const auto at = [](const QCPAxis& axis, double value) {
+        if (axis.scaleType() == QCPAxis::stLogarithmic && value <= 0)
+            return axis.orientation() == Qt::Horizontal ? -kFar : kFar;
+        return std::clamp(axis.coordToPixel(value), -kFar, kFar);
+    };
+    return {at(*m_plot->xAxis, x), at(*m_plot->yAxis, y)};
+}
+
+QPointF XyPlot::placeOf(const XyPoint& point) const
+{
+    const QPointF at = pixelOf(point.x, point.y);
+    return isBelowAxis(point) ? QPointF(at.x(), m_plot->axisRect()->rect().bottom() - point.size) : at;
 }
 
 int XyPlot::nearest(QPointF at) const
@@ -30,7 +52,7 @@ int XyPlot::nearest(QPointF at) const
     if (!m_plot->axisRect()->rect().contains(at.toPoint())) return -1;
     for (const XyPoint& point : m_content.points) {
         if (point.id < 0) continue;
-        const QPointF place(m_plot->xAxis->coordToPixel(point.x), m_plot->yAxis->coordToPixel(point.y));
+        const QPointF place = placeOf(point);
         const double distance = std::hypot(place.x() - at.x(), place.y() - at.y());
         if (distance <= point.size / 2 + kPointReach && distance < least) {
             least = distance;
@@ -107,7 +129,7 @@ QString XyPlot::spokenText(int part) const
 QRect XyPlot::spokenPlace(int part) const
 {
     const XyPoint& point = *m_inOrder[static_cast<std::size_t>(part)];
-    const QPointF at(m_plot->xAxis->coordToPixel(point.x), m_plot->yAxis->coordToPixel(point.y));
+    const QPointF at = placeOf(point);
     if (!m_plot->axisRect()->rect().contains(at.toPoint())) return {};
     const double r = point.size / 2 + kPointReach;
     return QRectF(at - QPointF(r, r), QSizeF(2 * r, 2 * r)).toRect();
