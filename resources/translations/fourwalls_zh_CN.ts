@@ -9492,6 +9492,14 @@ arrivals: %3</source>
         <translation>rank %1 · 步</translation>
     </message>
     <message>
+        <source>p50 and p99 follow…</source>
+        <translation>p50 与 p99 随后给出…</translation>
+    </message>
+    <message>
+        <source>p50 and p99 within 1 %</source>
+        <translation>p50 与 p99 误差在 1 % 以内</translation>
+    </message>
+    <message>
         <source>rank %1</source>
         <translation>rank %1</translation>
     </message>
@@ -10362,6 +10370,22 @@ Its counters and allocations are in the other views. Record without --no-trace t
     </message>
     <message>
         <source> · the first %1 of %2 ranks</source>
+    <message>
+        <source>p50</source>
+        <translation>p50</translation>
+    </message>
+    <message>
+        <source>Half of the slices that are counted are not longer</source>
+        <translation>计入的切片中有一半不超过此值</translation>
+    </message>
+    <message>
+        <source>p99</source>
+        <translation>p99</translation>
+    </message>
+    <message>
+        <source>99 of 100 of the slices that are counted are not longer</source>
+        <translation>计入的切片中 100 个有 99 个不超过此值</translation>
+    </message>
         <translation> · %2 个 rank 中的前 %1 个</translation>
     </message>
     <message>

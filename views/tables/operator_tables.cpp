@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The tables about operators and slices; see table_cells.h.
+#include "model/trace/op_durations.h"
 #include "model/trace/vocabulary.h"
 #include "views/tables/table_cells.h"
 #include "views/words/words.h"
@@ -15,6 +16,20 @@ namespace fourwalls::views {
 namespace {
 
 using KindTotals = std::map<SliceKind, Duration>;
+
+constexpr const char* kMedianName = QT_TRANSLATE_NOOP("TraceTables", "p50");
+constexpr const char* kMedianTip =
+    QT_TRANSLATE_NOOP("TraceTables", "Half of the slices that are counted are not longer");
+constexpr const char* kTailName = QT_TRANSLATE_NOOP("TraceTables", "p99");
+constexpr const char* kTailTip =
+    QT_TRANSLATE_NOOP("TraceTables", "99 of 100 of the slices that are counted are not longer");
+
+/// The place of the first of the two.
+std::size_t placeOfPercentiles(const std::vector<TraceTableColumn>& columns)
+{
+    const auto found = std::ranges::find(columns, kMedianName, &TraceTableColumn::name);
+    return static_cast<std::size_t>(found - columns.begin());
+}
 
 /// Time by kind: kinds lie within one another (a step holds its phases, a layer its operators), so that only a share of
 /// the own kind says something.
@@ -45,11 +60,14 @@ Status readOperatorSums(TraceQuery& trace, const TableQuestion& question, TraceT
                      {QT_TRANSLATE_NOOP("TraceTables", "total"), CellKind::Duration},
                      {QT_TRANSLATE_NOOP("TraceTables", "share"), CellKind::Share},
                      {QT_TRANSLATE_NOOP("TraceTables", "mean"), CellKind::Duration},
+                     {kMedianName, CellKind::Duration, kMedianTip},
+                     {kTailName, CellKind::Duration, kTailTip},
                      {QT_TRANSLATE_NOOP("TraceTables", "longest"), CellKind::Duration},
                      {QT_TRANSLATE_NOOP("TraceTables", "FLOP/s"), CellKind::PerSecond}};
     struct Sum {
         std::string name;
         std::set<std::int32_t> layers;
+        std::vector<OpId> ops;
         OpSummary all;
         double flops = 0;
     };
@@ -61,6 +79,7 @@ Status readOperatorSums(TraceQuery& trace, const TableQuestion& question, TraceT
         FOURWALLS_TRY_ASSIGN(const std::shared_ptr<const OpInfo> op, trace.op(summary.op));
         Sum& sum = sums[{opName(*op), op->phase, op->kind}];
         if (op->layer) sum.layers.insert(op->layer->value);
+        sum.ops.push_back(summary.op);
         sum.all.count += summary.count;
         sum.all.total += summary.total;
         sum.all.longest = std::max(sum.all.longest, summary.longest);
@@ -77,9 +96,11 @@ Status readOperatorSums(TraceQuery& trace, const TableQuestion& question, TraceT
         table.rows.push_back(
             {name, phaseText(phase), words(kind), layers > 0 ? figure(layers) : QVariant(), figure(all.count),
              figure(all.total.ns), shareOf(all.total, totals.at(kind)),
-             figure(all.count > 0 ? all.total.ns / all.count : 0), figure(all.longest.ns),
+             figure(all.count > 0 ? all.total.ns / all.count : 0), QVariant(), QVariant(), figure(all.longest.ns),
              sum->second.flops > 0 && seconds > 0 ? QVariant(sum->second.flops / seconds) : QVariant()});
+        table.ops.push_back(sum->second.ops);
     }
+    table.percentilesAt = placeOfPercentiles(table.columns);
     table.limited = ops.size() == question.limit;
     return {};
 }
@@ -94,6 +115,8 @@ Status readOperators(TraceQuery& trace, const TableQuestion& question, TraceTabl
                      {QT_TRANSLATE_NOOP("TraceTables", "total"), CellKind::Duration},
                      {QT_TRANSLATE_NOOP("TraceTables", "share"), CellKind::Share},
                      {QT_TRANSLATE_NOOP("TraceTables", "mean"), CellKind::Duration},
+                     {kMedianName, CellKind::Duration, kMedianTip},
+                     {kTailName, CellKind::Duration, kTailTip},
                      {QT_TRANSLATE_NOOP("TraceTables", "longest"), CellKind::Duration},
                      {QT_TRANSLATE_NOOP("TraceTables", "FLOP/s"), CellKind::PerSecond},
                      {QT_TRANSLATE_NOOP("TraceTables", "details"), CellKind::Text}};
@@ -104,15 +127,37 @@ Status readOperators(TraceQuery& trace, const TableQuestion& question, TraceTabl
         FOURWALLS_TRY_ASSIGN(const std::shared_ptr<const OpInfo> op, trace.op(summary.op));
         const double seconds = summary.total.seconds();
         const bool rated = op->flops > 0 && seconds > 0;
-        table.rows.push_back(
-            {textCell(opName(*op).toStdString()), phaseText(op->phase), idOf(op->layer), words(op->kind),
-             figure(summary.count), figure(summary.total.ns), shareOf(summary.total, totals.at(op->kind)),
-             figure(summary.count > 0 ? summary.total.ns / summary.count : 0), figure(summary.longest.ns),
-             rated ? QVariant(op->flops * static_cast<double>(summary.count) / seconds) : QVariant(),
-             textCell(op->detail)});
+        table.rows.push_back({textCell(opName(*op).toStdString()), phaseText(op->phase), idOf(op->layer),
+                              words(op->kind), figure(summary.count), figure(summary.total.ns),
+                              shareOf(summary.total, totals.at(op->kind)),
+                              figure(summary.count > 0 ? summary.total.ns / summary.count : 0), QVariant(), QVariant(),
+                              figure(summary.longest.ns),
+                              rated ? QVariant(op->flops * static_cast<double>(summary.count) / seconds) : QVariant(),
+                              textCell(op->detail)});
+        table.ops.push_back({summary.op});
     }
+    table.percentilesAt = placeOfPercentiles(table.columns);
     table.limited = ops.size() == question.limit;
     return {};
+}
+
+Result<TraceTable> withPercentiles(TraceQuery& trace, TraceTable table, const std::stop_token& stop)
+{
+    if (table.ops.empty()) return table;
+    FOURWALLS_TRY_ASSIGN(const std::vector<DurationDistribution> durations, opDurations(trace, stop));
+    for (std::size_t row = 0; row < table.rows.size(); ++row) {
+        if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", {}, {}};
+        DurationDistribution all;
+        for (const OpId op : table.ops[row])
+            if (static_cast<std::size_t>(op.value) < durations.size())
+                all.add(durations[static_cast<std::size_t>(op.value)]);
+        constexpr double kPercentiles[] = {0.5, 0.99};
+        for (std::size_t i = 0; i < std::size(kPercentiles); ++i)
+            if (const auto value = all.percentile(kPercentiles[i]))
+                table.rows[row][table.percentilesAt + i] = figure(value->ns);
+        table.roughPercentiles = table.roughPercentiles || !all.isExact();
+    }
+    return table;
 }
 
 namespace {

@@ -110,7 +110,7 @@ TablesView::TablesView(QWidget* parent)
     });
     // A double click shows in the timeline what the row speaks of.
     connect(m_table, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
-        const TraceTable* table = m_model->table();
+        const TraceTable* table = m_model->table().get();
         const QModelIndex source = m_sorted->mapToSource(index);
         if (m_isQuery && source.isValid()) return jumpTo(static_cast<std::size_t>(source.row()));
         if (m_isQuery || !table || !selection() || !source.isValid()) return;
@@ -150,7 +150,7 @@ void TablesView::traceChanged()
     m_failed = false;
     m_problem.clear();
     m_queryProblem.clear();
-    m_asking = false;
+    m_asking = m_spreading = false;
     m_query->setRunning(false);
     m_answer->setRows(nullptr);
     m_model->setTable(nullptr);
@@ -306,19 +306,6 @@ void TablesView::stopQuery()
     describe();
 }
 
-QString TablesView::queryState() const
-{
-    if (m_asking) return tr("asking…");
-    if (!m_queryProblem.isEmpty()) return m_queryProblem;
-    const UserRows* rows = m_answer->rows();
-    if (!rows) return tr("SQL over the tables of the trace file; nothing can be changed");
-    const QString time = formatDuration(Duration::fromSeconds(rows->seconds), 2);
-    if (m_sorted->rowCount() < m_answer->rowCount())
-        return tr("%1 of %2 rows").arg(formatCount(m_sorted->rowCount()), formatCount(m_answer->rowCount()));
-    if (rows->limited) return tr("the first %1 rows; there are more (%2)").arg(formatCount(m_answer->rowCount()), time);
-    return tr("%1 rows (%2)").arg(formatCount(m_answer->rowCount()), time);
-}
-
 void TablesView::ask()
 {
     if (!session() || !session()->isOpen() || !selection()) return describe();
@@ -327,6 +314,8 @@ void TablesView::ask()
     question.range = selection()->range();
     question.rank = selection()->rank();
     m_waiting = true;
+    m_spreading = false;
+    session()->cancel(this, "tables.percentiles");
     m_problem.clear();
     session()->ask<TraceTable>(
         this, "tables", [question](TraceQuery& trace, std::stop_token stop) { return askTable(trace, question, stop); },
@@ -340,6 +329,7 @@ void TablesView::ask()
                 m_table->sortByColumn(-1, Qt::AscendingOrder);
                 widen();
             }
+            if (answer.ok() && !answer->ops.empty()) askPercentiles();
             describe();
             update();
         },
@@ -347,9 +337,32 @@ void TablesView::ask()
     describe();
 }
 
+void TablesView::askPercentiles()
+{
+    m_spreading = true;
+    session()->ask<TraceTable>(
+        this, "tables.percentiles",
+        [sums = m_model->table()](TraceQuery& trace, std::stop_token stop) {
+            return withPercentiles(trace, *sums, stop);
+        },
+        [this](const Answer<TraceTable>& answer) {
+            m_spreading = false;
+            m_problem = answer.ok() ? QString() : QString::fromStdString(answer.error.message());
+            if (answer.ok()) {
+                m_model->setPercentiles(answer.value);
+                const auto first = static_cast<int>(answer->percentilesAt);
+                for (const int column : {first, first + 1})
+                    if (!m_isQuery) widen(column);
+            }
+            describe();
+            update();
+        },
+        Urgency::Background);
+}
+
 void TablesView::markSlice()
 {
-    const TraceTable* table = m_model->table();
+    const TraceTable* table = m_model->table().get();
     const auto chosen = selection() ? selection()->slice() : std::nullopt;
     if (m_isQuery || !table || !chosen || !session()) return;
     const auto track = static_cast<std::size_t>(chosen->slice.track.value);
@@ -381,62 +394,22 @@ void TablesView::markSlice()
 /// Columns as wide as what stands in them, within reason.
 void TablesView::widen()
 {
-    const QFontMetrics metrics(m_table->font());
-    for (int column = 0; column < m_sorted->columnCount(); ++column) {
-        int width = metrics.horizontalAdvance(m_sorted->headerData(column, Qt::Horizontal).toString()) + 26;
-        for (int row = 0; row < std::min(kRowsMeasured, m_sorted->rowCount()); ++row)
-            width = std::max(width, metrics.horizontalAdvance(m_sorted->index(row, column).data().toString()) + 18);
-        m_table->setColumnWidth(column, std::clamp(width, kNarrowest, kWidest));
-    }
+    for (int column = 0; column < m_sorted->columnCount(); ++column) widen(column);
 }
 
-void TablesView::describe()
+void TablesView::widen(int column)
 {
-    const bool none =
-        !m_isQuery && !m_waiting && m_problem.isEmpty() && m_model->table() && m_model->table()->rows.empty();
-    m_nothing->setVisible(none);
-    m_nothing->setText(
-        followsRange(m_kind)
-            ? tr("None of these in the visible range: another range of the timeline, or another table, may have some.")
-            : tr("This trace has none of these. Choose another table above."));
-    if (m_isQuery) {
-        m_card->finding().setTone(m_queryProblem.isEmpty() || m_asking ? ElidedText::Tone::Quiet
-                                                                       : ElidedText::Tone::Alarm);
-        m_card->finding().setText(queryState());
-        return;
-    }
-    const TraceTable* table = m_model->table();
-    QString text;
-    if (!m_problem.isEmpty())
-        text = m_problem;
-    else if (m_waiting)
-        text = tr("reading…");
-    else if (!table)
-        text = emptyReason();
-    else if (table->rows.empty())
-        text = followsRange(m_kind) ? tr("none in the visible range") : tr("the trace has none");
-    else if (m_sorted->rowCount() < m_model->rowCount())
-        text = tr("%1 of %2 rows").arg(formatCount(m_sorted->rowCount()), formatCount(m_model->rowCount()));
-    else if (table->longestFirst)
-        text = tr("the longest %1 of %2 rows")
-                   .arg(formatCount(static_cast<qint64>(table->rows.size())), formatCount(table->total));
-    else if (table->limited && table->total > static_cast<qint64>(table->rows.size()))
-        text = tr("the first %1 of %2 rows").arg(formatCount(m_model->rowCount()), formatCount(table->total));
-    else if (table->limited)
-        text = tr("the first %1 rows; zoom in to see others").arg(formatCount(m_model->rowCount()));
-    else
-        text = tr("%1 rows").arg(formatCount(m_model->rowCount()));
-    if (table && !table->rows.empty() && followsRange(m_kind)) text += QStringLiteral(" · ") + tr("visible range");
-    if (table && !table->rows.empty() && followsRank(m_kind) && selection())
-        text += QStringLiteral(" · ") + tr("rank %1").arg(selection()->rank().value);
-    m_card->finding().setTone(m_problem.isEmpty() ? ElidedText::Tone::Quiet : ElidedText::Tone::Alarm);
-    m_card->finding().setText(text);
+    const QFontMetrics metrics(m_table->font());
+    int width = metrics.horizontalAdvance(m_sorted->headerData(column, Qt::Horizontal).toString()) + 26;
+    for (int row = 0; row < std::min(kRowsMeasured, m_sorted->rowCount()); ++row)
+        width = std::max(width, metrics.horizontalAdvance(m_sorted->index(row, column).data().toString()) + 18);
+    m_table->setColumnWidth(column, std::clamp(width, kNarrowest, kWidest));
 }
 
 bool TablesView::showsFinalData() const
 {
     if (!session() || m_failed) return true;
-    return session()->isOpen() && !m_waiting && !m_asking && !m_settle->isActive();
+    return session()->isOpen() && !m_waiting && !m_spreading && !m_asking && !m_settle->isActive();
 }
 
 QString TablesView::emptyReason() const

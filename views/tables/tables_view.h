@@ -56,6 +56,8 @@ protected:
 
 private:
     void ask();
+    /// Those of the table that is shown, after its sums.
+    void askPercentiles();
     void askQuery(const QString& sql);
     void stopQuery();
     void setQuery(bool shown);
@@ -64,6 +66,7 @@ private:
     void describe();
     void markSlice(); ///< the row of what is selected in another view
     void widen();
+    void widen(int column);
     void fillPlot();
     /// Shows on the timeline what a row of the answer speaks of; nothing for rows that name no time or slice.
     void jumpTo(std::size_t row);
@@ -84,6 +87,7 @@ private:
     QTimer* m_settle;       ///< while the range moves, nothing is read
     QAction *m_next, *m_sql;
     bool m_waiting = false, m_failed = false;
+    bool m_spreading = false;                 ///< percentiles are on their way
     bool m_isQuery = false, m_asking = false; ///< the box for SQL is shown; its answer is outstanding
     QString m_problem, m_queryProblem;
 };

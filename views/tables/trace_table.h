@@ -49,6 +49,7 @@ enum class CellKind { Text, Name, Number, Count, Instant, Duration, Bytes, Share
 struct TraceTableColumn {
     const char* name = nullptr; ///< untranslated, context "TraceTables"
     CellKind kind = CellKind::Text;
+    const char* tip = nullptr; ///< likewise; null: the name says it all
 };
 
 struct TraceTable {
@@ -59,6 +60,10 @@ struct TraceTable {
     bool limited = false;
     bool longestFirst = false;          ///< limited to the longest rather than to the first
     QHash<QString, QString> shortNames; ///< of its names; different ones never read the same
+    /// Tables of operators: those of each row; and the first of the two columns that withPercentiles fills.
+    std::vector<std::vector<OpId>> ops;
+    std::size_t percentilesAt = 0;
+    bool roughPercentiles = false; ///< right within a hundredth only
 };
 
 /// What to read.
@@ -71,5 +76,8 @@ struct TableQuestion {
 
 /// Errors: those of the queries; Cancelled.
 Result<TraceTable> askTable(TraceQuery& trace, const TableQuestion& question, std::stop_token stop);
+
+/// A table of operators with its percentiles, which take a look at every slice. The same errors.
+Result<TraceTable> withPercentiles(TraceQuery& trace, TraceTable table, const std::stop_token& stop);
 
 } // namespace fourwalls::views

@@ -26,6 +26,14 @@ void TraceTableModel::setTable(std::shared_ptr<const TraceTable> table)
     endResetModel();
 }
 
+void TraceTableModel::setPercentiles(std::shared_ptr<const TraceTable> table)
+{
+    m_table = std::move(table);
+    if (rowCount() == 0) return;
+    const auto first = static_cast<int>(m_table->percentilesAt);
+    emit dataChanged(index(0, first), index(rowCount() - 1, first + 1));
+}
+
 void TraceTableModel::setByteUnit(ByteUnit unit)
 {
     if (m_unit == unit) return;
@@ -94,8 +102,10 @@ QVariant TraceTableModel::headerData(int section, Qt::Orientation orientation, i
     const CellKind kind = m_table->columns[static_cast<std::size_t>(section)].kind;
     if (role == Qt::TextAlignmentRole) // as the column's cells
         return int((isText(kind) ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    const TraceTableColumn& column = m_table->columns[static_cast<std::size_t>(section)];
+    if (role == Qt::ToolTipRole && column.tip) return QCoreApplication::translate("TraceTables", column.tip);
     if (role != Qt::DisplayRole) return {};
-    return QCoreApplication::translate("TraceTables", m_table->columns[static_cast<std::size_t>(section)].name);
+    return QCoreApplication::translate("TraceTables", column.name);
 }
 
 } // namespace fourwalls::views

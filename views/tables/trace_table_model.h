@@ -19,7 +19,9 @@ public:
     static constexpr int kFilterRole = Qt::UserRole + 30;
 
     void setTable(std::shared_ptr<const TraceTable> table);
-    const TraceTable* table() const { return m_table.get(); }
+    /// The same table with its percentiles: rows keep their places, and what is selected stays so.
+    void setPercentiles(std::shared_ptr<const TraceTable> table);
+    const std::shared_ptr<const TraceTable>& table() const { return m_table; }
     void setByteUnit(ByteUnit unit);
     void retranslate();
 

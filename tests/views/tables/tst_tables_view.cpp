@@ -23,6 +23,9 @@
 #include <QTableView>
 #include <QTemporaryDir>
 
+#include <algorithm>
+#include <functional>
+
 namespace tst_tables_view {
 
 using namespace fourwalls;
@@ -218,78 +221,35 @@ private slots:
         }
     }
 
-    /// 3 layers with 4 products each, and one reduction: what a table of their sums has to say of them.
-    static std::shared_ptr<const InMemoryTraceData> threeLayers()
+    /// They come after the sums; then a click on their heading sorts by them, by value and not by letters.
+    void percentilesAreShownAndSorted()
     {
-        InMemoryTrace trace(TraceHeader{});
-        {
-            const TrackId kernels = trace.defineTrack({RankId{0}, TrackKind::ComputeStream, "stream 7", 0});
-            const auto producer = trace.openProducer();
-            std::int64_t at = 0;
-            const auto add = [&](const OpInfo& op, std::int64_t duration) {
-                producer->slice({kernels, trace.defineOp(op), Instant{at}, Duration{duration}, {}, {}});
-                at += duration;
-            };
-            OpInfo product;
-            product.name = "matmul";
-            product.kind = SliceKind::Operator;
-            product.phase = Phase::Forward;
-            for (int layer = 0; layer < 3; ++layer) {
-                product.layer = LayerIndex{layer};
-                for (int i = 1; i <= 4; ++i) add(product, 100 * i + layer);
-            }
-            OpInfo sum;
-            sum.name = "sum";
-            sum.kind = SliceKind::Operator;
-            add(sum, 1000);
-            StepRecord step;
-            step.range = {Instant{0}, Instant{at}};
-            producer->step(RankId{0}, step);
+        ViewProbe<TablesView> probe(small());
+        QVERIFY(shown(probe));
+        probe.view->showTable(TableKind::OperatorSums);
+        QVERIFY(shown(probe));
+        QTableView& table = probe.view->table();
+        int column = -1;
+        for (int i = 0; i < table.model()->columnCount(); ++i)
+            if (table.model()->headerData(i, Qt::Horizontal).toString() == QStringLiteral("p99")) column = i;
+        QVERIFY(column > 0);
+        QVERIFY(!table.model()->headerData(column, Qt::Horizontal, Qt::ToolTipRole).toString().isEmpty());
+        // They are not cut, though the columns were empty at first.
+        for (int row = 0; row < std::min(20, table.model()->rowCount()); ++row)
+            for (const int each : {column - 1, column})
+                QVERIFY(
+                    QFontMetrics(table.font()).horizontalAdvance(table.model()->index(row, each).data().toString()) +
+                        8 <
+                    table.columnWidth(each));
+        table.sortByColumn(column, Qt::DescendingOrder);
+        std::vector<qlonglong> sorted;
+        for (int row = 0; row < table.model()->rowCount(); ++row) {
+            const QVariant value = table.model()->index(row, column).data(kExactRole);
+            QVERIFY(value.isValid());
+            sorted.push_back(value.toLongLong());
         }
-        if (!trace.finish({}).ok()) return nullptr;
-        return trace.data();
-    }
-
-    void layersTogether()
-    {
-        const auto data = threeLayers();
-        QVERIFY(data);
-        InMemoryTraceQuery query(data);
-        const auto single = askTable(query, {TableKind::Operators, query.info().range, RankId{0}}, {});
-        const auto table = askTable(query, {TableKind::OperatorSums, query.info().range, RankId{0}}, {});
-        QVERIFY(single.ok() && table.ok());
-        QCOMPARE(single->rows.size(), std::size_t{4});
-        QCOMPARE(table->rows.size(), std::size_t{2});
-        const auto& row = table->rows[0]; // most time first
-        QCOMPARE(row[0].toString(), QStringLiteral("matmul"));
-        QCOMPARE(row[3].toInt(), 3);  // layers
-        QCOMPARE(row[4].toInt(), 12); // count
-        QCOMPARE(row[5].toLongLong(), 3 * 1000 + 4 * 3);
-        QCOMPARE(row[6].toDouble(), 3012.0 / 4012.0);
-        QCOMPARE(row[8].toLongLong(), 402);
-        QVERIFY(!table->rows[1][3].isValid()); // in no layer
-        double shares = 0;
-        for (const auto& each : single->rows) shares += each[6].toDouble();
-        QVERIFY(std::abs(shares - 1) < 1e-12); // of their kind
-    }
-
-    void ofTooManySlicesTheLongestAreListed()
-    {
-        const auto data = threeLayers();
-        QVERIFY(data);
-        InMemoryTraceQuery query(data);
-        TableQuestion question{TableKind::Slices, query.info().range, RankId{0}};
-        const auto all = askTable(query, question, {});
-        QVERIFY(all.ok() && !all->longestFirst);
-        QCOMPARE(all->rows.size(), std::size_t{13});
-        question.limit = 4;
-        const auto few = askTable(query, question, {});
-        QVERIFY(few.ok() && few->longestFirst && few->limited);
-        QCOMPARE(few->total, qint64{13});
-        std::vector<qlonglong> lengths;
-        for (const auto& row : few->rows) lengths.push_back(row[6].toLongLong());
-        QCOMPARE(lengths, (std::vector<qlonglong>{1000, 402, 401, 400}));
-        QCOMPARE(few->rows[0][0].toString(), QStringLiteral("sum"));
+        QVERIFY(sorted.size() > 3 && sorted.front() > sorted.back());
+        QVERIFY(std::ranges::is_sorted(sorted, std::greater()));
     }
 
     void stepsAreThoseOfTheRank()
