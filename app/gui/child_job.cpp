@@ -54,7 +54,7 @@ ChildJob::~ChildJob()
     }
 }
 
-void ChildJob::start(const QStringList& arguments, const QString& folder)
+void ChildJob::start(const QStringList& arguments, const QString& folder, const QByteArray& input)
 {
     m_process.setWorkingDirectory(folder);
     m_cancels = 0;
@@ -65,7 +65,10 @@ void ChildJob::start(const QStringList& arguments, const QString& folder)
     environment.insert(QStringLiteral("FOURWALLS_PROGRESS"), QStringLiteral("1"));
     m_process.setProcessEnvironment(environment);
     m_isImport = arguments.value(0) == QLatin1String("import") || arguments.value(0) == QLatin1String("hang");
-    m_process.start(commandLineProgram(), arguments, QIODevice::ReadOnly);
+    m_process.start(commandLineProgram(), arguments, input.isEmpty() ? QIODevice::ReadOnly : QIODevice::ReadWrite);
+    if (input.isEmpty()) return;
+    m_process.write(input); // as the child reads it
+    m_process.closeWriteChannel();
 }
 
 bool ChildJob::isRunning() const

@@ -19,8 +19,8 @@ public:
     /// Ends the child if it still runs (its file stays readable up to the last batch).
     ~ChildJob() override;
 
-    /// folder: where the child runs; empty: where this program does.
-    void start(const QStringList& arguments, const QString& folder = {});
+    /// folder: where the child runs; empty: where this program does. input: what its standard input gives.
+    void start(const QStringList& arguments, const QString& folder = {}, const QByteArray& input = {});
     bool isRunning() const;
     /// What the child wrote to its standard output, up to 16 MB; complete when it succeeded.
     const QByteArray& output() const { return m_output; }

@@ -13,7 +13,7 @@
 
 namespace fourwalls::gui {
 
-JobDialog::JobDialog(const QString& title, const QStringList& arguments, QWidget* parent)
+JobDialog::JobDialog(const QString& title, const QStringList& arguments, QWidget* parent, const QByteArray& input)
     : QDialog(parent)
     , m_message(new QLabel(tr("Starting…"), this))
     , m_progress(new QProgressBar(this))
@@ -56,7 +56,7 @@ JobDialog::JobDialog(const QString& title, const QStringList& arguments, QWidget
         this->layout()->activate();
         resize(width(), std::max(this->layout()->heightForWidth(width()), this->layout()->sizeHint().height()));
     });
-    m_job.start(arguments);
+    m_job.start(arguments, {}, input);
 }
 
 void JobDialog::reject()

@@ -15,7 +15,9 @@ namespace fourwalls::gui {
 class JobDialog : public QDialog {
     Q_OBJECT
 public:
-    JobDialog(const QString& title, const QStringList& arguments, QWidget* parent = nullptr);
+    /// input: what the child reads from its standard input.
+    JobDialog(const QString& title, const QStringList& arguments, QWidget* parent = nullptr,
+              const QByteArray& input = {});
 
 protected:
     void reject() override;

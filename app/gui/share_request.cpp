@@ -30,7 +30,8 @@ std::vector<ShareChoice> exportChoices(const QString& trace)
     const auto choice = [&trace](const QString& words, const char* suffix, const char* format) {
         return ShareChoice{words,
                            QLatin1String(suffix),
-                           {QStringLiteral("export"), trace, QStringLiteral("--format"), QLatin1String(format)}};
+                           {QStringLiteral("export"), trace, QStringLiteral("--format"), QLatin1String(format)},
+                           {}};
     };
     return {choice(ShareWords::tr("Trace events, for Perfetto"), "json", "chrome"),
             choice(ShareWords::tr("One database of plain tables"), "db", "sqlite-plain"),
@@ -48,9 +49,18 @@ std::vector<ShareChoice> trimChoices(const QString& trace, TimeRange range)
              arguments + QStringList{QStringLiteral("--redact")}}};
 }
 
-std::vector<ShareChoice> reportChoices(const QString& trace)
+std::vector<ShareChoice> reportChoices(const QString& trace, const SharedView& view)
 {
-    return {{ShareWords::tr("Page"), QStringLiteral("html"), {QStringLiteral("report"), trace}}};
+    const QStringList plain{QStringLiteral("report"), trace};
+    const QStringList seen{QStringLiteral("--picture"), QStringLiteral("-"), QStringLiteral("--caption"), view.caption,
+                           QStringLiteral("--command"), view.command};
+    return {{ShareWords::tr("Page with the view that is shown"), QStringLiteral("html"), plain + seen, view.png},
+            {ShareWords::tr("Page without it"), QStringLiteral("html"), plain}};
+}
+
+std::vector<ShareChoice> measureChoices()
+{
+    return {{ShareWords::tr("Cluster file"), QStringLiteral("json"), {QStringLiteral("calibrate")}}};
 }
 
 std::vector<ShareChoice> mergeChoices(const QStringList& files)

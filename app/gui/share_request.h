@@ -4,6 +4,7 @@
 
 #include "model/base/time.h"
 
+#include <QByteArray>
 #include <QString>
 #include <QStringList>
 
@@ -16,6 +17,7 @@ struct ShareChoice {
     QString words;         ///< for a person, without the pattern of its files
     QString suffix;        ///< "json"; empty: a folder
     QStringList arguments; ///< of fourwalls-cli, without -o
+    QByteArray input = {}; ///< of its standard input
 
     /// As a file dialog takes it: "Trace events (*.json)".
     QString filter() const;
@@ -27,8 +29,15 @@ struct ShareChoice {
 std::vector<ShareChoice> exportChoices(const QString& trace);
 /// A smaller trace: what lies in the range, with and without the names of hosts and files.
 std::vector<ShareChoice> trimChoices(const QString& trace, TimeRange range);
-/// A page about it.
-std::vector<ShareChoice> reportChoices(const QString& trace);
+/// What a page about a trace begins with: a view as it is seen.
+struct SharedView {
+    QByteArray png;
+    QString caption, command; ///< what it shows, and what opens it again
+};
+/// A page about it, with the view and without.
+std::vector<ShareChoice> reportChoices(const QString& trace, const SharedView& view);
+/// A cluster file with the rates of the machine that the window runs on.
+std::vector<ShareChoice> measureChoices();
 /// One trace of several files.
 std::vector<ShareChoice> mergeChoices(const QStringList& files);
 /// A cluster file with the rates that the trace shows.

@@ -55,7 +55,8 @@ void TraceSharing::saveShared(const QString& title, const QString& name, const s
                 for (const ShareChoice& each : choices)
                     if (each.filter() == dialog->selectedNameFilter()) choice = each;
                 const QString path = choice.named(chosen);
-                auto* job = new JobDialog(title, choice.arguments + QStringList{QStringLiteral("-o"), path}, &m_window);
+                auto* job = new JobDialog(title, choice.arguments + QStringList{QStringLiteral("-o"), path}, &m_window,
+                                          choice.input);
                 job->setObjectName(QStringLiteral("shareJob"));
                 connect(job, &QDialog::accepted, this, [this, path, done] {
                     m_window.say(tr("Written: %1").arg(path));
@@ -79,8 +80,13 @@ QString TraceSharing::stem() const
 
 void TraceSharing::report()
 {
-    if (const TraceDocument* shared = document())
-        saveShared(tr("Report as a page"), stem(), reportChoices(shared->path()));
+    const TraceDocument* shared = document();
+    if (!shared || !shared->currentView()) return;
+    // As it is now: before a dialog lies over it. The page names no files, so the command has a word for this one.
+    const QString view = shared->currentView()->id();
+    const SharedView seen{pictureOf(*shared->currentView(), PictureFormat::Png), captionOf(*shared, view),
+                          commandOf(*shared, view, QStringLiteral("THIS_TRACE.fourwalls"))};
+    saveShared(tr("Report as a page"), stem(), reportChoices(shared->path(), seen));
 }
 
 void TraceSharing::exportTrace()
@@ -107,6 +113,12 @@ void TraceSharing::learnRates()
     if (const TraceDocument* shared = document())
         saveShared(tr("Learn rates from this trace"), stem() + QStringLiteral("-rates"),
                    calibrateChoices(shared->path()), [this](const QString& path) { m_window.useMachines(path); });
+}
+
+void TraceSharing::measureMachine()
+{
+    saveShared(tr("Measure this machine"), QStringLiteral("this-machine"), measureChoices(),
+               [this](const QString& path) { m_window.useMachines(path); });
 }
 
 void TraceSharing::mergeFiles()

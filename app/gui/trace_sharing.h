@@ -27,6 +27,7 @@ public:
     void exportTrace();
     void trim(); ///< what is in view, or was measured, as a trace
     void learnRates();
+    void measureMachine();
     void mergeFiles();
     void exportPicture();
     void exportTable();

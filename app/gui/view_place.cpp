@@ -6,7 +6,11 @@
 #include "app/gui/trace_document.h"
 #include "views/base/analysis_view.h"
 #include "views/memory/memory_view.h"
+#include "views/view_registry.h"
+#include "views/words/format.h"
+#include "views/words/words.h"
 
+#include <QCoreApplication>
 #include <QPointer>
 
 #include <algorithm>
@@ -15,6 +19,10 @@
 namespace fourwalls::gui {
 
 namespace {
+
+struct PlaceWords {
+    Q_DECLARE_TR_FUNCTIONS(PlaceWords)
+};
 
 /// What a place needs read.
 struct PlaceFound {
@@ -125,10 +133,30 @@ Status showPage(views::View& view, const QString& page)
     return {};
 }
 
-QString commandOf(const TraceDocument& document, const QString& view)
+QString captionOf(const TraceDocument& document, const QString& view)
 {
     const views::Selection& selection = *document.selection();
-    QStringList words{document.source(), QStringLiteral("--view"), view};
+    QStringList words{views::viewTitle(view)};
+    const auto* paged = qobject_cast<const views::AnalysisView*>(document.currentView());
+    if (paged && !paged->pages().isEmpty()) words << paged->pageTitle();
+    words << PlaceWords::tr("rank %1").arg(selection.rank().value);
+    if (selection.step()) words << PlaceWords::tr("step %1").arg(selection.step()->value);
+    const Instant zero = selection.whole().begin;
+    const auto rangeText = [zero](TimeRange range) {
+        return PlaceWords::tr("%1 from %2 on")
+            .arg(views::formatDuration(range.length(), 4), views::formatDuration(range.begin - zero, 7));
+    };
+    if (selection.range() != selection.whole()) words << rangeText(selection.range());
+    if (selection.measured()) words << PlaceWords::tr("selected: %1").arg(rangeText(*selection.measured()));
+    if (const auto slice = selection.slice(); slice && slice->op)
+        words << PlaceWords::tr("marked: %1").arg(views::opName(*slice->op));
+    return words.join(QStringLiteral(" \u00b7 "));
+}
+
+QString commandOf(const TraceDocument& document, const QString& view, const QString& file)
+{
+    const views::Selection& selection = *document.selection();
+    QStringList words{file.isEmpty() ? document.source() : file, QStringLiteral("--view"), view};
     const auto add = [&words](const char* option, const QString& value) { words << QLatin1String(option) << value; };
     const auto textOf = [](TimeRange range) {
         return QStringLiteral("%1ns:%2ns").arg(range.begin.ns).arg(range.end.ns);

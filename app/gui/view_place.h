@@ -36,6 +36,10 @@ void goToPlace(TraceDocument& document, const ViewPlace& place, std::function<vo
 Status showPage(views::View& view, const QString& page);
 
 /// "fourwalls FILE --view timeline --step 3 --range …": opens the document as it is seen now.
-QString commandOf(const TraceDocument& document, const QString& view);
+/// file: what stands for it; empty: its own name, with its folder.
+QString commandOf(const TraceDocument& document, const QString& view, const QString& file = {});
+
+/// "Timeline · rank 0 · step 3 · 12 ms to 20 ms": what is seen of the document, in the language of the window.
+QString captionOf(const TraceDocument& document, const QString& view);
 
 } // namespace fourwalls::gui

@@ -109,6 +109,8 @@ std::span<const ActionRow> WindowActions::rows()
          OpenView},
         {"window.find", QT_TR_NOOP("&Find anything…"), Main, Qt::CTRL | Qt::Key_K, [](Window& w) { w.openFind(); },
          Nothing, ActionRow::NewGroup},
+        {"file.measure", QT_TR_NOOP("Measure this machine's rates…"), Share, kNoKey,
+         [](Window& w) { w.sharing().measureMachine(); }},
         {"window.menu", QT_TR_NOOP("Main menu"), None, QKeyCombination(Qt::Key_F10), [](Window& w) { w.popUpMenu(); }},
         {"window.dark", QT_TR_NOOP("Switch between light and dark"), Main, Qt::CTRL | Qt::SHIFT | Qt::Key_D,
          [](Window& w) { w.setDark(!views::currentTheme().dark); }},

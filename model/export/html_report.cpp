@@ -44,8 +44,9 @@ bool isWork(Activity activity)
 
 class Report {
 public:
-    explicit Report(TraceQuery& trace)
+    Report(TraceQuery& trace, const ReportView& view)
         : m_trace(trace)
+        , m_view(view)
         , m_info(trace.info())
         , m_redaction(m_info.header.ranks)
         , m_header(m_redaction.header(m_info.header))
@@ -53,6 +54,7 @@ public:
 
     Status write(std::ostream& out, std::stop_token stop)
     {
+        FOURWALLS_TRY(lookedAt());
         FOURWALLS_TRY_ASSIGN(m_metrics, computeMetrics(m_trace));
         FOURWALLS_TRY_ASSIGN(m_steps, stepUtilisation(m_trace));
         identity();
@@ -104,6 +106,19 @@ private:
         if (!m_header.communicationLabel.empty()) all.push_back("communication: " + m_header.communicationLabel);
         if (!m_info.complete) all.emplace_back("incomplete: the recording was interrupted");
         return all;
+    }
+
+    Status lookedAt()
+    {
+        if (m_view.png.empty()) return {};
+        if (!m_view.png.starts_with("\x89PNG\r\n\x1a\n"))
+            return Error{ErrorCode::Format, "the picture is no PNG", "report", "export the view as PNG"};
+        m_page.section("What was looked at", m_view.caption);
+        m_page.picture(m_view.png, m_view.caption);
+        if (m_view.command.empty()) return {};
+        m_page.paragraph("This opens it again:");
+        m_page.code(m_view.command);
+        return {};
     }
 
     void identity()
@@ -398,6 +413,7 @@ private:
     }
 
     TraceQuery& m_trace;
+    const ReportView& m_view;
     const TraceInfo& m_info;
     Redaction m_redaction;
     TraceHeader m_header;
@@ -408,9 +424,9 @@ private:
 
 } // namespace
 
-Status writeHtmlReport(TraceQuery& trace, std::ostream& out, std::stop_token stop)
+Status writeHtmlReport(TraceQuery& trace, std::ostream& out, std::stop_token stop, const ReportView& view)
 {
-    return Report(trace).write(out, stop);
+    return Report(trace, view).write(out, stop);
 }
 
 } // namespace fourwalls

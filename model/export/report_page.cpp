@@ -33,7 +33,7 @@ section{background:var(--card);border:1px solid var(--line);border-radius:8px;pa
 .wide{overflow-x:auto;margin:10px 0 14px}table{border-collapse:collapse;width:100%;font-size:14px}
 th,td{padding:4px 10px 4px 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top;overflow-wrap:anywhere}
 th{color:var(--soft);font-weight:500}.numbers td:not(:first-child),.numbers th:not(:first-child){text-align:right;white-space:nowrap}
-figure{margin:10px 0}svg{display:block;width:100%;height:auto}svg text{font-size:13px;fill:var(--text)}svg .tick{fill:var(--soft)}svg .on{fill:var(--on)}
+figure{margin:10px 0}img,svg{display:block;max-width:100%;height:auto}svg{width:100%}code{overflow-wrap:anywhere}svg text{font-size:13px;fill:var(--text)}svg .tick{fill:var(--soft)}svg .on{fill:var(--on)}
 .grid{stroke:var(--line)}.wall{stroke:var(--wall);stroke-width:3}.mark{stroke:var(--text);stroke-dasharray:4 4}
 .curve{fill:none;stroke:var(--curve);stroke-width:2}.dot{fill:var(--curve)}
 .key{margin:6px 0;font-size:13px;color:var(--soft)}.key span{display:inline-block;margin-right:16px}.key svg{display:inline-block;width:11px;height:11px;margin-right:5px;vertical-align:-1px}
@@ -51,6 +51,22 @@ std::string partStyles()
     for (std::size_t i = 0; i < kWaterfallParts; ++i)
         rules += "." + std::string(waterfallTable()[i].key) + "{fill:var(--" + std::string(kPartColours[i]) + ")}";
     return rules;
+}
+
+/// Source: RFC 4648, section 4.
+std::string base64(std::string_view bytes)
+{
+    constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string text;
+    text.reserve((bytes.size() + 2) / 3 * 4);
+    for (std::size_t i = 0; i < bytes.size(); i += 3) {
+        const std::size_t given = std::min<std::size_t>(3, bytes.size() - i);
+        std::uint32_t bits = 0;
+        for (std::size_t k = 0; k < 3; ++k)
+            bits = bits << 8 | (k < given ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+        for (std::size_t k = 0; k < 4; ++k) text += k <= given ? kLetters[bits >> (18 - 6 * k) & 63U] : '=';
+    }
+    return text;
 }
 
 } // namespace
@@ -90,6 +106,17 @@ void ReportPage::figure(const std::string& svg, std::string_view caption)
     m_body += "<figure>" + svg;
     if (!caption.empty()) m_body += "<figcaption>" + htmlText(caption) + "</figcaption>";
     m_body += "</figure>";
+}
+
+void ReportPage::picture(std::string_view png, std::string_view meaning)
+{
+    m_body +=
+        "<figure><img alt=\"" + htmlText(meaning) + "\" src=\"data:image/png;base64," + base64(png) + "\"/></figure>";
+}
+
+void ReportPage::code(std::string_view text)
+{
+    m_body += "<p><code>" + htmlText(text) + "</code></p>";
 }
 
 void ReportPage::key(const std::vector<std::pair<std::string, std::string>>& entries)

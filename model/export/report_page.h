@@ -31,6 +31,10 @@ public:
     void paragraph(std::string_view text);
     /// svg: a drawing as svg_figures makes it. caption may be empty.
     void figure(const std::string& svg, std::string_view caption = {});
+    /// png: the bytes of a picture, which become part of the page. meaning: for who does not see it.
+    void picture(std::string_view png, std::string_view meaning);
+    /// What is typed into a terminal.
+    void code(std::string_view text);
     /// Coloured squares with words, as a key to a figure: class and word.
     void key(const std::vector<std::pair<std::string, std::string>>& entries);
     /// The first column is text, the others are figures and stand right; numbers: false leaves all left.

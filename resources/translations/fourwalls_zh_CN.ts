@@ -6936,6 +6936,29 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     </message>
     <message>
         <source>recompute</source>
+<context>
+    <name>PlaceWords</name>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>step %1</source>
+        <translation>第 %1 步</translation>
+    </message>
+    <message>
+        <source>%1 from %2 on</source>
+        <translation>自 %2 起 %1</translation>
+    </message>
+    <message>
+        <source>selected: %1</source>
+        <translation>选中：%1</translation>
+    </message>
+    <message>
+        <source>marked: %1</source>
+        <translation>标出：%1</translation>
+    </message>
+</context>
         <translation>重计算</translation>
     </message>
     <message>
@@ -8634,10 +8657,6 @@ step %3, %4 samples/s</source>
         <translation>不含主机名和文件名的轨迹</translation>
     </message>
     <message>
-        <source>Page</source>
-        <translation>页面</translation>
-    </message>
-    <message>
         <source>Cluster file</source>
         <translation>集群文件</translation>
     </message>
@@ -8657,6 +8676,14 @@ step %3, %4 samples/s</source>
         <translation>快捷键</translation>
     </message>
     <message>
+    <message>
+        <source>Page with the view that is shown</source>
+        <translation>网页，含当前视图</translation>
+    </message>
+    <message>
+        <source>Page without it</source>
+        <translation>网页，不含当前视图</translation>
+    </message>
         <source>Close</source>
         <translation>关闭</translation>
     </message>
@@ -9992,6 +10019,10 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>gradient norm</source>
         <translation>梯度范数</translation>
+    <message>
+        <source>Measure this machine</source>
+        <translation>测量本机</translation>
+    </message>
     </message>
     <message>
         <source>samples</source>

@@ -84,6 +84,12 @@ QStringList AnalysisView::pages() const
     return m_names;
 }
 
+QString AnalysisView::pageTitle() const
+{
+    const QAbstractButton* button = m_group->button(m_stack->currentIndex());
+    return button ? button->text() : QString();
+}
+
 void AnalysisView::setPage(const QString& name)
 {
     const auto index = static_cast<int>(m_names.indexOf(name));

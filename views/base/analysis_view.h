@@ -33,6 +33,8 @@ public:
     QString page() const;
     void setPage(const QString& name);
     QStringList pages() const;
+    /// What the page that is shown is called on the screen.
+    QString pageTitle() const;
 
 signals:
     void pageChanged(const QString& name);

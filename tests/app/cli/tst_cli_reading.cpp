@@ -315,6 +315,28 @@ void CliReadingTest::reportIsOnePage()
     QVERIFY(missing.saysOneLine());
     QVERIFY(!QFile::exists(path("none.html")));
     QCOMPARE(run({"report", trace()}).exitCode, 2);
+
+    // With the picture of a view.
+    QFile picture(path("seen.png"));
+    QVERIFY(picture.open(QIODevice::WriteOnly));
+    picture.write(QByteArray::fromHex("89504e470d0a1a0a") + "pixels");
+    picture.close();
+    const Answer seen = run({"report", trace(), "-o", path("seen.html"), "--picture", path("seen.png"), "--caption",
+                             "the gap before the optimizer", "--command", "fourwalls X --view timeline"});
+    QVERIFY2(seen.exitCode == 0, seen.err.constData());
+    QFile other(path("seen.html"));
+    QVERIFY(other.open(QIODevice::ReadOnly));
+    const QByteArray seenPage = other.readAll();
+    QVERIFY(seenPage.contains(
+        "<img alt=\"the gap before the optimizer\" src=\"data:image/png;base64,iVBORw0KGgpwaXhlbHM=\""));
+    QVERIFY(seenPage.contains("<code>fourwalls X --view timeline</code>"));
+    QCOMPARE(run({"report", trace(), "-o", path("no.html"), "--caption", "of nothing"}).exitCode, 2);
+    for (const QString& none : {path("nothing.png"), path("run.html")}) { // not there; no PNG
+        const Answer refused = run({"report", trace(), "-o", path("no.html"), "--picture", none});
+        QCOMPARE(refused.exitCode, 1);
+        QVERIFY(refused.saysOneLine());
+        QVERIFY(!QFile::exists(path("no.html")));
+    }
 }
 
 void CliReadingTest::syntheticTraces()

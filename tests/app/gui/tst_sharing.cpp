@@ -19,8 +19,10 @@
 #include <QClipboard>
 #include <QComboBox>
 #include <QFileDialog>
+#include <QImage>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPainter>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QStandardPaths>
@@ -286,6 +288,31 @@ private slots:
         QVERIFY(!QFile::exists(request.output));
     }
 
+    /// The page begins with what the window shows: its picture, pixel by pixel, what it is and what opens it again.
+    void checkPage(const TraceDocument& document)
+    {
+        QFile file(m_folder.filePath(QStringLiteral("page.html")));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QString page = QString::fromUtf8(file.readAll());
+        const QString packed = page.section(QStringLiteral("src=\"data:image/png;base64,"), 1).section(u'"', 0, 0);
+        QImage picture;
+        QVERIFY(picture.loadFromData(QByteArray::fromBase64(packed.toLatin1()), "PNG"));
+        QImage shown(picture.size(), QImage::Format_RGB32);
+        {
+            QPainter painter(&shown);
+            document.currentView()->exportTo(painter, QSizeF(picture.size()));
+        }
+        QCOMPARE(picture.convertToFormat(QImage::Format_RGB32), shown);
+        QVERIFY2(page.contains(QStringLiteral("<p class=\"soft\">Timeline · rank 0 · ")), qPrintable(page.left(4000)));
+        QVERIFY(page.contains(QStringLiteral("marked: forward")));
+        const QString command = page.section(QStringLiteral("<code>"), 1)
+                                    .section(QStringLiteral("</code>"), 0, 0)
+                                    .replace(QStringLiteral("&#39;"), QStringLiteral("'"));
+        QCOMPARE(QString(command).replace(QStringLiteral("THIS_TRACE.fourwalls"), QStringLiteral("'%1'").arg(m_trace)),
+                 commandOf(document, QStringLiteral("timeline")));
+        QVERIFY(!page.contains(m_folder.path())); // it names no files
+    }
+
     void filesForOthersAreMade()
     {
         if (!QFile::exists(commandLineProgram())) QSKIP("fourwalls-cli is not part of this build");
@@ -294,9 +321,20 @@ private slots:
         TraceDocument* document = window->openFile(m_trace);
         QTRY_VERIFY(document->isOpen());
         window->showView(QStringLiteral("timeline"));
+        // A part of the trace, an area in it and a marked slice.
+        const TimeRange all = document->selection()->whole();
+        document->selection()->setRange({all.begin, all.begin + Duration{all.length().ns / 2}});
+        document->selection()->setMeasured(TimeRange{all.begin, all.begin + Duration{all.length().ns / 9}});
+        ViewPlace marked;
+        marked.find = QStringLiteral("forward");
+        goToPlace(*document, marked, [](const Status&) {});
+        QTRY_VERIFY(document->selection()->slice().has_value());
         QTRY_VERIFY(document->isSettled());
         choose(*window, "file.report", m_folder.filePath(QStringLiteral("page"))); // the suffix is added
         QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(m_folder.filePath(QStringLiteral("page.html"))), kPatienceMs);
+        checkPage(*document);
+        document->selection()->setMeasured(std::nullopt);
+        document->selection()->setSlice(std::nullopt);
         choose(*window, "file.export", m_folder.filePath(QStringLiteral("events.json")));
         QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(m_folder.filePath(QStringLiteral("events.json"))), kPatienceMs);
         // A piece: what is seen.

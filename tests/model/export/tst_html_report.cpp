@@ -93,6 +93,34 @@ private slots:
         QVERIFY(page.contains("prefers-color-scheme:dark"));
     }
 
+    void aViewIsThePagesBeginning()
+    {
+        const auto trace = SampleTrace().finish();
+        QVERIFY(trace);
+        // Of every length modulo three, bytes of every kind.
+        QByteArray png = QByteArray::fromHex("89504e470d0a1a0a");
+        for (int i = 0; i < 700; ++i) png += static_cast<char>(i * 37);
+        for (int extra = 0; extra < 3; ++extra, png += '\xff') {
+            std::ostringstream out;
+            const ReportView view{png.toStdString(), "Timeline <rank 0> & step 3", "fourwalls X --range '1ns:2ns'"};
+            QVERIFY(writeHtmlReport(*trace, out, {}, view).ok());
+            const QString page = QString::fromStdString(out.str());
+            QCOMPARE(textsOf(page, "h2").value(0), QString("What was looked at"));
+            QVERIFY(textsOf(page, "p").contains("Timeline <rank 0> & step 3"));
+            QCOMPARE(textsOf(page, "code"), QStringList{"fourwalls X --range '1ns:2ns'"});
+            const QString packed = page.section("src=\"data:image/png;base64,", 1).section('"', 0, 0);
+            QCOMPARE(page.count("src="), 1);
+            const auto bytes =
+                QByteArray::fromBase64Encoding(packed.toLatin1(), QByteArray::AbortOnBase64DecodingErrors);
+            QVERIFY(bytes);
+            QCOMPARE(*bytes, png);
+        }
+        std::ostringstream out;
+        const Status refused = writeHtmlReport(*trace, out, {}, {"<svg onload='x'/>", "", ""});
+        QCOMPARE(refused.error().code, ErrorCode::Format);
+        QVERIFY(out.str().empty());
+    }
+
     void noNamesOfHostsFilesOrPaths()
     {
         const auto trace = SampleTrace().finish();
