@@ -52,6 +52,7 @@ RecordDialog::RecordDialog(QWidget* parent)
     , m_optimizer(new QComboBox(this))
     , m_precision(new QComboBox(this))
     , m_command(new QLabel(this))
+    , m_attach(new QLabel(this))
     , m_form(new QWidget(this))
     , m_plot(new views::LossPlot(this))
     , m_progress(new QProgressBar(this))
@@ -92,11 +93,21 @@ RecordDialog::RecordDialog(QWidget* parent)
     layout->setContentsMargins(18, 18, 18, 18);
     layout->setSpacing(views::kGap);
     layout->addWidget(m_form);
+    layout->addWidget(m_attach);
     layout->addWidget(m_plot, 1);
     layout->addWidget(m_progress);
     layout->addWidget(m_message);
     layout->addWidget(m_command);
     layout->addLayout(buttons);
+    m_attach->setText(
+        tr("A job that runs already cannot be attached to: what records is loaded when a program starts. To "
+           "record a job later, write FOURWALLS_CAPTURE=signal before its command; kill -USR2 of its "
+           "processes then begins and ends the recording."));
+    m_attach->setObjectName(QStringLiteral("record.attach"));
+    m_attach->setWordWrap(true);
+    m_attach->setTextFormat(Qt::PlainText);
+    m_attach->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    setInk(m_attach, views::currentTheme().secondaryText);
     m_plot->hide();
     m_progress->hide();
     m_message->hide();
@@ -337,6 +348,7 @@ void RecordDialog::showRows()
         m_rows->setRowVisible(row, (row <= kOfProgram) == isCommand());
     if (!m_outputTouched)
         m_output->setText(proposedOutput(isCommand() ? QStringLiteral("job") : m_model->currentText()));
+    m_attach->setVisible(isCommand());
     updateCommand();
     m_form->updateGeometry();
     layout()->activate();

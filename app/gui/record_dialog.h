@@ -82,6 +82,7 @@ private:
     QLineEdit* m_data;
     QLineEdit* m_output;
     QLabel* m_command;
+    QLabel* m_attach; ///< what can be done about a job that runs already
     QWidget* m_form;
     views::LossPlot* m_plot;
     QProgressBar* m_progress;

@@ -7542,6 +7542,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>请给出模型。</translation>
     </message>
     <message>
+    <message>
+        <source>A job that runs already cannot be attached to: what records is loaded when a program starts. To record a job later, write FOURWALLS_CAPTURE=signal before its command; kill -USR2 of its processes then begins and ends the recording.</source>
+        <translation>无法附加到已在运行的作业：录制部件在程序启动时加载。若要稍后录制，请在命令前写上 FOURWALLS_CAPTURE=signal；之后对其进程执行 kill -USR2 即可开始和结束录制。</translation>
+    </message>
         <source>The learning rate must be above 0.</source>
         <translation>学习率必须大于 0。</translation>
     </message>

@@ -247,6 +247,15 @@ private slots:
             return QString();
         };
         QVERIFY2(shown().endsWith(QStringLiteral("-- torchrun --nproc_per_node 8 'my train.py'")), qPrintable(shown()));
+        // A job that runs already is not recorded; how to record one later is said, and can be typed as it is said.
+        auto* attach = dialog.findChild<QLabel*>(QStringLiteral("record.attach"));
+        QVERIFY(attach && attach->isVisible());
+        const QString variable = QStringLiteral("FOURWALLS_CAPTURE=signal");
+        QVERIFY(attach->text().contains(variable) && attach->text().contains(QStringLiteral("kill -USR2")));
+        program->setText(variable + QStringLiteral(" python a.py"));
+        QCOMPARE(dialog.request().arguments().mid(4),
+                 QStringList({QStringLiteral("--"), QStringLiteral("env"), variable, QStringLiteral("python"),
+                              QStringLiteral("a.py")}));
         program->setText(QStringLiteral("python a.py | tee log"));
         QVERIFY(!start->isEnabled());
         QVERIFY(shown().contains(QStringLiteral("sh -c")));
@@ -261,6 +270,7 @@ private slots:
         QVERIFY2(shown().startsWith(QStringLiteral("cd '/my jobs' && fourwalls-cli record ")), qPrintable(shown()));
         what->setCurrentIndex(0);
         QVERIFY(!program->isVisible() && start->isEnabled());
+        QVERIFY(!attach->isVisible());
         QVERIFY(!dialog.request().arguments().contains(QStringLiteral("--")));
         RecordRequest gpus = dialog.request();
         gpus.device = QStringLiteral("cuda");
