@@ -101,6 +101,9 @@ public:
     void closeDocument(int key);
     /// The view, the rank, the step and the times of a bookmark of the current trace.
     void goToNote(const TraceNote& note);
+    /// Keeps the place that is seen as a mark of the trace, 0 to 9, without asking; and goes back to one.
+    void setMark(int number);
+    void goToMark(int number);
     /// 0 for a document that is not open here.
     int keyOf(const TraceDocument* document) const;
     /// Whether a view of a trace is shown, not a page that needs none.

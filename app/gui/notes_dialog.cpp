@@ -2,16 +2,38 @@
 // See notes_dialog.h.
 #include "app/gui/notes_dialog.h"
 
+#include "views/plot/theme.h"
 #include "views/view_registry.h"
 #include "views/words/format.h"
 
 #include <QHBoxLayout>
+#include <QIcon>
 #include <QLabel>
 #include <QListWidget>
+#include <QPainter>
+#include <QPixmap>
 #include <QPushButton>
 #include <QVBoxLayout>
 
 namespace fourwalls::gui {
+
+namespace {
+
+/// As the flag of a mark on the time axis.
+QIcon digitIcon(int digit, double ratio)
+{
+    constexpr int kSize = 16;
+    QPixmap pixmap(QSize(kSize, kSize) * ratio);
+    pixmap.setDevicePixelRatio(ratio);
+    pixmap.fill(views::currentTheme().accent);
+    QPainter painter(&pixmap);
+    painter.setFont(views::fontOf(views::TextRole::Small));
+    painter.setPen(views::currentTheme().card);
+    painter.drawText(QRect(0, 0, kSize, kSize), Qt::AlignCenter, QString::number(digit));
+    return pixmap;
+}
+
+} // namespace
 
 NotesDialog::NotesDialog(TraceNotes* notes, const QString& name, QWidget* parent)
     : QDialog(parent)
@@ -72,6 +94,10 @@ void NotesDialog::fill()
         auto* item = new QListWidgetItem(note.text, m_list);
         item->setFlags(item->flags() | Qt::ItemIsEditable);
         QString place = views::viewTitle(note.view) + QStringLiteral(" · ") + tr("rank %1").arg(note.rank.value);
+        if (note.number) {
+            place.prepend(tr("mark %1").arg(*note.number) + QStringLiteral(" · "));
+            item->setIcon(digitIcon(*note.number, m_list->devicePixelRatioF()));
+        }
         if (note.step) place += QStringLiteral(" · ") + tr("step %1").arg(note.step->value);
         item->setToolTip(place + QStringLiteral(" · ") + views::formatDuration(note.range.length()));
     }

@@ -120,7 +120,8 @@ void TraceDocument::showNotesOn(views::TimelineView& timeline)
 {
     const auto show = [this, &timeline] {
         std::vector<views::TimelineNote> shown;
-        for (const TraceNote& note : notes()->notes()) shown.push_back({note.mark.value_or(note.range), note.text});
+        for (const TraceNote& note : notes()->notes())
+            shown.push_back({note.mark.value_or(note.range), note.text, note.number});
         timeline.setNotes(std::move(shown));
     };
     connect(notes(), &TraceNotes::changed, &timeline, show);

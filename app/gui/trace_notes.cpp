@@ -17,6 +17,8 @@
 #include <QStandardPaths>
 #include <QThreadPool>
 
+#include <algorithm>
+
 namespace fourwalls::gui {
 
 namespace {
@@ -36,6 +38,12 @@ std::optional<Instant> timeFrom(const QJsonValue& value)
     const qlonglong ns = value.toString().toLongLong(&good);
     if (!good || ns > kLargestTimeNs || ns < -kLargestTimeNs) return std::nullopt;
     return Instant{ns};
+}
+
+const TraceNote* markAmong(const std::vector<TraceNote>& notes, int number)
+{
+    const auto found = std::ranges::find(notes, std::optional(number), &TraceNote::number);
+    return found == notes.end() ? nullptr : &*found;
 }
 
 /// One file. Absent: there is none.
@@ -76,6 +84,7 @@ QByteArray notesToJson(const std::vector<TraceNote>& notes)
             object.insert(QStringLiteral("mark_to_ns"), timeText(note.mark->end));
         }
         if (note.step) object.insert(QStringLiteral("step"), note.step->value);
+        if (note.number) object.insert(QStringLiteral("number"), *note.number);
         list.append(object);
     }
     return QJsonDocument(QJsonObject{{QStringLiteral("format"), 1}, {QStringLiteral("notes"), list}}).toJson();
@@ -103,6 +112,8 @@ Result<std::vector<TraceNote>> notesFromJson(const QByteArray& json, const QStri
         note.rank = RankId{object.value(QStringLiteral("rank")).toInt()};
         if (object.contains(QStringLiteral("step")))
             note.step = StepIndex{object.value(QStringLiteral("step")).toInt()};
+        const int number = object.value(QStringLiteral("number")).toInt(-1);
+        if (number >= 0 && number < kMarkCount && !markAmong(notes, number)) note.number = number;
         notes.push_back(std::move(note));
     }
     return notes;
@@ -146,7 +157,8 @@ void TraceNotes::load()
 
 void TraceNotes::onLoaded(Loaded loaded)
 {
-    // What was added before the file was read stays behind what was in it.
+    // What was added before the file was read stays behind what was in it, or in the place of a mark there.
+    std::erase_if(loaded.notes, [&](const TraceNote& note) { return note.number && markAmong(m_notes, *note.number); });
     loaded.notes.insert(loaded.notes.end(), m_notes.begin(), m_notes.end());
     m_notes = std::move(loaded.notes);
     m_keepBeside = loaded.keepBeside;
@@ -193,6 +205,20 @@ void TraceNotes::add(const TraceNote& note)
 {
     m_notes.push_back(note);
     changeAndSave();
+}
+
+void TraceNotes::setMark(const TraceNote& note)
+{
+    if (!note.number) return add(note);
+    const auto before = std::ranges::find(m_notes, note.number, &TraceNote::number);
+    if (before == m_notes.end()) return add(note);
+    *before = note;
+    changeAndSave();
+}
+
+const TraceNote* TraceNotes::mark(int number) const
+{
+    return markAmong(m_notes, number);
 }
 
 void TraceNotes::setText(std::size_t index, const QString& text)

@@ -24,9 +24,12 @@ struct TraceNote {
     std::optional<TimeRange> mark{}; ///< what it is about: a slice, an area; absent: all that was in view
     std::optional<StepIndex> step;
     RankId rank;
+    std::optional<int> number{}; ///< 0 to 9: a mark, which a key goes back to; no two of a trace have the same
 
     friend bool operator==(const TraceNote&, const TraceNote&) = default;
 };
+
+inline constexpr int kMarkCount = 10;
 
 /// The file's text, and back. Errors: Format. Entries that cannot be read are left out.
 QByteArray notesToJson(const std::vector<TraceNote>& notes);
@@ -40,6 +43,10 @@ public:
 
     const std::vector<TraceNote>& notes() const { return m_notes; }
     void add(const TraceNote& note);
+    /// Puts a note with a number in the place of the one that had it.
+    void setMark(const TraceNote& note);
+    /// Null where no note has the number.
+    const TraceNote* mark(int number) const;
     void setText(std::size_t index, const QString& text);
     void remove(std::size_t index);
     bool isLoaded() const { return m_loaded; }

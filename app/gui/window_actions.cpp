@@ -7,6 +7,7 @@
 #include "app/gui/main_window.h"
 #include "app/gui/settings.h"
 #include "app/gui/shortcut_editor.h"
+#include "app/gui/trace_notes.h"
 #include "app/gui/trace_sharing.h"
 #include "app/gui/what_if_dock.h"
 #include "views/demos/demo_panel.h"
@@ -23,8 +24,10 @@ namespace {
 
 /// Stands for one action of each view of a trace.
 constexpr std::string_view kEachView = "view.";
+/// Stands for the actions of the marks 0 to 9.
+constexpr std::string_view kEachMark = "notes.mark.";
 
-QKeySequence keysOf(const ActionRow::Keys& keys)
+QKeySequence sequenceOf(const ActionRow::Keys& keys)
 {
     if (const auto* combination = std::get_if<QKeyCombination>(&keys)) return {*combination};
     if (const auto* standard = std::get_if<QKeySequence::StandardKey>(&keys)) return {*standard};
@@ -86,6 +89,7 @@ std::span<const ActionRow> WindowActions::rows()
          OpenView},
         {"notes.show", QT_TR_NOOP("Bookmarks and &notes…"), Main, Qt::CTRL | Qt::SHIFT | Qt::Key_B,
          [](Window& w) { w.showNotes(); }, OpenView},
+        {"notes.mark.", nullptr}, // two for each number
         {"share", QT_TR_NOOP("Share and export"), Main, kNoKey, nullptr, Nothing, ActionRow::Plain, Share},
         {"view.copy_command", QT_TR_NOOP("Copy the command that opens this view"), Share,
          Qt::CTRL | Qt::SHIFT | Qt::Key_L, [](Window& w) { w.sharing().copyCommand(); }, OpenView},
@@ -105,12 +109,12 @@ std::span<const ActionRow> WindowActions::rows()
          [](Window& w) { w.sharing().mergeFiles(); }, Nothing, ActionRow::NewGroup},
         {"file.calibrate", QT_TR_NOOP("Learn rates from this trace…"), Share, kNoKey,
          [](Window& w) { w.sharing().learnRates(); }, OpenView},
+        {"file.measure", QT_TR_NOOP("Measure this machine's rates…"), Share, kNoKey,
+         [](Window& w) { w.sharing().measureMachine(); }},
         {"view.print", QT_TR_NOOP("&Print the view…"), Main, Key::Print, [](Window& w) { w.sharing().print(); },
          OpenView},
         {"window.find", QT_TR_NOOP("&Find anything…"), Main, Qt::CTRL | Qt::Key_K, [](Window& w) { w.openFind(); },
          Nothing, ActionRow::NewGroup},
-        {"file.measure", QT_TR_NOOP("Measure this machine's rates…"), Share, kNoKey,
-         [](Window& w) { w.sharing().measureMachine(); }},
         {"window.menu", QT_TR_NOOP("Main menu"), None, QKeyCombination(Qt::Key_F10), [](Window& w) { w.popUpMenu(); }},
         {"window.dark", QT_TR_NOOP("Switch between light and dark"), Main, Qt::CTRL | Qt::SHIFT | Qt::Key_D,
          [](Window& w) { w.setDark(!views::currentTheme().dark); }},
@@ -147,8 +151,10 @@ WindowActions::WindowActions(MainWindow& window, Settings& settings)
     for (const ActionRow& row : rows()) {
         if (row.name == kEachView) {
             addViews();
+        } else if (row.name == kEachMark) {
+            addMarks();
         } else if (row.run) {
-            add(QLatin1String(row.name), keysOf(row.keys), [this, run = row.run] {
+            add(QLatin1String(row.name), sequenceOf(row.keys), [this, run = row.run] {
                 run(m_window);
             })->setCheckable((row.traits & ActionRow::Checkable) != 0);
             m_byNeeds[row.needs].append(m_all.constLast());
@@ -183,6 +189,30 @@ void WindowActions::addViews()
         ++number;
         add(QLatin1String("view.") + entry.id, keys, [this, id = entry.id] { m_window.showView(id); });
     }
+}
+
+QString WindowActions::markName(int number, bool sets)
+{
+    return (sets ? QStringLiteral("notes.mark.%1") : QStringLiteral("notes.go.%1")).arg(number);
+}
+
+void WindowActions::addMarks()
+{
+    // Digits alone choose pages, with Ctrl views.
+    for (int number = 0; number < kMarkCount; ++number) {
+        const auto digit = Qt::Key(Qt::Key_0 + number);
+        add(markName(number, true), QKeySequence(Qt::CTRL | Qt::SHIFT | digit),
+            [this, number] { m_window.setMark(number); });
+        m_byNeeds[ActionNeeds::OpenView].append(m_all.constLast());
+        add(markName(number, false), QKeySequence(Qt::ALT | digit), [this, number] { m_window.goToMark(number); });
+        m_byNeeds[ActionNeeds::OpenView].append(m_all.constLast());
+    }
+}
+
+QString WindowActions::keysOf(const QString& name) const
+{
+    const QAction* action = find(name);
+    return action ? action->shortcut().toString(QKeySequence::NativeText) : QString();
 }
 
 void WindowActions::setPossible(ActionNeeds needs, bool possible)
@@ -226,6 +256,11 @@ void WindowActions::retranslate()
                 QAction* action = find(QLatin1String("view.") + entry.id);
                 action->setText(tr("Go to %1").arg(views::viewTitle(entry.id)));
                 put(action, row.menu);
+            }
+        } else if (row.name == kEachMark) {
+            for (int number = 0; number < kMarkCount; ++number) {
+                find(markName(number, true))->setText(tr("Set mark %1 here").arg(number));
+                find(markName(number, false))->setText(tr("Go to mark %1").arg(number));
             }
         } else {
             QAction* action = find(QLatin1String(row.name));

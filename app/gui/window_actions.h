@@ -59,6 +59,10 @@ public:
     const QList<QAction*>& all() const { return m_all; }
     /// Null if there is none of that name.
     QAction* find(const QString& name) const { return m_byName.value(name); }
+    /// Of an action, as they are written on this system; empty: none.
+    QString keysOf(const QString& name) const;
+    /// Of the action that sets a mark, or goes to it.
+    static QString markName(int number, bool sets);
     void setPossible(ActionNeeds needs, bool possible);
     void setChecked(const QString& name, bool checked);
     /// The shortcuts that a person chose, for these actions of the window or of a view.
@@ -73,6 +77,7 @@ private:
     static std::span<const ActionRow> rows();
     QAction* add(const QString& name, const QKeySequence& keys, std::function<void()> run);
     void addViews();
+    void addMarks();
 
     MainWindow& m_window;
     Settings& m_settings;

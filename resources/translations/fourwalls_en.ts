@@ -221,6 +221,13 @@
             <numerusform>%1 · %n tracks</numerusform>
         </translation>
     </message>
+    <message numerus="yes">
+        <source>and %n more, zoom in to tell them apart</source>
+        <translation>
+            <numerusform>and %n more, zoom in to tell them apart</numerusform>
+            <numerusform>and %n more, zoom in to tell them apart</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>WhatIfPanel</name>

@@ -4187,6 +4187,14 @@ a message between two, or more members than can be drawn.</source>
         <source>Open a folder of runs</source>
         <translation>打开训练运行的文件夹</translation>
     </message>
+    <message>
+        <source>Mark %1 is here: %2 (%3 comes back)</source>
+        <translation>标记 %1 设在此处：%2（%3 返回）</translation>
+    </message>
+    <message>
+        <source>This trace has no mark %1 (%2 sets it)</source>
+        <translation>此轨迹没有标记 %1（%2 设置）</translation>
+    </message>
 </context>
 <context>
     <name>MatrixPlot</name>
@@ -5396,6 +5404,10 @@ Choose another rank on the timeline.</source>
     <message>
         <source>step %1</source>
         <translation>第 %1 步</translation>
+    </message>
+    <message>
+        <source>mark %1</source>
+        <translation>标记 %1</translation>
     </message>
 </context>
 <context>
@@ -6925,18 +6937,6 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     </message>
 </context>
 <context>
-    <name>PlanLines</name>
-    <message>
-        <source>chunks</source>
-        <translation>块数</translation>
-    </message>
-    <message>
-        <source>micro-b.</source>
-        <translation>微批次</translation>
-    </message>
-    <message>
-        <source>recompute</source>
-<context>
     <name>PlaceWords</name>
     <message>
         <source>rank %1</source>
@@ -6959,6 +6959,18 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>标出：%1</translation>
     </message>
 </context>
+<context>
+    <name>PlanLines</name>
+    <message>
+        <source>chunks</source>
+        <translation>块数</translation>
+    </message>
+    <message>
+        <source>micro-b.</source>
+        <translation>微批次</translation>
+    </message>
+    <message>
+        <source>recompute</source>
         <translation>重计算</translation>
     </message>
     <message>
@@ -7530,6 +7542,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <source>&amp;Transport</source>
         <translation>传输(&amp;T)</translation>
     </message>
+    <message>
+        <source>A job that runs already cannot be attached to: what records is loaded when a program starts. To record a job later, write FOURWALLS_CAPTURE=signal before its command; kill -USR2 of its processes then begins and ends the recording.</source>
+        <translation>无法附加到已在运行的作业：录制部件在程序启动时加载。若要稍后录制，请在命令前写上 FOURWALLS_CAPTURE=signal；之后对其进程执行 kill -USR2 即可开始和结束录制。</translation>
+    </message>
 </context>
 <context>
     <name>RecordWords</name>
@@ -7542,10 +7558,6 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>请给出模型。</translation>
     </message>
     <message>
-    <message>
-        <source>A job that runs already cannot be attached to: what records is loaded when a program starts. To record a job later, write FOURWALLS_CAPTURE=signal before its command; kill -USR2 of its processes then begins and ends the recording.</source>
-        <translation>无法附加到已在运行的作业：录制部件在程序启动时加载。若要稍后录制，请在命令前写上 FOURWALLS_CAPTURE=signal；之后对其进程执行 kill -USR2 即可开始和结束录制。</translation>
-    </message>
         <source>The learning rate must be above 0.</source>
         <translation>学习率必须大于 0。</translation>
     </message>
@@ -8664,6 +8676,14 @@ step %3, %4 samples/s</source>
         <source>Cluster file</source>
         <translation>集群文件</translation>
     </message>
+    <message>
+        <source>Page with the view that is shown</source>
+        <translation>网页，含当前视图</translation>
+    </message>
+    <message>
+        <source>Page without it</source>
+        <translation>网页，不含当前视图</translation>
+    </message>
 </context>
 <context>
     <name>ShortcutEditor</name>
@@ -8680,14 +8700,6 @@ step %3, %4 samples/s</source>
         <translation>快捷键</translation>
     </message>
     <message>
-    <message>
-        <source>Page with the view that is shown</source>
-        <translation>网页，含当前视图</translation>
-    </message>
-    <message>
-        <source>Page without it</source>
-        <translation>网页，不含当前视图</translation>
-    </message>
         <source>Close</source>
         <translation>关闭</translation>
     </message>
@@ -9479,6 +9491,14 @@ arrivals: %3</source>
         <source>the longest %1 of %2 rows</source>
         <translation>%2 行中最长的 %1 行</translation>
     </message>
+    <message>
+        <source>p50 and p99 follow…</source>
+        <translation>p50 与 p99 随后给出…</translation>
+    </message>
+    <message>
+        <source>p50 and p99 within 1 %</source>
+        <translation>p50 与 p99 误差在 1 % 以内</translation>
+    </message>
 </context>
 <context>
     <name>TimePlot</name>
@@ -9521,14 +9541,6 @@ arrivals: %3</source>
     <message>
         <source>rank %1 · step</source>
         <translation>rank %1 · 步</translation>
-    </message>
-    <message>
-        <source>p50 and p99 follow…</source>
-        <translation>p50 与 p99 随后给出…</translation>
-    </message>
-    <message>
-        <source>p50 and p99 within 1 %</source>
-        <translation>p50 与 p99 误差在 1 % 以内</translation>
     </message>
     <message>
         <source>rank %1</source>
@@ -9615,6 +9627,16 @@ arrivals: %3</source>
     <message>
         <source>Show only rows whose name has these words, such as rank 1 stream 7; an expression behind a slash</source>
         <translation>只显示名称含这些词的行，例如 rank 1 stream 7；斜杠后为正则表达式</translation>
+    </message>
+    <message>
+        <source>mark %1: %2</source>
+        <translation>标记 %1：%2</translation>
+    </message>
+    <message numerus="yes">
+        <source>and %n more, zoom in to tell them apart</source>
+        <translation>
+            <numerusform>另有 %n 个，放大可分辨</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -9997,6 +10019,10 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <source>The table is on the clipboard.</source>
         <translation>表格已复制到剪贴板。</translation>
     </message>
+    <message>
+        <source>Measure this machine</source>
+        <translation>测量本机</translation>
+    </message>
 </context>
 <context>
     <name>TraceTables</name>
@@ -10023,10 +10049,6 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>gradient norm</source>
         <translation>梯度范数</translation>
-    <message>
-        <source>Measure this machine</source>
-        <translation>测量本机</translation>
-    </message>
     </message>
     <message>
         <source>samples</source>
@@ -10348,6 +10370,22 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <source>Operators, layers together</source>
         <translation>算子（各层合计）</translation>
     </message>
+    <message>
+        <source>p50</source>
+        <translation>p50</translation>
+    </message>
+    <message>
+        <source>Half of the slices that are counted are not longer</source>
+        <translation>计入的切片中有一半不超过此值</translation>
+    </message>
+    <message>
+        <source>p99</source>
+        <translation>p99</translation>
+    </message>
+    <message>
+        <source>99 of 100 of the slices that are counted are not longer</source>
+        <translation>计入的切片中 100 个有 99 个不超过此值</translation>
+    </message>
 </context>
 <context>
     <name>TrafficCard</name>
@@ -10405,22 +10443,6 @@ Its counters and allocations are in the other views. Record without --no-trace t
     </message>
     <message>
         <source> · the first %1 of %2 ranks</source>
-    <message>
-        <source>p50</source>
-        <translation>p50</translation>
-    </message>
-    <message>
-        <source>Half of the slices that are counted are not longer</source>
-        <translation>计入的切片中有一半不超过此值</translation>
-    </message>
-    <message>
-        <source>p99</source>
-        <translation>p99</translation>
-    </message>
-    <message>
-        <source>99 of 100 of the slices that are counted are not longer</source>
-        <translation>计入的切片中 100 个有 99 个不超过此值</translation>
-    </message>
         <translation> · %2 个 rank 中的前 %1 个</translation>
     </message>
     <message>
@@ -11813,6 +11835,18 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>Go to %1</source>
         <translation>转到%1</translation>
+    </message>
+    <message>
+        <source>Measure this machine&apos;s rates…</source>
+        <translation>测量本机的速率…</translation>
+    </message>
+    <message>
+        <source>Set mark %1 here</source>
+        <translation>在此处设标记 %1</translation>
+    </message>
+    <message>
+        <source>Go to mark %1</source>
+        <translation>转到标记 %1</translation>
     </message>
 </context>
 <context>

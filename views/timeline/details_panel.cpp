@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The details card: facts as a document in columns, long ones on lines of their own; the legend is painted.
 #include "views/timeline/details_panel.h"
+#include "views/timeline/axis_marks.h"
 #include "views/timeline/kernel_shades.h"
 #include "views/timeline/navigation_keys.h"
 
@@ -205,6 +206,13 @@ void DetailsPanel::setColourBy(ColourBy by)
     update();
 }
 
+void DetailsPanel::setEvents(const std::vector<EventRecord>& events)
+{
+    m_eventKinds.clear();
+    for (const EventRecord& event : events) m_eventKinds.insert(event.kind);
+    update();
+}
+
 std::vector<DetailsPanel::LegendEntry> DetailsPanel::legendOf(const Theme& theme, ColourBy by)
 {
     const LegendEntry communication{tr("communication"), theme.communication, false},
@@ -279,7 +287,8 @@ void DetailsPanel::paintLegend(QPainter& painter, const QRect& inside) const
     painter.drawText(promptLines, static_cast<int>(Qt::AlignLeft | Qt::AlignVCenter) | Qt::TextWordWrap, prompt);
     if (fits) paintHint(painter, titleLine, inside.left() + metrics.horizontalAdvance(prompt));
 
-    const std::vector<LegendEntry> entries = legendOf(theme, m_colourBy);
+    std::vector<LegendEntry> entries = legendOf(theme, m_colourBy);
+    for (const EventKind kind : m_eventKinds) entries.push_back({eventName(kind), {}, false, kind});
     int x = inside.left(), y = promptLines.bottom() + 6;
     for (const auto& entry : entries) {
         const int width = 18 + metrics.horizontalAdvance(entry.name);
@@ -289,7 +298,11 @@ void DetailsPanel::paintLegend(QPainter& painter, const QRect& inside) const
         }
         if (y + kLineHeight - 3 > inside.bottom()) break; // rather no row than half of one
         const QRect swatch(x, y + 4, 12, 12);
-        if (entry.hatched) {
+        if (entry.event) {
+            painter.setRenderHint(QPainter::Antialiasing);
+            paintEventMark(painter, QPointF(swatch.center().x(), swatch.bottom() - 1), *entry.event, theme);
+            painter.setRenderHint(QPainter::Antialiasing, false);
+        } else if (entry.hatched) {
             paintHatch(painter, swatch, theme);
         } else {
             painter.fillRect(swatch, entry.colour);

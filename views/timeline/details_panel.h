@@ -11,6 +11,7 @@
 #include <QWidget>
 
 #include <optional>
+#include <set>
 #include <vector>
 
 class QTextBrowser;
@@ -26,6 +27,8 @@ public:
     const std::optional<SliceFacts>& facts() const { return m_facts; }
     /// What the legend explains.
     void setColourBy(ColourBy by);
+    /// That have a mark on the time axis: the legend names their kinds.
+    void setEvents(const std::vector<EventRecord>& events);
     /// Keys that help, at the right of the title line.
     void setHint(const QString& hint);
 
@@ -47,6 +50,7 @@ private:
         QString name;
         QColor colour;
         bool hatched = false;
+        std::optional<EventKind> event = {}; ///< its mark stands in the place of a colour
     };
     static std::vector<LegendEntry> legendOf(const Theme& theme, ColourBy by);
     QString html(int width) const;
@@ -58,6 +62,7 @@ private:
     std::optional<SliceFacts> m_facts;
     QString m_hint;
     ColourBy m_colourBy = ColourBy::Work;
+    std::set<EventKind> m_eventKinds;
     QTextBrowser* m_text;
 };
 

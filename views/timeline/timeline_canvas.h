@@ -34,6 +34,7 @@ class PredictionStrip;
 struct TimelineNote {
     TimeRange range;
     QString text;
+    std::optional<int> number = {}; ///< a mark's: stands in its flag
 };
 
 /// What the pointer is on.

@@ -145,22 +145,12 @@ void TimelineCanvas::paintEvents(QPainter& painter) const
     const QRect plot = plotRect();
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(QPen(theme.card, 1));
     int free = -1; // marks of one pixel column are one mark
     for (const auto& event : m_events) {
         const double x = m_camera.xOf(event.at);
         if (x < 0 || x > plot.width() || static_cast<int>(x) < free) continue;
         free = static_cast<int>(x) + 2;
-        QColor colour = theme.information;
-        if (event.kind == EventKind::Fault || event.kind == EventKind::OutOfMemory) colour = theme.error;
-        if (event.kind == EventKind::LossSpike || event.kind == EventKind::Rollback) colour = theme.warning;
-        const QPointF tip(plot.left() + x, plot.top());
-        QPainterPath flag(tip);
-        flag.lineTo(tip + QPointF(-kEventSize / 2.0, -kEventSize));
-        flag.lineTo(tip + QPointF(kEventSize / 2.0, -kEventSize));
-        flag.closeSubpath();
-        painter.setBrush(colour);
-        painter.drawPath(flag);
+        paintEventMark(painter, QPointF(plot.left() + x, plot.top()), event.kind, theme);
     }
     painter.restore();
 }
@@ -183,7 +173,12 @@ void TimelineCanvas::paintNotes(QPainter& painter) const
         if (x < 0) continue;
         const int top = plot.top() - kNoteHeight;
         painter.fillRect(QRect(left, top, 1, kNoteHeight), theme.accent);
-        painter.fillRect(QRect(left, top, kNoteFlag, kNoteFlag - 2), theme.accent);
+        const int flag = note.number ? kMarkFlag : kNoteFlag;
+        painter.fillRect(QRect(left, top, flag, note.number ? kNoteHeight - 3 : kNoteFlag - 2), theme.accent);
+        if (note.number) {
+            painter.setPen(theme.card);
+            painter.drawText(QRect(left, top, flag, kNoteHeight - 3), Qt::AlignCenter, QString::number(*note.number));
+        }
         QPen pen(theme.accent, 1, Qt::CustomDashLine);
         pen.setDashPattern({2, 3});
         painter.setPen(pen);
@@ -191,10 +186,10 @@ void TimelineCanvas::paintNotes(QPainter& painter) const
         // The text as far as the next flag.
         const double next = i + 1 < m_notes.size() ? m_camera.xOf(m_notes[i + 1].range.begin) : plot.width();
         const int room =
-            std::min({kWidestNote, static_cast<int>(next - x) - kNoteFlag - 10, plot.right() - left - kNoteFlag - 8});
+            std::min({kWidestNote, static_cast<int>(next - x) - flag - 10, plot.right() - left - flag - 8});
         const QString text = metrics.elidedText(note.text, Qt::ElideRight, std::max(0, room));
         if (room < kNarrowestNote || text.isEmpty()) continue;
-        const QRect place(left + kNoteFlag + 3, top - 2, metrics.horizontalAdvance(text) + 4, metrics.height());
+        const QRect place(left + flag + 3, top - 2, metrics.horizontalAdvance(text) + 4, metrics.height());
         painter.fillRect(QRect(place.left(), 2, place.width(), plot.top() - 5), theme.card); // over the axis's marks
         painter.setPen(theme.accent);
         painter.drawText(place, Qt::AlignLeft | Qt::AlignVCenter, text);

@@ -17,19 +17,6 @@ namespace {
 
 constexpr int kMostEventLines = 6;
 
-QString eventName(EventKind kind)
-{
-    switch (kind) {
-    case EventKind::Fault: return TimelineCanvas::tr("fault");
-    case EventKind::Checkpoint: return TimelineCanvas::tr("checkpoint");
-    case EventKind::LossSpike: return TimelineCanvas::tr("loss spike");
-    case EventKind::OutOfMemory: return TimelineCanvas::tr("out of memory");
-    case EventKind::Annotation: return TimelineCanvas::tr("note");
-    case EventKind::Rollback: return TimelineCanvas::tr("rollback");
-    }
-    return {};
-}
-
 } // namespace
 
 QStringList TimelineCanvas::eventLines() const
@@ -38,18 +25,23 @@ QStringList TimelineCanvas::eventLines() const
     const double x = m_pointer->x() - plotRect().left();
     for (const auto& note : m_notes) {
         if (std::abs(m_camera.xOf(note.range.begin) - x) > kEventSize + kNoteFlag) continue;
-        lines << note.text;
+        lines << (note.number ? tr("mark %1: %2").arg(QString::number(*note.number), note.text) : note.text);
         if (note.range.length().ns > 0) lines << formatDuration(note.range.length());
         if (lines.size() >= kMostEventLines) return lines;
     }
+    int more = 0;
     for (const auto& event : m_events) {
         if (std::abs(m_camera.xOf(event.at) - x) > kEventSize) continue;
+        if (lines.size() >= kMostEventLines) {
+            ++more;
+            continue;
+        }
         QString line = eventName(event.kind);
         if (event.rank) line = tr("rank %1 \u00b7 %2").arg(event.rank->value).arg(line);
         if (!event.text.empty()) line += QStringLiteral(": ") + QString::fromStdString(event.text);
         lines << line;
-        if (lines.size() >= kMostEventLines) break;
     }
+    if (more > 0) lines << tr("and %n more, zoom in to tell them apart", nullptr, more);
     return lines;
 }
 

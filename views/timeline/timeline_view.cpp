@@ -267,6 +267,7 @@ void TimelineView::opened()
             return trace.events(range, kMostEvents);
         },
         [this](const Answer<std::vector<EventRecord>>& answer) {
+            m_details->setEvents(answer.ok() ? *answer : std::vector<EventRecord>());
             if (answer.ok()) m_canvas->setEvents(*answer);
         },
         Urgency::Background);

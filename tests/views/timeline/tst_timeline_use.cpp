@@ -2,6 +2,7 @@
 // What a person does in the timeline view, offscreen, on a trace in memory: pointer, wheel, keys, search. A Qt warning
 // fails the test.
 #include "tests/support/test_program.h"
+#include "tests/views/painted_texts.h"
 #include "tests/views/timeline/timeline_bench.h"
 #include "views/timeline/details_panel.h"
 #include "views/timeline/timeline_toolbar.h"
@@ -247,6 +248,36 @@ private slots:
         QTest::keyClick(&bench.canvas(), Qt::Key_J, Qt::ShiftModifier);
         QVERIFY(shows(155));
         SETTLE(bench);
+    }
+
+    /// What ▼ on the axis are: the legend has the kinds that the trace has, the pointer says the rest.
+    void eventsHaveALegend()
+    {
+        Bench bench;
+        SETTLE(bench);
+        const auto legend = [&] {
+            QStringList texts;
+            for (const tests::PaintedText& each : tests::paintedTexts(*bench.view))
+                if (each.widget == bench.view->findChild<DetailsPanel*>()) texts << each.text;
+            return texts;
+        };
+        QVERIFY2(legend().contains(QStringLiteral("loss spike")), qPrintable(legend().join(QLatin1Char('|'))));
+        QVERIFY(!legend().contains(QStringLiteral("fault")));
+        // Eight events at one place: six are told, and that there are more.
+        std::vector<EventRecord> events;
+        for (int i = 0; i < 8; ++i)
+            events.push_back({EventKind::Fault, RankId{i}, Instant{150 * kMs}, "text " + std::to_string(i)});
+        bench.canvas().setEvents(std::move(events));
+        const QRect plot = bench.canvas().plotRect();
+        const TimeRange range = bench.canvas().range();
+        const double share = static_cast<double>((Instant{150 * kMs} - range.begin).ns) / range.length().ns;
+        const QPoint at(plot.left() + static_cast<int>(share * plot.width()), plot.top() - 4);
+        QTest::mouseMove(&bench.canvas(), at);
+        QStringList said;
+        for (const tests::PaintedText& each : tests::paintedTexts(*bench.view)) said << each.text;
+        const QString all = said.join(QLatin1Char('|'));
+        QVERIFY2(all.contains(QStringLiteral("text 5")) && !all.contains(QStringLiteral("text 6")), qPrintable(all));
+        QVERIFY2(all.contains(QStringLiteral("and 2 more")), qPrintable(all));
     }
 
     void arrowKeysGoToNeighbours()
