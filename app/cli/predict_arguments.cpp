@@ -57,6 +57,7 @@ Arguments PredictArguments::with(const Arguments& own)
         {"--seq", &sequence, "tokens per sequence (default: the model's own)"},
         {"--precision", &precision, "f32, tf32, f16, bf16 or fp8 (default: bf16 where the device has it)"},
         Argument("--optimizer", &optimizer, "that updates the weights").oneOf({"adamw", "sgd"}),
+        {"--lora", &loraRank, "rank of low-rank adapters that are trained in place of the weights (default: none)"},
         {"--calibration", &calibration,
          "rates measured by micro-benchmarks (default: of the cluster's file, else the published ones)"},
     };
@@ -81,6 +82,7 @@ Result<PredictionInputs> PredictArguments::load(const std::string& plan) const
     FOURWALLS_TRY_ASSIGN(spec.cluster, loadCluster(cluster));
     if (batch && *batch < 1) return wrongArgument("--batch", "must be at least 1", "--batch 8");
     if (sequence && *sequence < 1) return wrongArgument("--seq", "must be at least 1", "--seq 2048");
+    FOURWALLS_TRY(checkLora());
     FOURWALLS_TRY_ASSIGN(inputs.calibration,
                          calibration.empty() ? calibrationOfCluster(cluster) : loadCalibration(calibration));
     if (spec.cluster.name == "this-machine" && spec.cluster.device.peakFlops.empty()) {
@@ -101,6 +103,7 @@ Result<PredictionInputs> PredictArguments::load(const std::string& plan) const
     const TransformerSpec* transformer = spec.model.transformer();
     if (transformer && !sequence) training.sequence = transformer->sequence;
     training.optimizer = *valueOf(kOptimizerWords, optimizer); // the parser has checked the word
+    training.loraRank = loraRank.value_or(0);
     const bool isProcessor = spec.cluster.device.family == "cpu";
     training.device = isProcessor ? DeviceKind::Cpu : DeviceKind::Cuda;
     FOURWALLS_TRY_ASSIGN(inputs.framework, loadFramework(!framework.empty() ? framework
@@ -115,6 +118,13 @@ Result<PredictionInputs> PredictArguments::load(const std::string& plan) const
     if (const std::string& relative = inputs.calibration.family(family).relative; !relative.empty())
         inputs.assumed.push_back("rates=" + relative + " (nothing measured of " + spec.cluster.device.name + ")");
     return inputs;
+}
+
+Status PredictArguments::checkLora() const
+{
+    constexpr std::int64_t kMost = 100'000;
+    if (!loraRank || (*loraRank >= 0 && *loraRank <= kMost)) return {};
+    return wrongArgument("--lora", "must be from 0 to " + std::to_string(kMost), "--lora 16");
 }
 
 bool PredictArguments::isGiven(const char* name) const
@@ -152,6 +162,8 @@ Result<PredictionInputs> PredictArguments::loadLike(const std::string& plan) con
     if (isGiven("--optimizer")) spec.training.optimizer = *valueOf(kOptimizerWords, optimizer);
     if (batch && *batch < 1) return wrongArgument("--batch", "must be at least 1", "--batch 8");
     if (sequence && *sequence < 1) return wrongArgument("--seq", "must be at least 1", "--seq 2048");
+    FOURWALLS_TRY(checkLora());
+    spec.training.loraRank = loraRank.value_or(spec.training.loraRank);
     spec.training.batch = batch.value_or(spec.training.batch);
     spec.training.sequence = sequence.value_or(spec.training.sequence);
     // Ranks that share one memory are as many as the plan wants.

@@ -31,7 +31,7 @@ Result<Calibration> calibrationOfCluster(const std::string& clusterOrFile);
 
 struct PredictArguments {
     std::string model = "gpt-tiny", cluster = "this-machine", framework, calibration, precision, optimizer = "adamw";
-    std::optional<std::int64_t> batch, sequence;
+    std::optional<std::int64_t> batch, sequence, loraRank;
     std::string like;               ///< a trace that says everything that is not given; empty: none
     std::vector<std::string> given; ///< names of those that the command line has
 
@@ -49,6 +49,7 @@ struct PredictArguments {
 
 private:
     bool isGiven(const char* name) const;
+    Status checkLora() const;
     /// What the trace says holds for its own machine: another cluster brings its rates.
     Result<PredictionInputs> loadLike(const std::string& plan) const;
 };

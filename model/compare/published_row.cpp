@@ -15,6 +15,9 @@ namespace fourwalls::compare {
 
 namespace {
 
+/// The rank that is usual where none is said; the time hardly depends on it.
+constexpr std::int64_t kUsualLoraRank = 16;
+
 /// Heads of about 128 that divide the hidden width and split over the tensor group.
 std::int64_t usualHeads(std::int64_t hidden, int tp)
 {
@@ -67,6 +70,7 @@ ModelSpec modelOf(const Cells& cells, const FrameworkPreset& framework, int tp, 
         if (has(name, "deepseek")) { // arXiv:2412.19437, section 4.2
             t.mixture.denseLayers = 3;
             t.mixture.sharedHidden = t.mixture.expertHidden;
+            if (t.mixture.experts % 8 == 0) t.mixture.groups = 8, t.mixture.topGroups = 4; // section 2.1.2
             t.headWidth = 128;
             t.latent = {1536, 512, 64, 128};
         }
@@ -156,6 +160,9 @@ void readExperts(const Cells& cells, ParallelPlan& plan, Assumptions& assume)
     const std::string notes = cells.text("notes");
     const auto natural = [&] { return affirms(notes, "natural routing") || affirms(notes, "natural (unbalanced)"); };
     if (natural()) plan.routing = MoeRouting::Natural;
+    if (hasAny(notes, {"dispatcher=deepep", "dispatcher=hybridep"})) plan.dispatch = ExpertDispatch::OncePerNode;
+    if (has(notes, "dispatcher=alltoall")) plan.dispatch = ExpertDispatch::AllToAll;
+    plan.overlapExperts = plan.ep > 1 && affirms(notes, "overlap_moe_expert_parallel_comm");
     if (const auto given = numberAfter(notes, "etp"); given && *given <= plan.tp && plan.tp % *given == 0)
         plan.expertTensor = *given;
     if (plan.ep <= 1 || plan.expertReplicas() % plan.ep == 0) return;
@@ -237,6 +244,9 @@ std::string readPlan(const Cells& cells, PublishedRow& row, Assumptions& assume)
     if (!flash) assume.note(plan.fusedAttention ? "flash_attn=1" : "flash_attn=0");
     if (flash && *flash > 0) row.framework.flashAttention = true;
     readOffload(cells, plan, assume);
+    const std::string words = cells.text("notes");
+    if (hasAny(words, {"cp_comm_type=all_gather", "rotate_method=allgather"})) plan.context = ContextExchange::Gather;
+    if (hasAny(words, {"cp_comm_type=p2p", "rotate_method=alltoall"})) plan.context = ContextExchange::Ring;
     plan.schedule = plan.pp > 1 ? scheduleOf(cells, plan, assume) : PipelineSchedule::OneFOneB;
     if (plan.schedule == PipelineSchedule::Interleaved && plan.vpp == 1) {
         const std::int64_t layers = row.spec.model.transformer()->layers;
@@ -301,7 +311,10 @@ Result<PublishedRow> publishedRow(const CsvTable& table, std::size_t index)
     }
     if (has(cells.text("notes"), "own pipeline layers") || has(cells.text("notes"), "transformer|embedding"))
         row.framework.stageSplit = StageSplit::EndsCount;
+    if (affirms(cells.text("notes"), "cuda_graph_scope=full_iteration")) row.framework.launchSeconds = 0;
     noteUnpriced(cells, assume);
+    if (affirms(cells.text("model") + " " + cells.text("notes"), "lora"))
+        row.spec.training.loraRank = assume.take(cells.count("lora_rank"), "lora_rank", kUsualLoraRank);
     if (const Status can = canRun(row.framework, row.spec.plan); !can.ok())
         assume.note("plan=as said (" + can.error().what + ")");
     row.oneLayer = has(cells.text("notes"), "per-layer time");

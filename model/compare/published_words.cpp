@@ -134,6 +134,7 @@ std::string frameworkOf(const Cells& cells, Assumptions& assume)
     const bool plain = has(framework, "megatron-lm") && !has(framework, "core");
     if (plain && has(gpu, "v100")) return "megatron-2021";
     if (has(framework, "2023") || (plain && ampere)) return "megatron-2023";
+    if (has(framework, "(meta)")) return assumed("llama3-2024");
     if (hasAny(framework, {"megatron", "nemo", "megascale", "mcore"})) return "megatron-core";
     if (hasAny(framework, {"colossal", "hugging", "transformers", "accelerate", "fairscale", "metaseq"}))
         return assumed(has(framework, "colossal") ? "deepspeed" : "fsdp");
@@ -229,7 +230,6 @@ void readOffload(const Cells& cells, ParallelPlan& plan, Assumptions& assume)
 void noteUnpriced(const Cells& cells, Assumptions& assume)
 {
     const std::string all = cells.text("model") + " " + cells.text("notes");
-    if (affirms(all, "lora")) assume.note("training=all weights (said: LoRA)");
     if (affirms(all, "sft") || affirms(all, "fine-tun") || affirms(all, "finetun"))
         assume.note("training=pre-training (said: fine-tuning)");
     if (affirms(all, "mtp") || affirms(all, "multi-token")) assume.note("heads of prediction=1 (said: several tokens)");

@@ -75,27 +75,7 @@ struct ChunkContents {
 } // namespace
 
 struct CostModel::State {
-    struct SettingHash {
-        std::size_t operator()(const LayerSetting& s) const
-        {
-            std::uint64_t hash = 0;
-            const auto add = [&hash](std::uint64_t part) {
-                constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15; // 2^64 by the golden ratio
-                hash = (hash ^ part) * kOdd;
-                hash ^= hash >> 29;
-            };
-            for (const double each : {s.microBatch, s.sequence, s.added}) add(std::hash<double>()(each));
-            for (const int each :
-                 {s.tp, s.cp, s.ep, s.etp, s.balanced, static_cast<int>(s.recompute), static_cast<int>(s.collective)})
-                add(static_cast<std::uint64_t>(each));
-            for (const bool each : {s.sequenceParallel, s.fusedAttention, s.overlap, s.fuse, s.splitBackward,
-                                    s.naturalRouting, s.mixture})
-                hash = 2 * hash + each;
-            add(0);
-            return hash;
-        }
-    };
-    using PricedLayers = std::unordered_map<LayerSetting, LayerCost, SettingHash>;
+    using PricedLayers = std::unordered_map<LayerSetting, LayerCost, LayerSettingHash>;
 
     RunSpec spec;
     FrameworkPreset framework;
@@ -191,9 +171,13 @@ LayerSetting CostModel::State::setting(const ParallelPlan& plan, double microBat
     s.splitBackward = pipelineShape(plan).splitsBackward();
     s.recompute = plan.recompute;
     s.naturalRouting = plan.routing == MoeRouting::Natural;
+    s.gathersContext = plan.cp > 1 && framework.contextOf(plan) == ContextExchange::Gather;
+    s.oncePerNode = plan.ep > 1 && framework.dispatchOf(plan) == ExpertDispatch::OncePerNode;
+    s.overlapExperts = plan.ep > 1 && plan.overlap && plan.overlapExperts;
     if (framework.globalRouting && spec.model.transformer() && spec.model.transformer()->hasExperts())
         s.balanced = plan.dp * plan.cp;
     s.collective = plan.collective;
+    s.loraRank = static_cast<double>(spec.training.loraRank);
     // Where gradients stay whole, those of all micro-batches but the first are added. Priced where that was measured.
     if (plan.zero < 2 && plan.microbatches > 1 && rates.measured && rates.measured->contains(kAddedGradient))
         s.added = 1 - 1.0 / plan.microbatches;
@@ -215,6 +199,9 @@ Status CostModel::State::check(const ParallelPlan& plan)
     spec.plan = plan;
     FOURWALLS_TRY(fits);
     FOURWALLS_TRY(checkPipeline(pipelineShape(plan)));
+    if (spec.training.loraRank > 0 && (!t || t->hasExperts()))
+        return misfit("lora_rank", "adapters are priced beside the linear layers of dense transformers only",
+                      "lora_rank 0, or another network");
     const ClusterSpec& cluster = spec.cluster;
     if (plan.worldSize() > cluster.devicesPerNode && !collectives->hasNetwork())
         return misfit("cluster",
@@ -288,6 +275,7 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
             add(chunk, offloadedLayer(traffic(), plan, shardedLayer(traffic(), plan, priced, gathers)), count);
         parameters.parameters += count * priced.parameters;
         parameters.partialParameters += count * priced.partialParameters;
+        parameters.frozenParameters += count * priced.frozenParameters;
         parameters.expertParameters += count * priced.expertParameters;
         parameters.largestLayer = std::max(parameters.largestLayer, priced.parameters + priced.expertParameters);
     };
@@ -318,6 +306,7 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
             // Tied to the embedding of the same rank: counted once.
             if (what.tableBelow) head.parameters = 0;
             head.parameters += head.normParameters;
+            if (s.loraRank > 0) head.frozenParameters = head.parameters;
             take(head, 1, 1);
         }
     } else {
@@ -378,6 +367,7 @@ void CostModel::State::addStages(const ParallelPlan& plan, const std::vector<Sta
                 contents.parameters += part.parameters;
                 contents.expertParameters += part.expertParameters;
                 contents.partialParameters += part.partialParameters;
+                contents.frozenParameters += part.frozenParameters;
                 contents.largestLayer = std::max(contents.largestLayer, part.largestLayer);
             }
             addStageTraffic(traffic(), plan, i, contents, cost);
@@ -395,6 +385,7 @@ Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t 
     if (batch > 0) spec.training.batch = batch;
     FOURWALLS_TRY(check(plan));
     const double samples = static_cast<double>(spec.training.batch);
+    const double sequence = static_cast<double>(spec.training.sequence);
     const double microBatch = samples / plan.dp / plan.microbatches;
 
     const double slowest = slowestDevice(plan.worldSize(), calibration.deviceSpread);
@@ -426,6 +417,7 @@ Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t 
     cost.fixedSeconds = framework.stepSeconds;
     cost.bandWidth = bandWidth(plan);
     cost.modelFlopsPerStep = trainingFlops(spec.model, spec.training.batch, spec.training.sequence);
+    if (spec.training.loraRank > 0) cost.modelFlopsPerStep -= weightGradientFlops(spec.model, samples * sequence);
     cost.tokensPerStep = samples * std::max(1.0, static_cast<double>(spec.training.sequence));
     cost.peakFlops = rates.peakFlops;
     cost.deviceMemoryBytes = static_cast<double>(spec.cluster.device.memoryBytes);

@@ -6,11 +6,57 @@
 #include "model/cost/layer_shape.h"
 #include "model/cost/pass_builder.h"
 
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <functional>
+#include <utility>
 
 namespace fourwalls::cost {
 
 namespace {
+
+/// Adapters of one linear layer of `in` columns and `out` results on this rank: down to the rank, up again, and added to
+/// the layer's own result, in 16 bits also where the layers below are narrower. What their parts send each other over the
+/// tensor group, `rank` columns, is left out.
+void adapterForward(PassBuilder& pass, const LayerSetting& s, const LayerShape& l, double in, double out)
+{
+    if (!(s.loraRank > 0)) return;
+    pass.wideGemm("adapter.down", {1, l.rows, s.loraRank, in});
+    pass.wideGemm("adapter.up", {1, l.rows, out, s.loraRank});
+    pass.memory("adapter.sum", 3 * l.e * l.rows * out);
+}
+
+void adapterBackward(PassBuilder& pass, const LayerSetting& s, const LayerShape& l, double in, double out)
+{
+    if (!(s.loraRank > 0)) return;
+    pass.wideGemm("adapter.up.input_gradient", {1, l.rows, s.loraRank, out});
+    pass.wideGemm("adapter.down.input_gradient", {1, l.rows, in, s.loraRank});
+    pass.memory("adapter.sum", 3 * l.e * l.rows * in);
+}
+
+/// Columns and results of the linear layers that have adapters.
+std::array<std::pair<double, double>, 4> adaptedLayers(const LayerShape& l)
+{
+    return {{{l.hidden, l.qkvWidth}, {l.valueWidth, l.hidden}, {l.hidden, l.gates * l.inner}, {l.inner, l.hidden}}};
+}
+
+double adapterParameters(const LayerSetting& s, const LayerShape& l)
+{
+    double parameters = 0;
+    for (const auto& [in, out] : adaptedLayers(l)) parameters += s.loraRank * (in + out);
+    return parameters;
+}
+
+void adapterWeightGradients(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l)
+{
+    const double output = l.weightGradientBytes(c);
+    for (const auto& [in, out] : adaptedLayers(l)) {
+        pass.wideGemm("adapter.down.weight_gradient", {1, s.loraRank, in, l.rows}, output);
+        pass.wideGemm("adapter.up.weight_gradient", {1, out, s.loraRank, l.rows}, output);
+    }
+    pass.memory("gradient.accumulate", c.framework.accumulationBytes * adapterParameters(s, l), 8);
+}
 
 /// Forward passes, shared by the forward itself and full recomputation.
 void forwardPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l)
@@ -21,9 +67,11 @@ void forwardPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s,
                 l.normName, l.normClass);
     l.gatherAttentionInputs(pass, c, s, l.qkvForward());
     pass.gemm("attention.qkv", {1, l.rows, l.qkvWidth, l.hidden}, l.qkvAlignment);
+    adapterForward(pass, s, l, l.hidden, l.qkvWidth);
     l.rotary(pass, c);
     l.attentionForward(pass, c, s);
     pass.gemm("attention.out", {1, l.rows, l.hidden, l.valueWidth}, l.linearAlignment(l.valueWidth));
+    adapterForward(pass, s, l, l.valueWidth, l.hidden);
     l.reduceOutput(pass, c, s, "attention.all_reduce");
     l.residualForward(pass, c);
     pass.memory("norm", 2 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 1 : 4, CostPart::MemoryBound,
@@ -33,8 +81,10 @@ void forwardPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s,
     } else {
         l.gatherInput(pass, c, s, "mlp.all_gather", l.upForward());
         pass.gemm("mlp.up", {1, l.rows, l.gates * l.inner, l.hidden}, l.linearAlignment(l.inner));
+        adapterForward(pass, s, l, l.hidden, l.gates * l.inner);
         l.activationForward(pass, c, l.rows, l.inner);
         pass.gemm("mlp.down", {1, l.rows, l.hidden, l.inner}, l.linearAlignment(l.inner));
+        adapterForward(pass, s, l, l.inner, l.hidden);
         l.reduceOutput(pass, c, s, "mlp.all_reduce");
     }
     l.residualForward(pass, c);
@@ -70,8 +120,10 @@ void backwardInputPass(PassBuilder& pass, const CostContext& c, const LayerSetti
     } else {
         l.gatherGradient(pass, c, s, "mlp.all_gather_gradient");
         pass.gemm("mlp.down.input_gradient", {1, l.rows, l.inner, l.hidden}, l.linearAlignment(l.inner));
+        adapterBackward(pass, s, l, l.inner, l.hidden);
         l.activationBackward(pass, c, l.rows, l.inner);
         pass.gemm("mlp.up.input_gradient", {1, l.rows, l.hidden, l.gates * l.inner}, l.linearAlignment(l.inner));
+        adapterBackward(pass, s, l, l.hidden, l.gates * l.inner);
         l.reduceGradient(pass, c, s, "mlp.all_reduce_gradient", l.upForward());
     }
     pass.memory("norm.backward", 5 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 2 : 6,
@@ -79,9 +131,11 @@ void backwardInputPass(PassBuilder& pass, const CostContext& c, const LayerSetti
     l.residualBackward(pass, c);
     l.gatherGradient(pass, c, s, "attention.all_gather_gradient");
     pass.gemm("attention.out.input_gradient", {1, l.rows, l.valueWidth, l.hidden}, l.linearAlignment(l.valueWidth));
+    adapterBackward(pass, s, l, l.valueWidth, l.hidden);
     l.attentionBackward(pass, c, s);
     l.rotary(pass, c);
     pass.gemm("attention.qkv.input_gradient", {1, l.rows, l.hidden, l.qkvWidth}, l.qkvAlignment);
+    adapterBackward(pass, s, l, l.hidden, l.qkvWidth);
     l.reduceAttentionGradients(pass, c, s, l.qkvForward());
     pass.memory("norm.backward", 5 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 2 : 6,
                 CostPart::MemoryBound, l.normBackwardName, l.normBackwardClass);
@@ -89,6 +143,7 @@ void backwardInputPass(PassBuilder& pass, const CostContext& c, const LayerSetti
 
 void backwardWeightPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l)
 {
+    if (s.loraRank > 0) return adapterWeightGradients(pass, c, s, l);
     const double output = l.weightGradientBytes(c);
     if (s.mixture) {
         l.mixtureBackwardWeight(pass, c, output);
@@ -112,6 +167,26 @@ void backwardWeightPass(PassBuilder& pass, const CostContext& c, const LayerSett
 
 } // namespace
 
+std::size_t LayerSettingHash::operator()(const LayerSetting& s) const
+{
+    std::uint64_t hash = 0;
+    const auto add = [&hash](std::uint64_t part) {
+        constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15; // 2^64 by the golden ratio
+        hash = (hash ^ part) * kOdd;
+        hash ^= hash >> 29;
+    };
+    for (const double each : {s.microBatch, s.sequence, s.added, s.besideExchange, s.loraRank})
+        add(std::hash<double>()(each));
+    for (const int each :
+         {s.tp, s.cp, s.ep, s.etp, s.balanced, static_cast<int>(s.recompute), static_cast<int>(s.collective)})
+        add(static_cast<std::uint64_t>(each));
+    for (const bool each : {s.sequenceParallel, s.fusedAttention, s.overlap, s.fuse, s.splitBackward, s.naturalRouting,
+                            s.mixture, s.gathersContext, s.oncePerNode, s.overlapExperts})
+        hash = 2 * hash + each;
+    add(0);
+    return hash;
+}
+
 double alignmentOf(double length)
 {
     double alignment = 1;
@@ -133,9 +208,29 @@ double tensorCollective(const CostContext& context, const LayerSetting& setting,
                                        setting.collective);
 }
 
-LayerCost layerCost(const CostContext& c, const LayerSetting& s, std::int64_t layer, const OperatorLists& lists)
+namespace {
+
+/// Computation that may run beside each exchange with experts: a forward pass runs beside a backward pass of another
+/// micro-batch, and the computation of both beside the exchanges of both.
+double computationBeside(const CostContext& c, const LayerSetting& s, const LayerShape& shape)
 {
-    const LayerShape shape(c, s);
+    constexpr int kExchanges = 4; // there and back, of either pass
+    double seconds = 0;
+    for (const auto fill : {forwardPass, backwardInputPass, backwardWeightPass}) {
+        PassBuilder pass(c.rates, c.framework, c.calibration);
+        fill(pass, c, s, shape);
+        seconds += pass.computeSeconds();
+    }
+    return seconds / kExchanges;
+}
+
+} // namespace
+
+LayerCost layerCost(const CostContext& c, const LayerSetting& given, std::int64_t layer, const OperatorLists& lists)
+{
+    const LayerShape shape(c, given);
+    LayerSetting s = given;
+    if (s.mixture && s.overlapExperts) s.besideExchange = computationBeside(c, s, shape);
     const auto build = [&](std::vector<OperatorCost>* list, auto&& fill, GemmLayout layout = GemmLayout::Plain) {
         PassBuilder pass(c.rates, c.framework, c.calibration, list);
         pass.setLayer(layer);
@@ -165,6 +260,14 @@ LayerCost layerCost(const CostContext& c, const LayerSetting& s, std::int64_t la
     shape.addMemory(cost, c, s);
     cost.parameters = shape.parameters;
     cost.partialParameters = shape.partialParameters;
+    if (s.loraRank > 0) { // what goes down to the adapters' rank is kept for the gradient of the way up
+        cost.frozenParameters = cost.parameters;
+        cost.parameters += adapterParameters(s, shape);
+        cost.partialParameters = 0;
+        const double kept = 4 * s.loraRank * shape.rows * shape.e;
+        cost.savedBytes += kept;
+        cost.savedForWeight += kept;
+    }
     cost.expertParameters = shape.expertParameters;
     return cost;
 }
@@ -186,7 +289,7 @@ LayerCost embeddingCost(const CostContext& c, const LayerSetting& s, const Opera
     };
     exchange(forward, "embedding.all_reduce", s.sequenceParallel ? Collective::ReduceScatter : Collective::AllReduce);
     cost.forward = forward.finish();
-    PassBuilder backward(c.rates, c.framework, c.calibration, lists.backwardWeight);
+    PassBuilder backward(c.rates, c.framework, c.calibration, s.loraRank > 0 ? nullptr : lists.backwardWeight);
     // Every rank adds up its part of the table over all rows.
     if (s.sequenceParallel) exchange(backward, "embedding.all_gather_gradient", Collective::AllGather);
     // Rows are sorted and added: read the gradient, read and write the rows that occur.
@@ -197,6 +300,11 @@ LayerCost embeddingCost(const CostContext& c, const LayerSetting& s, const Opera
         l.hidden * (vocabulary / s.tp + (positions ? static_cast<double>(c.model.sequence) : 0) +
                     static_cast<double>(c.model.tokenTypes) + (c.model.embeddingNorm ? l.normNumbers : 0));
     if (s.sequenceParallel) cost.partialParameters = cost.parameters - l.hidden * vocabulary / s.tp;
+    if (s.loraRank > 0) { // nothing is trained here
+        cost.backwardWeight = {};
+        cost.frozenParameters = cost.parameters;
+        cost.partialParameters = 0;
+    }
     if (c.framework.dropout) cost.savedBytes = l.rowsSplit * l.hidden; // the mask
     return cost;
 }
@@ -237,16 +345,19 @@ LayerCost headCost(const CostContext& c, const LayerSetting& s, const OperatorLi
     input.memory("norm.backward", 5 * e * l.rowsSplit * l.hidden * l.normPasses, 2, CostPart::MemoryBound,
                  l.normBackwardName, l.normBackwardClass);
 
-    weightGradient.setLayout(GemmLayout::FirstTransposed);
-    weightGradient.setAdded(s.added);
-    weightGradient.gemm("head.logits.weight_gradient", {1, l.hidden, vocabulary, l.rows}, 8, l.weightGradientBytes(c));
-    weightGradient.memory("gradient.accumulate", c.framework.accumulationBytes * vocabulary * l.hidden);
+    if (!(s.loraRank > 0)) {
+        weightGradient.setLayout(GemmLayout::FirstTransposed);
+        weightGradient.setAdded(s.added);
+        weightGradient.gemm("head.logits.weight_gradient", {1, l.hidden, vocabulary, l.rows}, 8,
+                            l.weightGradientBytes(c));
+        weightGradient.memory("gradient.accumulate", c.framework.accumulationBytes * vocabulary * l.hidden);
+    }
     cost.forward = forward.finish();
     cost.backwardInput = input.finish();
     cost.backwardWeight = weight.finish();
     cost.parameters = vocabulary * l.hidden;
     cost.normParameters = c.model.postNorm ? 0 : l.normNumbers * l.hidden;
-    if (s.sequenceParallel) cost.partialParameters = cost.normParameters;
+    if (s.sequenceParallel && !(s.loraRank > 0)) cost.partialParameters = cost.normParameters;
     const bool cut = s.tp > 1 && c.framework.shardedLogitBytes > 0;
     const double logitBytes = cut ? c.framework.shardedLogitBytes : c.framework.logitBytes;
     cost.workingBytes = logitBytes * logits;

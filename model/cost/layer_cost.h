@@ -9,6 +9,7 @@
 #include "model/spec/model_spec.h"
 #include "model/spec/parallel_plan.h"
 
+#include <cstddef>
 #include <vector>
 
 namespace fourwalls::cost {
@@ -26,12 +27,21 @@ struct LayerSetting {
     bool splitBackward = false; ///< weight gradients come later than the input's: what they need is not overwritten
     Recompute recompute = Recompute::None;
     bool naturalRouting = false;
-    double added = 0;     ///< share of the weight gradients that is added to those of earlier micro-batches
-    int balanced = 1;     ///< ranks over which the router's balance is counted in every pass
-    bool mixture = false; ///< the layer holds a mixture of experts
+    double added = 0;            ///< share of the weight gradients that is added to those of earlier micro-batches
+    int balanced = 1;            ///< ranks over which the router's balance is counted in every pass
+    bool mixture = false;        ///< the layer holds a mixture of experts
+    double loraRank = 0;         ///< of the adapters that are trained in place of the weights; 0: these are trained
+    bool gathersContext = false; ///< keys and values of all context ranks come before attention, not in a ring
+    bool oncePerNode = false;    ///< a token goes to each node once, however many of its experts are there
+    bool overlapExperts = false; ///< exchanges with experts run beside the computation of another micro-batch
+    double besideExchange = 0;   ///< of it, for each exchange [s]
     CollectiveAlgorithm collective = CollectiveAlgorithm::Auto;
     int expertTensor() const { return etp > 0 ? etp : tp; }
     friend bool operator==(const LayerSetting&, const LayerSetting&) = default;
+};
+
+struct LayerSettingHash {
+    std::size_t operator()(const LayerSetting& s) const;
 };
 
 /// What the operators are priced with.
@@ -50,6 +60,7 @@ struct LayerCost {
     double parameters = 0;          ///< on this rank, experts left out
     double partialParameters = 0;   ///< of them: whole on every rank of the tensor group, gradients from its own rows
     double expertParameters = 0;    ///< of experts, on this rank
+    double frozenParameters = 0;    ///< of `parameters`, those that are not trained
     double normParameters = 0;      ///< of the norm before the head, which stays where the table is the embedding\'s
     double savedBytes = 0;          ///< from forward to backward
     double savedForWeight = 0;      ///< of them, until the weight gradient

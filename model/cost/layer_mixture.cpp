@@ -7,6 +7,33 @@
 
 namespace fourwalls::cost {
 
+namespace {
+
+/// Chance that one of a token's experts is on a given one of the nodes that share the experts out. Where the router
+/// picks some of its groups of experts first, the token goes to those alone.
+double shareOfNodes(const ExpertSpec& mixture, double nodes)
+{
+    const auto copies = static_cast<double>(mixture.topK);
+    if (mixture.groups <= 1) return 1 - std::pow(1 - 1 / nodes, copies);
+    const auto groups = static_cast<double>(mixture.groups), picked = static_cast<double>(mixture.topGroups);
+    const double perNode = groups / nodes; // of a group, if below 1
+    if (perNode < 1) return picked / groups * (1 - std::pow(1 - perNode, copies / picked));
+    // Of the groups that are here, `here` are among the picked: hypergeometric.
+    const auto ways = [](double of, double take) {
+        return std::exp(std::lgamma(of + 1) - std::lgamma(take + 1) - std::lgamma(of - take + 1));
+    };
+    double missed = 0;
+    const double most = std::min(std::floor(perNode), picked);
+    for (double here = 0; here <= most; ++here) {
+        if (picked - here > groups - perNode) continue;
+        const double chance = ways(perNode, here) * ways(groups - perNode, picked - here) / ways(groups, picked);
+        missed += chance * std::pow(1 - here / picked, copies);
+    }
+    return 1 - missed;
+}
+
+} // namespace
+
 void LayerShape::exchangeExperts(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name,
                                  Collective kind) const
 {
@@ -35,12 +62,12 @@ void LayerShape::allToAll(PassBuilder& pass, const CostContext& c, const LayerSe
     const double skew = s.naturalRouting ? c.calibration.routingImbalance : 1;
     const double bytes = e * m_routed * hidden * skew;
     const GroupPlacement group = placeGroup(s.ep, s.expertTensor(), c.devicesPerNode);
-    const double window = c.framework.overlapExperts && s.overlap ? pass.computeSeconds() : 0;
+    const double window = s.overlapExperts ? s.besideExchange : 0;
     double seconds = 0;
-    if (c.framework.dispatchOncePerNode && !group.insideNode()) {
+    if (s.oncePerNode && !group.insideNode()) {
         // To each other node once, if any of the token's experts is there; copies are made inside the node.
         const double nodes = group.nodes();
-        const double reached = (nodes - 1) * (1 - std::pow(1 - 1 / nodes, m_topK));
+        const double reached = (nodes - 1) * shareOfNodes(c.model.mixture, nodes);
         const GroupPlacement inside{group.perNode, group.perNode};
         seconds = c.collectives.pointToPoint(e * rowsSplit * hidden * skew * reached, false) +
                   c.collectives.seconds(Collective::AllToAll, bytes, inside);
@@ -57,8 +84,7 @@ void LayerShape::allToAll(PassBuilder& pass, const CostContext& c, const LayerSe
 /// it is copied there and nowhere before, which is the permutation that is counted already.
 void LayerShape::sortReceived(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const
 {
-    const bool once =
-        c.framework.dispatchOncePerNode && !placeGroup(s.ep, s.expertTensor(), c.devicesPerNode).insideNode();
+    const bool once = s.oncePerNode && !placeGroup(s.ep, s.expertTensor(), c.devicesPerNode).insideNode();
     if (!c.framework.sortsReceivedRows || s.ep <= 1 || experts <= 1 || once) return;
     pass.memory(name, 2 * e * expertRows * hidden, 1);
 }

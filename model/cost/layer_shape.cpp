@@ -124,10 +124,12 @@ void LayerShape::rotary(PassBuilder& pass, const CostContext& c) const
     pass.memory("attention.rotary", 2 * e * rows * (queryWidth + keyWidth) * passes, c.framework.fusedRotary ? 1 : 8);
 }
 
-/// Keys that one call of the fused kernel works on: in a ring a rank has two stretches, which meet one by one.
-double LayerShape::keysAtOnce(const LayerSetting& s) const
+/// Keys that one call of the fused kernel works on: in a ring a rank has two stretches, which meet one by one. Where all
+/// keys were brought together it may still go through them so.
+double LayerShape::keysAtOnce(const CostContext& c, const LayerSetting& s) const
 {
-    return s.cp > 1 ? m_keys / (2 * s.cp) : m_keys;
+    const bool inPieces = !s.gathersContext || c.framework.contextInPieces;
+    return s.cp > 1 && inPieces ? m_keys / (2 * s.cp) : m_keys;
 }
 
 double LayerShape::attentionFlops(const LayerSetting&) const
@@ -143,7 +145,7 @@ void LayerShape::attentionForward(PassBuilder& pass, const CostContext& c, const
         // Keys and values copied to every query head, the result brought back into rows.
         pass.memory("attention.copies", c.framework.attentionCopies * e * rows * valueWidth, 3);
         pass.fusedAttention("attention.fused", attentionFlops(s) * half, false, 1,
-                            m_causal ? "attention.fused" : "attention.fused.whole", keysAtOnce(s), scoreWidth);
+                            m_causal ? "attention.fused" : "attention.fused.whole", keysAtOnce(c, s), scoreWidth);
         exchangeKeys(pass, c, s, false, pass.computeSeconds() - before);
         return;
     }
@@ -171,7 +173,7 @@ void LayerShape::attentionBackward(PassBuilder& pass, const CostContext& c, cons
         pass.memory("attention.copies.backward", c.framework.attentionCopies * e * rows * valueWidth, 3);
         // Scores are computed again: five products for the forward's two.
         pass.fusedAttention("attention.fused.backward", 2.5 * attentionFlops(s) * half, true, 2 / 2.5,
-                            m_causal ? "attention.fused.backward" : "attention.fused.whole.backward", keysAtOnce(s),
+                            m_causal ? "attention.fused.backward" : "attention.fused.whole.backward", keysAtOnce(c, s),
                             scoreWidth);
         exchangeKeys(pass, c, s, true, pass.computeSeconds() - before);
         return;
@@ -194,6 +196,7 @@ void LayerShape::exchangeKeys(PassBuilder& pass, const CostContext& c, const Lay
                               double window) const
 {
     if (s.cp <= 1) return;
+    if (s.gathersContext) return gatherKeys(pass, c, s, backward, window);
     // A ring: every rank passes the keys and values of every other one on, in the backward pass with their gradients,
     // which come home after a whole turn.
     const double own = e * rows * keyValueWidth, piece = backward ? 2 * own : own;
@@ -201,6 +204,28 @@ void LayerShape::exchangeKeys(PassBuilder& pass, const CostContext& c, const Lay
     const double seconds = (s.cp - 1) * c.collectives.pointToPoint(piece, group.insideNode());
     const double wire = piece * (s.cp - 1) + (backward ? own : 0);
     pass.communicateBeside("attention.keys", CostPart::ContextComm, Collective::AllGather, seconds, wire, wire,
+                           s.overlap ? window * (s.cp - 1) / s.cp : 0);
+}
+
+/// Keys and values of all context ranks, before any of them is used or beside the first piece. The backward pass brings
+/// them together once more; their gradients are scattered, or go round a ring piece by piece.
+void LayerShape::gatherKeys(PassBuilder& pass, const CostContext& c, const LayerSetting& s, bool backward,
+                            double window) const
+{
+    const double own = e * rows * keyValueWidth, all = own * s.cp;
+    const GroupPlacement group = placeGroup(s.cp, s.tp, c.devicesPerNode);
+    const bool inPieces = c.framework.contextInPieces;
+    const auto collective = [&](const char* name, Collective kind, double beside) {
+        const double wire = CollectiveTimes::wireBytes(kind, all, s.cp);
+        pass.communicateBeside(name, CostPart::ContextComm, kind, c.collectives.seconds(kind, all, group), wire, wire,
+                               beside);
+    };
+    collective("attention.keys", Collective::AllGather, inPieces && s.overlap ? window / s.cp : 0);
+    if (!backward) return;
+    if (!inPieces) return collective("attention.keys.gradient", Collective::ReduceScatter, 0);
+    const double wire = own * s.cp; // home after a whole turn
+    pass.communicateBeside("attention.keys.gradient", CostPart::ContextComm, Collective::ReduceScatter,
+                           s.cp * c.collectives.pointToPoint(own, group.insideNode()), wire, wire,
                            s.overlap ? window * (s.cp - 1) / s.cp : 0);
 }
 
@@ -383,6 +408,11 @@ void LayerShape::addMemory(LayerCost& cost, const CostContext& c, const LayerSet
         cost.savedBytes = input;
         cost.workingBytes = everything + widest;
         break;
+    }
+    if (s.gathersContext) { // keys and values of all context ranks, in the backward pass with their gradients
+        const double all = e * rows * keyValueWidth * s.cp;
+        cost.workingForwardBytes += all;
+        cost.workingBytes += 2 * all;
     }
     cost.savedForWeight = cost.savedBytes * 0.6; // inputs of the products are most of it
     if (!c.framework.freesAtOnce) return;

@@ -91,7 +91,8 @@ private:
     void exchangeKeys(PassBuilder& pass, const CostContext& c, const LayerSetting& s, bool backward,
                       double window) const;
     double shareOf(const AttentionInput& input) const;
-    double keysAtOnce(const LayerSetting& s) const;
+    double keysAtOnce(const CostContext& c, const LayerSetting& s) const;
+    void gatherKeys(PassBuilder& pass, const CostContext& c, const LayerSetting& s, bool backward, double window) const;
     double attentionFlops(const LayerSetting& s) const;
     /// Live beside what is saved at the peak of the backward pass, where buffers go as soon as they were read.
     double workingAtOnce(const CostContext& c, const LayerSetting& s) const;

@@ -35,8 +35,8 @@ LayerCost shardedLayer(const TrafficContext& c, const ParallelPlan& plan, LayerC
     const int perNode = c.spec.cluster.devicesPerNode;
     const ReplicaGroups dense = denseReplicas(plan, perNode), experts = expertReplicas(plan, perNode);
     const double w = std::min(c.framework.weightBytes, c.rates.elementBytes), g = c.framework.reduceBytes;
-    const auto both = [&](auto&& of) {
-        const GroupTime a = of(dense, layer.parameters), b = of(experts, layer.expertParameters);
+    const auto both = [&](double whole, auto&& of) {
+        const GroupTime a = of(dense, whole), b = of(experts, layer.expertParameters);
         return GroupTime{a.seconds + b.seconds, a.wire + b.wire};
     };
     const FrameworkPreset& framework = c.framework;
@@ -45,12 +45,13 @@ LayerCost shardedLayer(const TrafficContext& c, const ParallelPlan& plan, LayerC
         const double copy = std::max(c.calibration.kernelSeconds, framework.launchSeconds);
         return framework.copiesPerMember ? calls * groups.shards() * copy : 0;
     };
-    const GroupTime gather = both([&](const ReplicaGroups& groups, double parameters) {
+    const GroupTime gather = both(layer.parameters, [&](const ReplicaGroups& groups, double parameters) {
         GroupTime time = gatherOver(c.collectives, groups, w * parameters, framework.gatherCalls, plan.collective);
         if (parameters > 0) time.seconds += copies(groups, framework.gatherCalls);
         return time;
     });
-    const GroupTime scatter = both([&](const ReplicaGroups& groups, double parameters) {
+    const double trained = layer.parameters - layer.frozenParameters;
+    const GroupTime scatter = both(trained, [&](const ReplicaGroups& groups, double parameters) {
         GroupTime time = sumOver(c.collectives, groups, true, g * parameters, framework.scatterCalls, plan.collective);
         if (parameters > 0) time.seconds += copies(groups, framework.scatterCalls);
         return time;

@@ -62,8 +62,24 @@ public:
         // Narrow operands are made from those of 16 bits.
         if (m_rates.castBytes > 0)
             memory("cast.fp8", m_rates.castBytes * shape.batch * (shape.m * shape.k + shape.k * shape.n), 2);
-        if (!m_framework.groupedExperts) m_kernels += static_cast<int>(std::min(shape.batch, 1e5)) - 1;
+        if (!m_framework.groupedExperts) {
+            const int more = static_cast<int>(std::min(shape.batch, 1e5)) - 1;
+            // With the product of the way there its input is made narrow, with that of the way back its gradient; each
+            // lies there then for the gradient of the weight as well.
+            const bool casts = m_rates.castBytes > 0 && m_layout != GemmLayout::FirstTransposed;
+            m_kernels += casts ? 2 * more : more;
+        }
         work(name, CostPart::Gemm, seconds, shape.flops(), shape.flops() * modelShare);
+    }
+    /// A product in 16 bits or more, whatever the linear layers are computed in.
+    void wideGemm(const char* name, const GemmShape& shape, double outputBytes = 2)
+    {
+        const auto rate = measuredRate(m_rates, measuredGemm(m_layout), {shape.m, shape.n, shape.k});
+        constexpr double kAligned = 8;
+        const double seconds =
+            rate ? shape.flops() / *rate
+                 : gemmSeconds(m_rates, shape.batch, shape.m, shape.n, shape.k, kAligned, outputBytes, true);
+        work(name, CostPart::Gemm, seconds, shape.flops(), shape.flops());
     }
     /// A product of unfused attention: scores of every pair if n is the number of keys, else a sum over them; transposed:
     /// over the queries, of which the first operand has a column each.

@@ -154,6 +154,8 @@ public:
         , m_splits(options.objective)
         , m_seen(options.objective)
     {
+        m_held = framework;
+        if (spec.training.loraRank > 0) m_held.gradientBytes = m_held.stateBytes = 0;
         if (const TransformerSpec* t = spec.model.transformer(); t && t->hasExperts()) {
             const auto active = static_cast<double>(activeParameterCount(spec.model));
             const auto experts = static_cast<double>(t->mixture.experts), topK = static_cast<double>(t->mixture.topK);
@@ -194,6 +196,7 @@ private:
     const Calibration& m_calibration;
     const SearchOptions& m_options;
     const std::optional<LaunchTarget> m_launch; ///< whose arguments must say a plan
+    FrameworkPreset m_held;                     ///< the framework with what it holds for a weight of the network
     double m_parameters = 0, m_expertParameters = 0;
     double m_memory = 0;             ///< of a device; 0 unknown
     std::vector<CostModel> m_models; ///< one for each thread
@@ -265,7 +268,7 @@ void Search::work(CostModel& model)
                 ++counts.refused;
                 return !stops();
             }
-            if (m_memory > 0 && leastStateBytes(m_parameters, m_expertParameters, m_framework, plan) > m_memory) {
+            if (m_memory > 0 && leastStateBytes(m_parameters, m_expertParameters, m_held, plan) > m_memory) {
                 ++counts.tooLarge;
                 return !stops();
             }

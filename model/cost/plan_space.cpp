@@ -60,6 +60,15 @@ bool recomputesSelectively(const RunSpec& spec, const FrameworkPreset& framework
     return framework.selective != SelectiveRecompute::AttentionCore || framework.recomputesFused || !fused;
 }
 
+/// How context ranks can exchange keys: as the framework does by itself, and in its other ways.
+std::vector<ContextExchange> contextExchanges(const FrameworkPreset& framework, const ParallelPlan& degrees)
+{
+    std::vector<ContextExchange> list{degrees.context};
+    if (degrees.cp > 1 && degrees.context == ContextExchange::Auto && framework.contexts.size() > 1)
+        list.insert(list.end(), framework.contexts.begin() + 1, framework.contexts.end());
+    return list;
+}
+
 bool tensorDivides(const TransformerSpec& model, int tp)
 {
     return model.heads % tp == 0 && model.ffnHidden % tp == 0 && (model.kvHeads % tp == 0 || tp % model.kvHeads == 0);
@@ -161,7 +170,10 @@ void visitPlans(const RunSpec& spec, const FrameworkPreset& framework, const Pla
                             plan.shard = zero > 0 ? family.degrees.shard : 0;
                             for (const int group : shardGroups(spec, framework, plan)) {
                                 plan.shard = group;
-                                if (!visit(plan)) return;
+                                for (const ContextExchange context : contextExchanges(framework, family.degrees)) {
+                                    plan.context = context;
+                                    if (!visit(plan)) return;
+                                }
                             }
                         }
                     }
@@ -219,6 +231,10 @@ ParallelPlan FixedParts::named() const
     if (recompute) result.recompute = plan.recompute;
     if (schedule) result.schedule = plan.schedule;
     if (layers) result.stageLayers = plan.stageLayers;
+    // Without a word on them they are the framework's.
+    result.context = plan.context;
+    result.dispatch = plan.dispatch;
+    result.overlapExperts = plan.overlapExperts;
     return result;
 }
 

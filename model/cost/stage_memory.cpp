@@ -46,17 +46,17 @@ MemoryTerms stateMemory(const StageContents& contents, const FrameworkPreset& fr
 {
     const bool shardStates = plan.zero >= 1 || framework.shardOptimizer;
     MemoryTerms memory;
-    const auto add = [&](double parameters, double shards) {
+    const auto add = [&](double parameters, double trained, double shards) {
         // Where they are reduced once a step, whole ones add up until then.
         const bool cut = plan.zero >= 3 || (plan.zero == 2 && !(framework.reducesOnce && plan.pp > 1));
         const double states = shardStates ? shards : 1, gradients = cut ? shards : 1;
         const double weights = plan.zero >= 3 ? shards : 1;
         memory.weights += weightBytes * parameters / weights;
-        memory.gradients += framework.gradientBytes * parameters / gradients;
-        memory.optimizer += framework.stateBytes * parameters / states;
+        memory.gradients += framework.gradientBytes * trained / gradients;
+        memory.optimizer += framework.stateBytes * trained / states;
     };
-    add(contents.parameters, contents.dense.shards());
-    add(contents.expertParameters, contents.experts.shards());
+    add(contents.parameters, contents.trained(), contents.dense.shards());
+    add(contents.expertParameters, contents.expertParameters, contents.experts.shards());
     if (plan.offloadOptimizer) memory.optimizer = 0;
     if (plan.offloadParameters) memory.weights = std::min(memory.weights, 2 * weightBytes * contents.largestLayer);
     return memory;

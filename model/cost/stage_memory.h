@@ -17,6 +17,8 @@ struct StageContents {
     double parameters = 0;        ///< on this rank, experts left out
     double expertParameters = 0;  ///< on this rank
     double partialParameters = 0; ///< as in LayerCost
+    double frozenParameters = 0;  ///< likewise
+    double trained() const { return parameters - frozenParameters; }
     double largestLayer = 0;      ///< parameters of the largest unit that ZeRO-3 gathers at once
     double gatheredBytes = 2;     ///< of a gathered weight
     ReplicaGroups dense, experts; ///< ranks that hold the same parameters, of experts and others

@@ -93,8 +93,8 @@ void addOptimizer(const TrafficContext& c, const ParallelPlan& plan, const Stage
 {
     const bool sharded = plan.zero >= 1 || c.framework.shardOptimizer;
     const double own =
-        sharded ? contents.parameters / contents.dense.shards() + contents.expertParameters / contents.experts.shards()
-                : contents.parameters + contents.expertParameters;
+        sharded ? contents.trained() / contents.dense.shards() + contents.expertParameters / contents.experts.shards()
+                : contents.trained() + contents.expertParameters;
     constexpr int kKernels = 20;
     if (!plan.offloadOptimizer) {
         const double bytes = own * c.framework.optimizerBytes;
@@ -188,7 +188,7 @@ void addStageTraffic(const TrafficContext& c, const ParallelPlan& plan, int stag
             plan.parameterServer == ParameterServer::Async ? std::max(0.0, seconds - step) : seconds;
         result.gradientWireBytes = c.framework.reduceBytes * result.parameters;
     } else if (!perLayer) {
-        GroupTraffic traffic = replicaTraffic(c, plan, contents.parameters, contents.dense, reductions);
+        GroupTraffic traffic = replicaTraffic(c, plan, contents.trained(), contents.dense, reductions);
         const GroupTraffic more = replicaTraffic(c, plan, contents.expertParameters, contents.experts, reductions);
         traffic.gradients += more.gradients;
         traffic.weights += more.weights;
@@ -224,7 +224,7 @@ void addStageTraffic(const TrafficContext& c, const ParallelPlan& plan, int stag
     // The two ends of a pipeline add up the gradients of the embedding they share, unless they are one stage.
     const TransformerSpec* t = c.spec.model.transformer();
     const int first = cost.shape.stageOf(0), last = cost.shape.stageOf(cost.shape.positions() - 1);
-    if (t && t->tiedEmbeddings && first != last && (stage == first || stage == last)) {
+    if (t && t->tiedEmbeddings && c.spec.training.loraRank == 0 && first != last && (stage == first || stage == last)) {
         const bool shards = c.framework.sumsTableShards && (plan.zero >= 1 || c.framework.shardOptimizer);
         const double bytes = c.framework.reduceBytes * static_cast<double>(t->vocabulary) *
                              static_cast<double>(t->hidden) / plan.tp / (shards ? contents.dense.shards() : 1);

@@ -48,12 +48,12 @@ constexpr std::pair<const char*, bool FrameworkPreset::*> kFlags[] = {
     {"async_tensor", &FrameworkPreset::asyncTensor},
     {"blocking_transfers", &FrameworkPreset::blockingTransfers},
     {"scatter_gather_transfers", &FrameworkPreset::scatterGatherTransfers},
-    {"dispatch_once_per_node", &FrameworkPreset::dispatchOncePerNode},
     {"sorts_received_rows", &FrameworkPreset::sortsReceivedRows},
     {"grouped_experts", &FrameworkPreset::groupedExperts},
-    {"overlap_experts", &FrameworkPreset::overlapExperts},
+    {"overlaps_experts", &FrameworkPreset::overlapsExperts},
     {"global_routing", &FrameworkPreset::globalRouting},
     {"gathers_each_pass", &FrameworkPreset::gathersEachPass},
+    {"context_in_pieces", &FrameworkPreset::contextInPieces},
     {"waits_for_shards", &FrameworkPreset::waitsForShards},
     {"copies_per_member", &FrameworkPreset::copiesPerMember},
     {"sequence_parallel", &FrameworkPreset::splitsSequences},
@@ -82,6 +82,38 @@ std::string schedulesOf(const FrameworkPreset& framework)
     std::string text = "one of";
     for (const PipelineSchedule schedule : framework.schedules) text += " schedule=" + std::string(name(schedule));
     return text;
+}
+
+/// Of a plan's word that says how something is done, `standard` where the framework names nothing.
+template <class Enum, std::size_t N>
+Status hasWord(const FrameworkPreset& framework, const char* key, const WordTable<Enum, N>& words, Enum said,
+               const std::vector<Enum>& has, Enum standard)
+{
+    if (said == Enum::Auto || (has.empty() && said == standard)) return {};
+    if (std::find(has.begin(), has.end(), said) != has.end()) return {};
+    std::string known;
+    for (const Enum each : has.empty() ? std::vector{standard} : has)
+        known += (known.empty() ? "" : " or ") + std::string(key) + "=" + std::string(wordOf(words, each));
+    return Error{ErrorCode::Unsupported,
+                 framework.name + " has no " + std::string(key) + "=" + std::string(wordOf(words, said)), "plan",
+                 known};
+}
+
+/// A list of words of a preset.
+template <class Enum, std::size_t N>
+Status readWords(JsonFields& fields, const char* key, const WordTable<Enum, N>& words, std::vector<Enum>& target)
+{
+    const nlohmann::json* list = fields.find(key, false);
+    if (!list) return {};
+    if (!list->is_array()) fields.fail(key, "is not a list");
+    for (std::size_t i = 0; list->is_array() && i < list->size(); ++i) {
+        const auto& item = (*list)[i];
+        const auto value = item.is_string() ? valueOf(words, item.get<std::string>()) : std::nullopt;
+        if (!value) fields.fail(key, "names something that is none of " + listWords(words));
+        FOURWALLS_TRY(fields.status());
+        target.push_back(*value);
+    }
+    return fields.status();
 }
 
 Error lacks(const FrameworkPreset& framework, const std::string& what, std::string hint)
@@ -121,6 +153,11 @@ Status canRun(const FrameworkPreset& framework, const ParallelPlan& plan)
     if (plan.sequenceParallel && !framework.splitsSequences) return lacks(framework, "sp=1", "sp=0");
     if (plan.recompute == Recompute::Selective && !framework.recomputesSelected)
         return lacks(framework, "recompute=selective", "recompute=full or recompute=none");
+    FOURWALLS_TRY(
+        hasWord(framework, "context", kContextWords, plan.context, framework.contexts, ContextExchange::Ring));
+    FOURWALLS_TRY(
+        hasWord(framework, "dispatch", kDispatchWords, plan.dispatch, framework.dispatches, ExpertDispatch::AllToAll));
+    if (plan.overlapExperts && !framework.overlapsExperts) return lacks(framework, "epoverlap=1", "epoverlap=0");
     return {};
 }
 
@@ -169,17 +206,9 @@ Result<FrameworkPreset> frameworkPresetFromJson(std::string_view json, std::stri
     fields.number("context_bytes", p.contextBytes, 0, 1e12);
     fields.number("library_bytes", p.libraryBytes, 0, 1e12);
     fields.number("slack_fraction", p.slackFraction, 0, 10);
-    if (const nlohmann::json* schedules = fields.find("schedules", false)) {
-        const bool isList = schedules->is_array();
-        for (std::size_t i = 0; isList && i < schedules->size(); ++i) {
-            const auto& item = (*schedules)[i];
-            const auto schedule = item.is_string() ? valueOf(kScheduleWords, item.get<std::string>()) : std::nullopt;
-            if (!schedule) fields.fail("schedules", "names something that is none of " + listWords(kScheduleWords));
-            FOURWALLS_TRY(fields.status());
-            p.schedules.push_back(*schedule);
-        }
-        if (!isList) fields.fail("schedules", "is not a list");
-    }
+    FOURWALLS_TRY(readWords(fields, "schedules", kScheduleWords, p.schedules));
+    FOURWALLS_TRY(readWords(fields, "contexts", kContextWords, p.contexts));
+    FOURWALLS_TRY(readWords(fields, "dispatches", kDispatchWords, p.dispatches));
     FOURWALLS_TRY(fields.status());
     return p;
 }

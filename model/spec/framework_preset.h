@@ -95,13 +95,13 @@ struct FrameworkPreset {
     bool asyncTensor = false;            ///< products are cut so that gathers and scatters run beside them
     bool blockingTransfers = false;      ///< a stage waits for its sends
     bool scatterGatherTransfers = false; ///< a transfer is cut over the tensor group and gathered at the other side
-    bool dispatchOncePerNode = false;    ///< a token goes to each node once, however many of its experts are there
     bool sortsReceivedRows = false; ///< rows that all-to-all brought are copied together expert by expert, and back
     bool groupedExperts = true;     ///< the products of all experts of a rank in one kernel
-    bool overlapExperts = false;    ///< all-to-all of experts beside other computation
+    bool overlapsExperts = false;   ///< can run exchanges with experts beside another micro-batch's computation
     bool globalRouting = false;     ///< the balance of experts is counted over all replicas in every pass
     bool gathersEachPass = false;   ///< ZeRO-3 in a pipeline: weights come and go with every pass, not once a step
     bool sumsTableShards = false;   ///< the ends of a pipeline add up their shards of the shared table, not all of it
+    bool contextInPieces = false;   ///< attention over gathered keys runs piece by piece, the gather beside the first
     bool flushMessages = false;     ///< stages tell each other that their passes are over, before anything else
     StageSplit stageSplit = StageSplit::Automatic;
     // What it can run, for the search and for plans that are started: canRun.
@@ -111,6 +111,19 @@ struct FrameworkPreset {
     bool splitsSequences = true;             ///< sp=1, Megatron's sequence parallelism
     bool recomputesSelected = true;          ///< recompute=selective
     std::vector<PipelineSchedule> schedules; ///< empty: all
+    /// What it has, and first what it does where a plan says `auto`. Empty: a ring, and all-to-all.
+    std::vector<ContextExchange> contexts;
+    std::vector<ExpertDispatch> dispatches;
+    ContextExchange contextOf(const ParallelPlan& plan) const
+    {
+        if (plan.context != ContextExchange::Auto) return plan.context;
+        return contexts.empty() ? ContextExchange::Ring : contexts.front();
+    }
+    ExpertDispatch dispatchOf(const ParallelPlan& plan) const
+    {
+        if (plan.dispatch != ExpertDispatch::Auto) return plan.dispatch;
+        return dispatches.empty() ? ExpertDispatch::AllToAll : dispatches.front();
+    }
     /// The search offers only plans that these arguments say; absent: a part of its plans is written in code.
     std::optional<LaunchTarget> launch;
     bool offloadsParameters = false; ///< the optimizer's states go to the host together with the parameters only

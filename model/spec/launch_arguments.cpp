@@ -97,6 +97,9 @@ Status checkMegatron(const RunSpec& spec, const ParallelPlan& plan)
     if (plan.pp > 1 && !interleaved && plan.schedule != PipelineSchedule::OneFOneB)
         return cannot(kName, "schedule=" + std::string(name(plan.schedule)), "schedule=1f1b, or vpp=2");
     if (plan.offloadActivations || plan.offloadParameters) return cannot(kName, "such offload", "offload=optimizer");
+    // Megatron-LM's arguments refuse the overlap there: it runs in the schedule of virtual stages, or without a pipeline.
+    if (plan.overlapExperts && ((plan.pp > 1 && plan.vpp == 1) || plan.recompute == Recompute::Full))
+        return cannot(kName, "epoverlap=1 with full recomputation or a pipeline without virtual stages", "epoverlap=0");
     return checkMegatronPrecision(spec);
 }
 
@@ -113,8 +116,17 @@ LaunchArguments megatron(const RunSpec& spec, const FrameworkPreset& framework)
         words.value("--pipeline-model-parallel-layout", megatronLayout(layers));
     else if (plan.vpp > 1)
         words.count("--num-virtual-stages-per-pipeline-rank", plan.vpp);
-    if (plan.cp > 1) words.count("--context-parallel-size", plan.cp);
-    if (plan.ep > 1) words.count("--expert-model-parallel-size", plan.ep);
+    if (plan.cp > 1) {
+        words.count("--context-parallel-size", plan.cp);
+        words.value("--cp-comm-type", framework.contextOf(plan) == ContextExchange::Gather ? "all_gather" : "p2p");
+    }
+    if (plan.ep > 1) {
+        words.count("--expert-model-parallel-size", plan.ep);
+        const bool once = framework.dispatchOf(plan) == ExpertDispatch::OncePerNode;
+        words.value("--moe-token-dispatcher-type", once ? "flex" : "alltoall");
+        if (once) words.flag("--moe-enable-deepep");
+        if (plan.overlapExperts) words.flag("--overlap-moe-expert-parallel-comm");
+    }
     if (plan.expertTensor > 0) words.count("--expert-tensor-parallel-size", plan.expertTensor);
     if (plan.sequenceParallel) words.flag("--sequence-parallel");
     words.count("--micro-batch-size", microBatch(spec));
@@ -256,6 +268,9 @@ LaunchArguments torchtitan(const RunSpec& spec, const FrameworkPreset& framework
     words.count("--parallelism.data_parallel_shard_degree", shards);
     words.count("--parallelism.tensor_parallel_degree", plan.tp);
     words.count("--parallelism.context_parallel_degree", plan.cp);
+    if (plan.cp > 1)
+        words.value("--parallelism.context_parallel_rotate_method",
+                    framework.contextOf(plan) == ContextExchange::Gather ? "allgather" : "alltoall");
     if (plan.ep > 1) words.count("--parallelism.expert_parallel_degree", plan.ep);
     if (plan.expertTensor > 0) words.count("--parallelism.expert_tensor_parallel_degree", plan.expertTensor);
     // In a pipeline the weights stay gathered, as they were priced.
@@ -349,6 +364,8 @@ Status canLaunch(LaunchTarget target, const RunSpec& spec, const ParallelPlan& p
 Result<LaunchArguments> launchArguments(LaunchTarget target, const RunSpec& spec, const FrameworkPreset& framework)
 {
     FOURWALLS_TRY(canLaunch(target, spec, spec.plan, framework));
+    if (spec.training.loraRank > 0)
+        return cannot("such a launch", "low-rank adapters", "the program that trains them says them in code");
     switch (target) {
     case LaunchTarget::Megatron: return megatron(spec, framework);
     case LaunchTarget::Torchtitan: return torchtitan(spec, framework);

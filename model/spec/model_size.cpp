@@ -216,6 +216,8 @@ Status checkExtents(const ModelSpec& model)
                                              {"expert_hidden", t.mixture.expertHidden, 10 * million},
                                              {"shared_hidden", t.mixture.sharedHidden, 10 * million},
                                              {"dense_layers", t.mixture.denseLayers, std::int64_t{100'000}},
+                                             {"groups", t.mixture.groups, million},
+                                             {"top_groups", t.mixture.topGroups, million},
                                              {"query_rank", t.latent.queryRank, million},
                                              {"key_value_rank", t.latent.keyValueRank, million},
                                              {"rotary_width", t.latent.rotaryWidth, million},
@@ -253,6 +255,12 @@ double trainingFlops(const ModelSpec& model, std::int64_t samples, std::int64_t 
     double attention = 2 * static_cast<double>(t->layers) * tokens * tokens * attentionWidth(*t);
     if (t->causal && !fullAttention) attention /= 2;
     return kForwardAndBackward * kFlopsPerProduct * count * (tokens * weightProductsPerToken(*t) + attention);
+}
+
+double weightGradientFlops(const ModelSpec& model, double tokens)
+{
+    const TransformerSpec* t = model.transformer();
+    return t ? 2 * tokens * weightProductsPerToken(*t) : 0;
 }
 
 } // namespace fourwalls

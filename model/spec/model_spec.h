@@ -21,6 +21,8 @@ struct ExpertSpec {
     std::int64_t sharedHidden = 0; ///< inner width of the expert that every token visits; 0: none
     std::int64_t every = 1;        ///< every n-th layer is a mixture (Switch: 2), the others are dense
     std::int64_t denseLayers = 0;  ///< first layers that stay dense (DeepSeek-V3: 3)
+    /// Of the router, which picks so many groups of experts for a token and then experts of those alone; 1: no groups.
+    std::int64_t groups = 1, topGroups = 1;
 };
 
 /// Multi-head latent attention (arXiv:2405.04434, section 2.1): queries, keys and values from low-rank latents.
@@ -112,5 +114,7 @@ std::int64_t activeParameterCount(const ModelSpec& model);
 /// `samples` sequences or images. sequence [tokens], ignored for images. Causal attention is counted half
 /// unless fullAttention. Backward counts twice the forward. Source: arXiv:2205.05198 appendix A.
 double trainingFlops(const ModelSpec& model, std::int64_t samples, std::int64_t sequence, bool fullAttention = false);
+/// Of them, those of the gradients of linear layers' weights, for so many tokens of a transformer; 0 for other networks.
+double weightGradientFlops(const ModelSpec& model, double tokens);
 
 } // namespace fourwalls

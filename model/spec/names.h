@@ -54,6 +54,11 @@ inline constexpr WordTable<ParameterServer, 3> kParameterServerWords{
 inline constexpr WordTable<MoeRouting, 2> kRoutingWords{
     {{MoeRouting::Balanced, "balanced"}, {MoeRouting::Natural, "natural"}}};
 
+inline constexpr WordTable<ContextExchange, 3> kContextWords{
+    {{ContextExchange::Auto, "auto"}, {ContextExchange::Ring, "ring"}, {ContextExchange::Gather, "gather"}}};
+inline constexpr WordTable<ExpertDispatch, 3> kDispatchWords{
+    {{ExpertDispatch::Auto, "auto"}, {ExpertDispatch::AllToAll, "alltoall"}, {ExpertDispatch::OncePerNode, "once"}}};
+
 inline constexpr WordTable<ConvolutionAlgorithm, 3> kConvolutionWords{{{ConvolutionAlgorithm::Auto, "auto"},
                                                                        {ConvolutionAlgorithm::Direct, "direct"},
                                                                        {ConvolutionAlgorithm::Winograd, "winograd"}}};

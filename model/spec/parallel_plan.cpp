@@ -92,7 +92,7 @@ Status readLayers(std::string_view text, std::vector<int>& target)
 constexpr std::string_view kKeys =
     "dp, tp, pp, cp, ep, etp, vpp, layers, microbatches, zero, shard, reshard, sp, recompute, offload, "
     "schedule, collective, overlap, fuse, inplace, "
-    "attention, routing, conv, ps, servers";
+    "attention, context, routing, dispatch, epoverlap, conv, ps, servers";
 
 Status readKey(std::string_view key, std::string_view value, ParallelPlan& plan)
 {
@@ -118,6 +118,9 @@ Status readKey(std::string_view key, std::string_view value, ParallelPlan& plan)
     if (key == "fuse") return readSwitch(key, value, plan.fuse);
     if (key == "inplace") return readSwitch(key, value, plan.inPlace);
     if (key == "routing") return readWord(key, value, kRoutingWords, plan.routing);
+    if (key == "context") return readWord(key, value, kContextWords, plan.context);
+    if (key == "dispatch") return readWord(key, value, kDispatchWords, plan.dispatch);
+    if (key == "epoverlap") return readSwitch(key, value, plan.overlapExperts);
     if (key == "conv") return readWord(key, value, kConvolutionWords, plan.convolution);
     if (key == "ps") return readWord(key, value, kParameterServerWords, plan.parameterServer);
     if (key == "servers") return readInt(key, value, 0, kLargestDegree, plan.servers);
@@ -206,7 +209,10 @@ std::string formatPlan(const ParallelPlan& plan)
     addInt("fuse", plan.fuse, defaults.fuse);
     addInt("inplace", plan.inPlace, defaults.inPlace);
     if (plan.fusedAttention != defaults.fusedAttention) add("attention", "unfused");
+    if (plan.context != defaults.context) add("context", wordOf(kContextWords, plan.context));
     if (plan.routing != defaults.routing) add("routing", wordOf(kRoutingWords, plan.routing));
+    if (plan.dispatch != defaults.dispatch) add("dispatch", wordOf(kDispatchWords, plan.dispatch));
+    addInt("epoverlap", plan.overlapExperts, defaults.overlapExperts);
     if (plan.convolution != defaults.convolution) add("conv", wordOf(kConvolutionWords, plan.convolution));
     if (plan.parameterServer != defaults.parameterServer)
         add("ps", wordOf(kParameterServerWords, plan.parameterServer));

@@ -15,6 +15,13 @@ enum class PipelineSchedule { Naive, GPipe, OneFOneB, Interleaved, ZeroBubbleH1,
 enum class CollectiveAlgorithm { Auto, Ring, Tree, Direct, Hierarchical };
 enum class ParameterServer { None, Sync, Async };
 enum class MoeRouting { Balanced, Natural };
+/// How context ranks get each other's keys and values, and how tokens get to experts. Auto: as the framework does it.
+enum class ContextExchange { Auto, Ring, Gather };
+enum class ExpertDispatch {
+    Auto,
+    AllToAll,   ///< every copy of a token travels
+    OncePerNode ///< a token travels to each node once, and is copied there
+};
 enum class ConvolutionAlgorithm { Auto, Direct, Winograd }; ///< Auto: what the library expects to be fastest
 
 /// Degrees and switches of a plan; the defaults are one rank with nothing special.
@@ -37,6 +44,9 @@ struct ParallelPlan {
     bool inPlace = true; ///< results reuse the buffers of operands that are needed no longer
     bool fusedAttention = true;
     MoeRouting routing = MoeRouting::Balanced;
+    ContextExchange context = ContextExchange::Auto;
+    ExpertDispatch dispatch = ExpertDispatch::Auto;
+    bool overlapExperts = false; ///< exchanges with experts run beside the computation of another micro-batch
     ConvolutionAlgorithm convolution = ConvolutionAlgorithm::Auto;
     ParameterServer parameterServer = ParameterServer::None;
     int servers = 0;

@@ -43,6 +43,10 @@ json modelToJson(const ModelSpec& model)
                                  {"shared_hidden", t->mixture.sharedHidden},
                                  {"every", t->mixture.every},
                                  {"dense_layers", t->mixture.denseLayers}};
+        if (t->mixture.groups > 1) {
+            object["mixture"]["groups"] = t->mixture.groups;
+            object["mixture"]["top_groups"] = t->mixture.topGroups;
+        }
         if (t->latent.keyValueRank > 0)
             object["latent_attention"] = {{"query_rank", t->latent.queryRank},
                                           {"key_value_rank", t->latent.keyValueRank},
@@ -109,22 +113,24 @@ json clusterToJson(const ClusterSpec& cluster)
 
 json trainingToJson(const TrainingSettings& t)
 {
-    return {{"steps", t.steps},
-            {"batch", t.batch},
-            {"sequence", t.sequence},
-            {"optimizer", name(t.optimizer)},
-            {"learning_rate", t.learningRate},
-            {"warmup_fraction", t.warmupFraction},
-            {"weight_decay", t.weightDecay},
-            {"clip_norm", t.clipNorm},
-            {"beta1", t.beta1},
-            {"beta2", t.beta2},
-            {"epsilon", t.epsilon},
-            {"momentum", t.momentum},
-            {"precision", name(t.precision)},
-            {"device", name(t.device)},
-            {"seed", t.seed},
-            {"data_file", t.dataFile}};
+    json object{{"steps", t.steps},
+                {"batch", t.batch},
+                {"sequence", t.sequence},
+                {"optimizer", name(t.optimizer)},
+                {"learning_rate", t.learningRate},
+                {"warmup_fraction", t.warmupFraction},
+                {"weight_decay", t.weightDecay},
+                {"clip_norm", t.clipNorm},
+                {"beta1", t.beta1},
+                {"beta2", t.beta2},
+                {"epsilon", t.epsilon},
+                {"momentum", t.momentum},
+                {"precision", name(t.precision)},
+                {"device", name(t.device)},
+                {"seed", t.seed},
+                {"data_file", t.dataFile}};
+    if (t.loraRank > 0) object["lora_rank"] = t.loraRank;
+    return object;
 }
 
 json knownToJson(const RunSpec& spec)
@@ -183,8 +189,16 @@ Status readSpecialParts(const JsonFields& root, const json* mixture, const json*
         fields.integer("shared_hidden", e.sharedHidden, 0, 10 * kMillion);
         fields.integer("every", e.every, 1, 100'000);
         fields.integer("dense_layers", e.denseLayers, 0, 100'000);
+        fields.integer("groups", e.groups, 1, kMillion);
+        fields.integer("top_groups", e.topGroups, 1, kMillion);
         if (fields.status().ok() && e.experts > 0 && e.topK > e.experts)
             fields.fail("top_k", "is larger than the number of experts");
+        if (fields.status().ok() && e.experts % e.groups != 0)
+            fields.fail("groups", "does not divide the number of experts");
+        if (fields.status().ok() && e.topGroups > e.groups)
+            fields.fail("top_groups", "is larger than the number of groups");
+        if (fields.status().ok() && e.topK > e.experts / e.groups * e.topGroups)
+            fields.fail("top_k", "is larger than the number of experts in top_groups groups");
         FOURWALLS_TRY(fields.status());
     }
     if (latent) {
@@ -378,6 +392,7 @@ Result<TrainingSettings> readTraining(const json& object)
     fields.integer("steps", t.steps, 0, kMost);
     fields.integer("batch", t.batch, 0, kMost);
     fields.integer("sequence", t.sequence, 0, kMost);
+    fields.integer("lora_rank", t.loraRank, 0, 1'000'000);
     fields.word("optimizer", kOptimizerWords, t.optimizer);
     fields.number("learning_rate", t.learningRate, 0, 1e6);
     fields.number("warmup_fraction", t.warmupFraction, 0, 1);

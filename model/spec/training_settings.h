@@ -16,6 +16,9 @@ struct TrainingSettings {
     std::int64_t steps = 10;
     std::int64_t batch = 8;    ///< global batch [sequences or images] = dp * microbatches * micro-batch
     std::int64_t sequence = 0; ///< [tokens]; 0 before resolving: the model's own length
+    /// Rank of the low-rank adapters beside all linear layers (LoRA, arXiv:2106.09685), which are trained in place of the
+    /// weights; 0: the weights are trained.
+    std::int64_t loraRank = 0;
     Optimizer optimizer = Optimizer::AdamW;
     double learningRate = 3e-4;                       ///< peak, after warm-up
     double warmupFraction = 0.1;                      ///< share of steps with linearly rising rate, then cosine to 10 %

@@ -54,6 +54,16 @@ constexpr Limit kLimits[] = {
      "the engine cuts states over all data-parallel ranks", "leave shard out"},
     {"etp", [](const RunSpec& s) { return s.plan.expertTensorDegree() != s.plan.tp; },
      "the engine cuts experts over the tensor group as it cuts the other layers", "leave etp out"},
+    {"context", [](const RunSpec& s) { return s.plan.context == ContextExchange::Gather; },
+     "the engine's context ranks pass keys and values round a ring", "context=ring"},
+    {"dispatch", [](const RunSpec& s) { return s.plan.dispatch == ExpertDispatch::OncePerNode; },
+     "the engine sends every copy of a token to its expert", "dispatch=alltoall"},
+    {"epoverlap", [](const RunSpec& s) { return s.plan.overlapExperts; },
+     "the engine finishes one micro-batch's pass before it begins another's", "epoverlap=0"},
+    {"lora_rank", [](const RunSpec& s) { return s.training.loraRank > 0; },
+     "the engine trains the weights themselves and has no low-rank adapters", "lora_rank=0"},
+    {"mixture.groups", [](const RunSpec& s) { return transformer(s) && transformer(s)->mixture.groups > 1; },
+     "the engine's router picks among all experts", "a network without groups and top_groups"},
     // When a micro-batch's weight gradients are due, the next one's input-gradient pass has added to the same layers
     // (norms, biases, tables): whole gradients could be reduced then, but would never be free to go.
     {"zero",

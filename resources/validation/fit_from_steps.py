@@ -98,10 +98,12 @@ def rows_of(cli):
 
 
 def fit(rows, family):
-    """The clock with the smallest mean absolute error of a family's dense rows, every source counting the same."""
+    """The clock with the smallest mean absolute error of a family's dense rows, every source of several rows counting the
+    same."""
     some = [r for r in rows if r["family"] == family and r["kind"] != "experts" and not r["held"] and r["fitted"] and
             (family == "blackwell" or r["kind"] != "narrow")]
-    sources = sorted({r["source"] for r in some})
+    every = [r["source"] for r in some]
+    sources = sorted({source for source in every if every.count(source) > 1})  # one row is no source
     if not sources:
         return 1.0
     def loss(clock):

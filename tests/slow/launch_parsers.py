@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `plan --emit` says, read by the frameworks' own parsers: torchtitan's ConfigManager and the ZeRO section of
-DeepSpeed's configuration, as PyPI has them (Megatron-LM's arguments.py is in no package).
+"""What `plan --emit` says, read by the frameworks' own parsers: torchtitan's ConfigManager, the ZeRO section of
+DeepSpeed's configuration and Megatron-LM's arguments.py, as PyPI has them (the last one in megatron-core since 0.17).
 
-Both import PyTorch for the names of its number formats only; a stand-in has these. FOURWALLS_PARSERS=install puts the
-packages (12 MB) into a virtual environment in the user's cache folder. Exit code 77: nobody asked, or PyPI was not
+They import PyTorch for names only; a stand-in has these. FOURWALLS_PARSERS=install puts the packages (15 MB) into a virtual environment in the user's cache folder. Exit code 77: nobody asked, or PyPI was not
 there.
   launch_parsers.py FOURWALLS-CLI"""
 import json
@@ -15,10 +14,12 @@ import tarfile
 import tempfile
 import unittest
 import venv
+import zipfile
 
 CLI = os.path.abspath(sys.argv.pop(1))
 WITHOUT_THEIRS = ["torchtitan==0.2.0", "deepspeed==0.15.4"]  # packages of which only a few files are read
-PACKAGES = ["tyro==0.9.2", "pydantic==2.10.6"]
+MEGATRON_CORE = "megatron-core==0.19.2"  # likewise; its wheel is of one Python, which its arguments do not need
+PACKAGES = ["tyro==0.9.2", "pydantic==2.10.6", "packaging==24.2", "typing_extensions==4.12.2"]
 
 STAND_IN = """
 import importlib.machinery, logging, sys, types
@@ -60,6 +61,57 @@ zero = DeepSpeedZeroConfig(**json.loads(sys.argv[1])["zero_optimization"])
 print(zero.model_dump_json())
 """
 
+# Megatron-LM makes most of its arguments from the fields of its configurations, whose files use PyTorch all over: every
+# name of it is a class here, which decorates, is called and is derived from.
+MEGATRON = """
+import importlib.abc, importlib.machinery, json, sys, types, typing
+
+STAND_INS = ("torch", "numpy", "triton", "megatron.core.ssm", "megatron.training.models")
+if not hasattr(typing, "override"):  # Python 3.12
+    typing.override = lambda method: method
+
+class Named(type(typing.Protocol)):
+    def __getattr__(cls, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        type.__setattr__(cls, name, named(name))
+        return cls.__dict__[name]
+    def __call__(cls, *given, **named):
+        if given and callable(given[0]):
+            return given[0]  # a decorator
+        return cls.__new__(cls) if "is_stand_in" in cls.__dict__ else super().__call__(*given, **named)
+    def __or__(cls, other):
+        return object
+    __ror__ = __or__
+    def __getitem__(cls, key):
+        return cls
+
+def named(name):
+    call = lambda self, *given, **named: given[0] if given and callable(given[0]) else self
+    return Named(name, (), {"is_stand_in": True, "__call__": call})
+
+class Module(types.ModuleType):
+    __version__ = "2.9.0"
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        setattr(self, name, named(name))
+        return self.__dict__[name]
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, name, path, target=None):
+        if any(name == each or name.startswith(each + ".") for each in STAND_INS):
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+    def create_module(self, spec):
+        return Module(spec.name)
+    def exec_module(self, module):
+        module.__path__ = []
+
+sys.meta_path.insert(0, Finder())
+from megatron.training.arguments import parse_args
+print(json.dumps(vars(parse_args()), default=str))
+"""
+
 
 def python_with_parsers():
     """A Python that imports the parsers, or None."""
@@ -83,6 +135,14 @@ def python_with_parsers():
             if subprocess.run(get, check=False).returncode != 0:
                 return None
             unpack(os.path.join(downloads, os.listdir(downloads)[0]), "deepspeed", site)
+    if not os.path.exists(os.path.join(site, "megatron")):
+        with tempfile.TemporaryDirectory() as downloads:
+            get = [python, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:", "--python-version", "3.12",
+                   "--implementation", "cp", "--platform", "manylinux_2_28_x86_64", "-d", downloads, MEGATRON_CORE]
+            if subprocess.run(get, check=False).returncode != 0:
+                return None
+            with zipfile.ZipFile(os.path.join(downloads, os.listdir(downloads)[0])) as wheel:
+                wheel.extractall(site, [name for name in wheel.namelist() if name.endswith(".py")])
     return python
 
 
@@ -143,6 +203,25 @@ class LaunchParsers(unittest.TestCase):
                     text = configuration if isinstance(configuration, str) else json.dumps(configuration)
                     zero = read(self.python, DEEPSPEED, text)
                     self.assertEqual(zero["stage"], json.loads(text)["zero_optimization"]["stage"])
+
+    def test_megatron(self):
+        experts = ["--model", "deepseek-v3", "--cluster", "dgx-h100", "--gpus", "1024", "--batch", "8192"]
+        cases = [["--precision", "bf16"], ["--precision", "fp8"], ["--plan", "pp=4"], ["--plan", "tp=8 recompute=full"],
+                 ["--plan", "cp=2 context=gather"], ["--plan", "pp=2 vpp=2"]]
+        of_experts = [["--plan", "tp=1 pp=8 vpp=2 ep=64 dispatch=once epoverlap=1"], ["--plan", "tp=2 etp=1 pp=8 ep=32"]]
+        for job, case in [(job, case) for job in JOBS for case in cases] + [(experts, case) for case in of_experts]:
+            with self.subTest(job=job, case=case):
+                words = emitted("megatron", *job, "--framework", "megatron-core", *case)["arguments"]
+                known = read(self.python, MEGATRON, *words)
+                value = dict(zip(words, words[1:]))
+                for name in ("tensor-model-parallel-size", "pipeline-model-parallel-size", "context-parallel-size",
+                             "expert-model-parallel-size", "micro-batch-size", "global-batch-size"):
+                    if "--" + name in value:
+                        self.assertEqual(known[name.replace("-", "_")], int(value["--" + name]))
+                self.assertEqual(known["bf16"], "--bf16" in words)
+                self.assertEqual(known["overlap_moe_expert_parallel_comm"], "epoverlap=1" in case[1])
+                if known["context_parallel_size"] > 1:
+                    self.assertIn(value["--cp-comm-type"], known["cp_comm_type"])
 
 
 if __name__ == "__main__":

@@ -103,6 +103,10 @@ void CliPredictTest::othersRefuse_data()
     QTest::newRow("no samples") << QStringList{"predict", "--batch", "0"} << "--batch";
     QTest::newRow("no tokens") << QStringList{"predict", "--seq", "0"} << "--seq";
     QTest::newRow("precision") << QStringList{"predict", "--cluster", "v100-pcie", "--precision", "fp8"} << "fp8";
+    QTest::newRow("rank") << QStringList{"predict", "--lora", "-1"} << "--lora";
+    QTest::newRow("adapters of experts") << QStringList{"predict", "--model", "qwen3-30b-a3b", "--cluster", "dgx-h100",
+                                                        "--lora",  "16"}
+                                         << "adapters";
     QTest::newRow("devices") << plan + QStringList{"1000000000000"} << "--gpus";
     QTest::newRow("schedule") << plan + QStringList{"8", "--plan", "pp=2 schedule=zbv"} << "zbv";
     QTest::newRow("stage") << plan + QStringList{"8", "--plan", "zero=3"} << "zero=3";
@@ -126,6 +130,12 @@ void CliPredictTest::outOfMemoryIsAnAnswer()
     QCOMPARE(answer.exitCode, 0);
     QVERIFY(!answer.json()["feasible"].toBool());
     QVERIFY(answer.json()["why"].toString().contains("out of memory"));
+    // Adapters alone leave room for the weights below them, for the search as well.
+    const QStringList llama{"--model", "llama2-7b", "--cluster", "dgx-a100", "--batch", "1", "--json"};
+    QVERIFY(!run(QStringList{"predict"} + llama).json()["feasible"].toBool());
+    QVERIFY(run(QStringList{"predict", "--lora", "16"} + llama).json()["feasible"].toBool());
+    QCOMPARE(run(QStringList{"plan", "--gpus", "1"} + llama).exitCode, 1);
+    QCOMPARE(run(QStringList{"plan", "--gpus", "1", "--lora", "16"} + llama).exitCode, 0);
 }
 
 // Nothing but the verb: the default cluster is this machine, of which nothing is known before it is measured.

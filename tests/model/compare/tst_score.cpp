@@ -138,7 +138,10 @@ void ScoreTest::wordsAreReadOrSaid()
         "device,torchtitan,not compiled,400 Gb/s per GPU,bf16,H100,64,32,4096,4096,1,1,64,,,none,,64,1,1,\n"
         "unknown,InternEvo,zero1=8,,bf16,A800,64,32,4096,4096,1,1,64,,,\"norm, act\",CPU AdamW,64,1,1,1\n"
         "words,MaxText,multi-token prediction,RoCE,fp8,H800,64,32,4096,4096,1,1,64,,,full,disk,64,1,1,3\n"
-        "experts,Megatron-Core,,8x400Gb/s,NVFP4,B300,64,32,4096,4096,2,1,32,64,64,none,,64,1,1,\n",
+        "experts,Megatron-Core,,8x400Gb/s,NVFP4,B300,64,32,4096,4096,2,1,32,64,64,none,,64,1,1,\n"
+        "recipe,Megatron-Core,\"dispatcher=deepep, overlap_moe_expert_parallel_comm, cp_comm_type=all_gather\","
+        "8x400Gb/s,bf16,H100,64,32,4096,4096,2,1,32,16,64,none,,64,1,1,\n"
+        "adapters,Megatron-Core,LoRA fine-tuning,8x400Gb/s,bf16,H100,64,32,4096,4096,2,1,32,,,none,,64,1,1,\n",
         "test");
     QVERIFY2(parsed.ok(), parsed.ok() ? "" : parsed.error().message().c_str());
     std::vector<PublishedRow> rows;
@@ -174,6 +177,11 @@ void ScoreTest::wordsAreReadOrSaid()
     QCOMPARE(rows[5].spec.plan.ep, 64);
     QCOMPARE(rows[5].spec.plan.expertTensor, 1);
     QVERIFY(says(rows[5], "etp=1") && rows[5].spec.training.precision == Precision::Fp4);
+    const ParallelPlan& recipe = rows[6].spec.plan;
+    QVERIFY(recipe.dispatch == ExpertDispatch::OncePerNode && recipe.overlapExperts);
+    QVERIFY(recipe.context == ContextExchange::Gather && !rows[5].spec.plan.overlapExperts);
+    QCOMPARE(rows[7].spec.training.loraRank, std::int64_t{16});
+    QVERIFY(says(rows[7], "lora_rank=16") && rows[6].spec.training.loraRank == 0);
     QVERIFY(affirms("with torch.compile", "compile") && !affirms("not compiled", "compile"));
     QVERIFY(!affirms("uncompiled", "compile") && !affirms("an exploration", "lora"));
     QCOMPARE(numberAfter("zero1: 16", "zero1").value_or(0), 16);
@@ -199,6 +207,7 @@ void ScoreTest::nothingIsSubstitutedSilently_data()
     row("framework", "PyTorch DDP", "framework=fsdp (said: PyTorch DDP)");
     row("framework", "nanotron", "framework=fsdp (said: nanotron)");
     row("framework", "FSDP with Megatron tensor parallelism", "framework=megatron-2023 (said: FSDP with");
+    row("framework", "Megatron-like (Meta) mcore", "framework=llama3-2024 (said: Megatron-like (Meta) mcore)");
     row("framework", "DeepSpeed ZeRO-3 2021", "");
     row("framework", "PyTorch FSDP", "");
     row("recompute", "full, 10 of 80 layers", "recompute=none (said: full, 10 of 80 layers)");
@@ -377,7 +386,8 @@ void ScoreTest::goals_data()
     QTest::newRow("zero-bubble") << 48 << 4.5 << 85.0;
     QTest::newRow("mt-nlg-530b") << 3 << 7.5 << 100.0;
     QTest::newRow("torchtitan-llama3") << 32 << 12.5 << 85.0;
-    QTest::newRow("megatron-bridge") << 66 << 30.0 << 0.0;
+    QTest::newRow("megatron-bridge") << 66 << 16.0 << 0.0;
+    QTest::newRow("other-sources") << 53 << 9.0 << 0.0;
 }
 
 void ScoreTest::goals()

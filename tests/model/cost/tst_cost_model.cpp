@@ -8,6 +8,7 @@
 #include "model/cost/step_cost.h"
 #include "tests/support/test_program.h"
 
+#include <bit>
 #include <cmath>
 #include <random>
 
@@ -32,6 +33,8 @@ private slots:
     void aBusyNodeIsSlower();
     void shardingGroupsStayInTheNode();
     void expertsOverTheTensorGroup();
+    void groupsOfExpertsReachFewerNodes();
+    void adaptersAreTrainedAlone();
     void theBandWidensForAReason();
 };
 
@@ -364,6 +367,79 @@ void CostModelTest::expertsOverTheTensorGroup()
     const StepCost wide = *model.stepCost(plan("tp=4 dp=8 sp=1 ep=8"), 64);
     const StepCost near = *model.stepCost(plan("tp=4 dp=8 sp=1 ep=8 etp=1"), 64);
     QVERIFY(near.kinds[0].forward.parts[CostPart::ExpertComm] < wide.kinds[0].forward.parts[CostPart::ExpertComm]);
+}
+
+/// A router that picks four of eight groups of experts sends a token to fewer nodes; by trying all choices.
+void CostModelTest::groupsOfExpertsReachFewerNodes()
+{
+    RunSpec spec;
+    spec.model = *loadModel("deepseek-v3");
+    spec.cluster = *loadCluster("dgx-h100");
+    spec.training.batch = 32;
+    spec.training.sequence = 4096;
+    spec.training.precision = Precision::Bf16;
+    spec.framework = "megatron-core";
+    const CollectiveTimes times(spec.cluster, *loadCalibration("published"));
+    const double beside = loadCalibration("published")->besideFraction;
+    const auto exchange = [&](int groups, const ParallelPlan& degrees) {
+        TransformerSpec& t = std::get<TransformerSpec>(spec.model.architecture);
+        t.mixture.groups = groups;
+        t.mixture.topGroups = groups > 1 ? 4 : 1;
+        t.layers = 1;
+        t.mixture.denseLayers = 0;
+        CostModel model = *CostModel::create(spec);
+        return model.stepCost(degrees, degrees.dp)->kinds[0].forward.parts[CostPart::ExpertComm];
+    };
+    for (const int nodes : {4, 8}) { // two groups a node, and one
+        ParallelPlan degrees = plan("dispatch=once");
+        degrees.dp = degrees.ep = 8 * nodes;
+        const int here = 8 / nodes; // groups of the first node: the lowest bits
+        double missed = 0, choices = 0;
+        for (unsigned picked = 0; picked < 256; ++picked) {
+            if (std::popcount(picked) != 4) continue;
+            choices += 1;
+            missed += std::pow(1 - std::popcount(picked & ((1U << here) - 1)) / 4.0, 8);
+        }
+        const double row = 2.0 * 4096 * 7168;
+        const double ofGroups = (nodes - 1) * (1 - missed / choices);
+        const double ofAll = (nodes - 1) * (1 - std::pow(1 - 1.0 / nodes, 8));
+        QVERIFY(ofGroups < ofAll);
+        const double less = 2 * (times.pointToPoint(row * ofAll, false) - times.pointToPoint(row * ofGroups, false));
+        const double priced = exchange(1, degrees) - exchange(8, degrees);
+        QVERIFY2(std::abs(priced / (less / beside) - 1) < 1e-9, std::to_string(priced / less).c_str());
+    }
+}
+
+/// Only adapters have gradients and optimizer states, by hand; the weights below are still held and worked through.
+void CostModelTest::adaptersAreTrainedAlone()
+{
+    RunSpec spec = llama(); // tp=1: whole layers
+    constexpr double kRank = 16;
+    CostModel whole = *CostModel::create(spec);
+    spec.training.loraRank = static_cast<std::int64_t>(kRank);
+    CostModel model = *CostModel::create(spec);
+    const TransformerSpec& t = *spec.model.transformer();
+    const auto h = static_cast<double>(t.hidden), f = static_cast<double>(t.ffnHidden);
+    const double keys = h / static_cast<double>(t.heads) * static_cast<double>(t.kvHeads);
+    const double ofLayer = kRank * ((h + h + 2 * keys) + (h + h) + (h + 2 * f) + (f + h));
+    const double adapters = static_cast<double>(t.layers) * ofLayer;
+    const StepCost cost = *model.stepCost(plan("dp=1"), 1), all = *whole.stepCost(plan("dp=1"), 1);
+    const FrameworkPreset& framework = model.framework();
+    const auto near = [](double a, double b) { return std::abs(a / b - 1) < 1e-9; };
+    QVERIFY(near(cost.stages[0].memory.gradients, framework.gradientBytes * adapters));
+    QVERIFY(near(cost.stages[0].memory.optimizer, framework.stateBytes * adapters));
+    QVERIFY(near(cost.stages[0].memory.weights - all.stages[0].memory.weights, framework.weightBytes * adapters));
+    // Two products a layer and adapter, of so many rows; nothing for the table and the head.
+    const auto rows = static_cast<double>(t.sequence);
+    QVERIFY(near(cost.kinds[0].backwardWeight.flops, 2 * rows * adapters));
+    QVERIFY(near(cost.kinds[0].forward.flops - all.kinds[0].forward.flops, 2 * rows * adapters));
+    QVERIFY(near(cost.modelFlopsPerStep, all.modelFlopsPerStep - weightGradientFlops(spec.model, rows)));
+    const double time = closedForm(cost, model.calibration()).seconds;
+    QVERIFY(time > 0.6 * closedForm(all, model.calibration()).seconds);
+    QVERIFY(time < 0.9 * closedForm(all, model.calibration()).seconds);
+    spec.model = *loadModel("qwen3-30b-a3b");
+    const auto refused = CostModel::create(spec)->stepCost(plan("dp=1"), 1);
+    QVERIFY(!refused && refused.error().where == "lora_rank");
 }
 
 void CostModelTest::theBandWidensForAReason()

@@ -207,15 +207,17 @@ void forEverySwitch(const Problem& problem, ParallelPlan plan, const Visit& visi
     for (const Recompute recompute : {Recompute::None, Recompute::Selective, Recompute::Full})
         for (const bool sequenceParallel : {false, true})
             for (int zero = 0; zero <= (plan.replicas() > 1 ? mostZero : 0); ++zero)
-                for (const int shard : {0, node}) {
-                    if (sequenceParallel && plan.tp == 1) continue;
-                    if (shard > 0 && (zero < 3 || !sharesNode)) continue;
-                    plan.recompute = recompute;
-                    plan.sequenceParallel = sequenceParallel;
-                    plan.zero = zero;
-                    plan.shard = shard;
-                    visit(plan);
-                }
+                for (const int shard : {0, node})
+                    for (const ContextExchange context : {ContextExchange::Ring, ContextExchange::Gather}) {
+                        if (sequenceParallel && plan.tp == 1) continue;
+                        if (shard > 0 && (zero < 3 || !sharesNode)) continue;
+                        plan.recompute = recompute;
+                        plan.sequenceParallel = sequenceParallel;
+                        plan.zero = zero;
+                        plan.shard = shard;
+                        plan.context = plan.cp > 1 ? context : ContextExchange::Auto;
+                        if (canRun(framework, plan).ok()) visit(plan);
+                    }
 }
 
 /// Visits the pipelines of a plan's degrees: schedules that the framework runs, virtual stages, splits of the layers.

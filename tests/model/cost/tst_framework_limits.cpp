@@ -25,6 +25,7 @@ private slots:
     void whatIsNamedIsRefused_data();
     void whatIsNamedIsRefused();
     void blockingGathersAreSeen();
+    void gatheredContext();
 };
 
 void FrameworkLimitsTest::nothingThatCameLater_data()
@@ -112,6 +113,21 @@ void FrameworkLimitsTest::whatIsNamedIsRefused_data()
     QTest::newRow("pipeline") << "deepspeed"
                               << "pp=2 zero=3"
                               << "deepspeed has no zero=3 in a pipeline";
+    QTest::newRow("gathered keys") << "megatron-core"
+                                   << "cp=2 context=gather"
+                                   << "";
+    QTest::newRow("ring only") << "fourwalls"
+                               << "cp=2 context=gather"
+                               << "fourwalls has no context=gather";
+    QTest::newRow("gather only") << "llama3-2024"
+                                 << "cp=2 context=ring"
+                                 << "llama3-2024 has no context=ring";
+    QTest::newRow("dispatch") << "torchtitan"
+                              << "ep=2 dispatch=once"
+                              << "torchtitan has no dispatch=once";
+    QTest::newRow("overlap of experts") << "torchtitan"
+                                        << "ep=2 epoverlap=1"
+                                        << "torchtitan has no epoverlap=1";
     QTest::newRow("ulysses") << "deepspeed"
                              << "pp=2 cp=2"
                              << "deepspeed has no cp=2 in a pipeline";
@@ -180,6 +196,43 @@ void FrameworkLimitsTest::blockingGathersAreSeen()
     const FrameworkPreset later = *loadFramework("deepspeed");
     const StepCost now = *CostModel::create(spec, later, calibration)->stepCost(spec.plan, spec.training.batch);
     QVERIFY(now.kinds.front().forward.hidden[CostPart::ParameterComm] > 0);
+}
+
+/// Keys and values of all sixteen context ranks before attention, by hand: gathered in either pass, their gradients
+/// scattered; attention then sees whole sequences, of which its kernel is quicker than of stretches.
+void FrameworkLimitsTest::gatheredContext()
+{
+    RunSpec spec;
+    spec.model = *loadModel("llama3-405b");
+    spec.cluster = *loadCluster("dgx-h100");
+    spec.training.batch = 1;
+    spec.training.sequence = 131'072;
+    spec.training.precision = Precision::Bf16;
+    spec.plan = *parsePlan("tp=8 cp=16 recompute=full");
+    const Calibration calibration = *loadCalibration("published");
+    const auto chunk = [&](const char* framework) {
+        spec.framework = framework;
+        const FrameworkPreset preset = *loadFramework(framework);
+        return CostModel::create(spec, preset, calibration)->stepCost(spec.plan, spec.training.batch)->kinds.front();
+    };
+    const ChunkCost gathered = chunk("llama3-2024"), ring = chunk("megatron-core");
+    // 8 heads of keys and of values, 128 wide, cut over tp; 2 bytes.
+    const double all = 131'072 * 2.0 * (8 * 128 / 8) * 2, layers = 126;
+    const CollectiveTimes times(spec.cluster, calibration);
+    const GroupPlacement group{16, 1};
+    const double gather = times.seconds(Collective::AllGather, all, group);
+    const double scatter = times.seconds(Collective::ReduceScatter, all, group);
+    const auto near = [](double a, double b) { return std::abs(a - b) < 1e-6 * b; };
+    const auto comm = [](const PassCost& pass) { return pass.parts[CostPart::ContextComm]; };
+    QVERIFY2(near(comm(gathered.forward), layers * gather), std::to_string(comm(gathered.forward)).c_str());
+    QVERIFY2(near(comm(gathered.backwardInput), layers * (gather + scatter)),
+             std::to_string(comm(gathered.backwardInput)).c_str());
+    QCOMPARE(gathered.forward.hidden[CostPart::ContextComm], 0.0);
+    QVERIFY(ring.forward.hidden[CostPart::ContextComm] > 0);
+    const auto attention = [](const ChunkCost& of) {
+        return of.forward.parts[CostPart::Attention] + of.backwardInput.parts[CostPart::Attention];
+    };
+    QVERIFY(attention(gathered) < attention(ring));
 }
 
 FOURWALLS_TEST(FrameworkLimitsTest, QCoreApplication)

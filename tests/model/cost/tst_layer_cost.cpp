@@ -29,6 +29,7 @@ private slots:
     void hostRunsAheadOfMessages();
     void latentProductsRunAtTheirRowsRate();
     void expertsCostWhatTheirTokensNeed();
+    void gatheredKeysAreHeld();
     void expertsAreKeptAtTheirOwnWidth();
     void listsAddUp();
 };
@@ -327,13 +328,13 @@ void LayerCostTest::expertsCostWhatTheirTokensNeed()
     f.framework.sortsReceivedRows = false;
     QCOMPARE(plain.forward.seconds(), layerCost(f.context(), alone).forward.seconds());
     // Over nodes a token may travel once; then its copies are made on arrival, which is counted already.
-    f.framework.dispatchOncePerNode = true;
     LayerSetting far = s;
+    far.oncePerNode = true;
     far.tp = 4; // 16 ranks on nodes of eight
     const double once = layerCost(f.context(), far).forward.seconds();
     f.framework.sortsReceivedRows = true;
     QCOMPARE(layerCost(f.context(), far).forward.seconds(), once);
-    f.framework.sortsReceivedRows = f.framework.dispatchOncePerNode = false;
+    f.framework.sortsReceivedRows = false;
     // An expert that all tokens visit is exchanged over the tensor group like any other block.
     LayerSetting wide = s;
     wide.tp = 2;
@@ -341,9 +342,35 @@ void LayerCostTest::expertsCostWhatTheirTokensNeed()
     f.model.mixture.sharedHidden = 512;
     QCOMPARE(wireOf(layerCost(f.context(), wide)).tensor, without + 2 * tokens * 2 * 1024);
     f.model.mixture.sharedHidden = 0;
+    // Beside another micro-batch the exchanges hide, and slow its computation; both send the same.
+    LayerSetting hiding = s;
+    hiding.overlapExperts = true;
+    const LayerCost beside = layerCost(f.context(), hiding);
+    for (const auto pass : {&LayerCost::forward, &LayerCost::backwardInput}) {
+        const PassCost &exposed = spread.*pass, &hidden = beside.*pass;
+        QVERIFY(hidden.hidden[CostPart::ExpertComm] > 0 && exposed.hidden[CostPart::ExpertComm] == 0);
+        QVERIFY(hidden.parts[CostPart::ExpertComm] < exposed.parts[CostPart::ExpertComm]);
+        QCOMPARE(hidden.parts[CostPart::Contention],
+                 exposed.parts[CostPart::Contention] + f.calibration.contention * hidden.hidden[CostPart::ExpertComm]);
+        QCOMPARE(hidden.wire.expert, exposed.wire.expert);
+    }
     LayerSetting natural = s;
     natural.naturalRouting = true;
     QVERIFY(layerCost(f.context(), natural).forward.seconds() > spread.forward.seconds());
+}
+
+void LayerCostTest::gatheredKeysAreHeld()
+{
+    Fixture f;
+    LayerSetting ring = Fixture::setting();
+    ring.cp = 2;
+    LayerSetting gather = ring;
+    gather.gathersContext = true;
+    const double all =
+        4 * 512 * 2.0 * 1024 * 2; // keys and values of all tokens; in the backward pass their gradients too
+    const LayerCost held = layerCost(f.context(), gather), passed = layerCost(f.context(), ring);
+    QCOMPARE(held.workingBytes - passed.workingBytes, 2 * all);
+    QCOMPARE(held.workingForwardBytes - passed.workingForwardBytes, all);
 }
 
 // The width of a dense block, which a mixture has none of, is nowhere in its memory. With fused attention there is

@@ -102,7 +102,7 @@ void RobustChoiceTest::ofASearch_data()
     QTest::newRow("usual band") << "gpt3-13b"
                                 << "dgx-a100" << 16 << 1.3 << false << false;
     QTest::newRow("usual band, experts") << "mixtral-8x7b"
-                                         << "dgx-h100" << 16 << 1.3 << false << true;
+                                         << "dgx-h100" << 16 << 1.3 << false << false;
     QTest::newRow("much slower links") << "llama2-7b"
                                        << "dgx-h100" << 16 << 8.0 << false << true;
     QTest::newRow("robust first") << "llama2-7b"

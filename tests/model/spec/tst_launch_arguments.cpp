@@ -22,6 +22,8 @@ class LaunchArgumentsTest : public QObject {
 
 private slots:
     void megatron();
+    void experts();
+    void adaptersAreRefused();
     void torchtitan();
     void stagesOfTorchtitan_data();
     void stagesOfTorchtitan();
@@ -130,6 +132,38 @@ void LaunchArgumentsTest::megatron()
              std::string("Et*27|t*27|t*26L"));
     QVERIFY(!told(LaunchTarget::Torchtitan, specOf("pp=4 layers=15,25,15,25", 8)).ok());
     QVERIFY(!hasWord(*plain, "--use-distributed-optimizer") && !hasWord(*plain, "--context-parallel-size"));
+    // How keys and tokens travel is said as it was priced, also where the plan leaves it to the framework.
+    QCOMPARE(valueOfName(*launch, "--cp-comm-type"), std::string("p2p"));
+    QVERIFY(!hasWord(*launch, "--moe-token-dispatcher-type") && !hasWord(*plain, "--cp-comm-type"));
+    const auto gathered = told(LaunchTarget::Megatron, specOf("cp=2 context=gather", 2));
+    QCOMPARE(valueOfName(*gathered, "--cp-comm-type"), std::string("all_gather"));
+}
+
+void LaunchArgumentsTest::experts()
+{
+    const auto of = [](const char* plan) {
+        RunSpec spec = specOf(plan, 64);
+        spec.model = *loadModel("deepseek-v3");
+        return told(LaunchTarget::Megatron, spec);
+    };
+    const auto usual = of("dp=8 ep=8"), once = of("dp=8 ep=8 dispatch=once epoverlap=1");
+    QCOMPARE(valueOfName(*usual, "--moe-token-dispatcher-type"), std::string("alltoall"));
+    QVERIFY(!hasWord(*usual, "--moe-enable-deepep") && !hasWord(*usual, "--overlap-moe-expert-parallel-comm"));
+    QCOMPARE(valueOfName(*once, "--moe-token-dispatcher-type"), std::string("flex"));
+    QVERIFY(hasWord(*once, "--moe-enable-deepep") && hasWord(*once, "--overlap-moe-expert-parallel-comm"));
+    // Megatron-LM asserts both.
+    QVERIFY(!of("dp=8 ep=8 epoverlap=1 recompute=full").ok());
+    QVERIFY(!of("dp=8 ep=8 pp=2 microbatches=4 epoverlap=1").ok());
+}
+
+void LaunchArgumentsTest::adaptersAreRefused()
+{
+    RunSpec spec = specOf("tp=2", 1);
+    spec.training.loraRank = 16;
+    for (const LaunchTarget target : {LaunchTarget::Megatron, LaunchTarget::DeepSpeed}) {
+        const auto launch = told(target, spec);
+        QVERIFY(!launch.ok() && launch.error().message().find("low-rank adapters") != std::string::npos);
+    }
 }
 
 void LaunchArgumentsTest::torchtitan()

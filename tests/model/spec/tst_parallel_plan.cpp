@@ -36,7 +36,7 @@ void ParallelPlanTest::readsEveryKey()
     const auto plan =
         parsePlan("dp=2 tp=4 pp=8 cp=3 ep=2 vpp=2 microbatches=16 zero=3 sp=1 recompute=selective "
                   "offload=optimizer,parameters collective=tree overlap=0 fuse=0 inplace=0 attention=unfused "
-                  "routing=natural ps=async servers=5 shard=3 etp=2");
+                  "routing=natural ps=async servers=5 shard=3 etp=2 context=gather dispatch=once epoverlap=1");
     QVERIFY2(plan.ok(), plan.ok() ? "" : plan.error().message().c_str());
     QCOMPARE(plan->worldSize(), 2 * 4 * 8 * 3);
     QCOMPARE(plan->microbatches, 16);
@@ -52,6 +52,8 @@ void ParallelPlanTest::readsEveryKey()
     QCOMPARE(plan->servers, 5);
     QCOMPARE(plan->shards(), 3);
     QCOMPARE(plan->expertTensorDegree(), 2);
+    QVERIFY(plan->context == ContextExchange::Gather && plan->dispatch == ExpertDispatch::OncePerNode);
+    QVERIFY(plan->overlapExperts && !ParallelPlan{}.overlapExperts);
     QCOMPARE(plan->expertReplicas(), 2 * 3 * 2); // dp x cp, and the tensor group in two
     QCOMPARE(parsePlan("dp=4 cp=2")->shards(), 8);
     QVERIFY(parsePlan("pp=4 layers=5,6,6,5")->stageLayers == (std::vector{5, 6, 6, 5}));
@@ -64,7 +66,8 @@ void ParallelPlanTest::roundTrip_data()
          {"dp=2", "pp=4 microbatches=8 schedule=gpipe", "pp=4 vpp=2", "pp=4 vpp=2 schedule=1f1b",
           "pp=4 schedule=interleaved", "pp=2 schedule=zb2p", "zero=3 offload=optimizer,activations",
           "recompute=full overlap=0 fuse=0 attention=unfused", "ps=sync servers=2", "dp=16 zero=3 shard=8",
-          "dp=4 tp=4 ep=8 etp=1", "pp=4 layers=5,6,6,5 microbatches=8", "pp=2 vpp=2 layers=1,2,2,1"})
+          "dp=4 tp=4 ep=8 etp=1", "cp=2 context=ring", "dp=8 ep=8 dispatch=alltoall epoverlap=1",
+          "pp=4 layers=5,6,6,5 microbatches=8", "pp=2 vpp=2 layers=1,2,2,1"})
         QTest::newRow(text) << QString(text);
 }
 
