@@ -15,7 +15,9 @@
 
 namespace fourwalls::cost {
 
+class ScheduleSimulation;
 struct OperatorCost;
+struct SimulatedStep;
 struct StepCost;
 
 /// Not for use by several threads at once; copies are cheap to make per thread with create().
@@ -40,6 +42,9 @@ public:
     Result<std::vector<OperatorCost>> operators(const ParallelPlan& plan, int position, PipelinePass pass,
                                                 bool recompute = false, std::int64_t batch = 0);
 
+    /// As simulateSchedule (schedule_simulation.h). What one shape's graph needs is kept for the next step of that shape.
+    Result<SimulatedStep> simulate(const StepCost& cost, bool detailed = false);
+
     const RunSpec& spec() const;
     const FrameworkPreset& framework() const;
     const Calibration& calibration() const;
@@ -48,6 +53,7 @@ private:
     struct State;
     explicit CostModel(std::unique_ptr<State> state);
     std::unique_ptr<State> m_state;
+    std::shared_ptr<ScheduleSimulation> m_simulation; ///< of this model alone; null: nothing was simulated yet
 };
 
 } // namespace fourwalls::cost

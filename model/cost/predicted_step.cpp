@@ -107,7 +107,7 @@ Result<PredictedStep> predict(CostModel& model, const RunSpec& spec, double time
 {
     FOURWALLS_TRY_ASSIGN(StepCost cost, model.stepCost(spec.plan, spec.training.batch));
     if (timeScale != 1) cost.scaleTimes(timeScale);
-    FOURWALLS_TRY_ASSIGN(SimulatedStep step, simulateSchedule(cost, draws));
+    FOURWALLS_TRY_ASSIGN(SimulatedStep step, model.simulate(cost, draws));
     constexpr double kLongestStep = 1e9; // 32 years; a trace cannot hold much more
     if (!(step.seconds <= kLongestStep))
         return Error{ErrorCode::InvalidArgument, "a step of this model and batch would take longer than 30 years",

@@ -2,10 +2,12 @@
 // See schedule_simulation.h.
 #include "model/cost/schedule_simulation.h"
 
+#include "model/cost/cost_model.h"
 #include "model/cost/stage_memory.h"
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -361,6 +363,15 @@ Result<SimulatedStep> ScheduleSimulation::run(const StepCost& cost, bool detaile
 Result<SimulatedStep> simulateSchedule(const StepCost& cost, bool detailed)
 {
     return ScheduleSimulation().run(cost, detailed);
+}
+
+Result<SimulatedStep> CostModel::simulate(const StepCost& cost, bool detailed)
+{
+    constexpr double kMostKept = 1e6; // passes; 100 MB
+    const double passes = 3.0 * cost.shape.stages * cost.shape.chunks * cost.shape.microbatches;
+    if (passes > kMostKept) return simulateSchedule(cost, detailed);
+    if (!m_simulation) m_simulation = std::make_shared<ScheduleSimulation>();
+    return m_simulation->run(cost, detailed);
 }
 
 } // namespace fourwalls::cost

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace fourwalls {
 
@@ -36,14 +37,26 @@ private:
 
     Neighbour neighbour(int position, int other) const;
     void advance(int stage);
+    /// Appends a node. time: its entry of the table.
+    NodeIndex add(std::uint32_t time, NodeIndex before, NodeIndex other = kNoNode)
+    {
+        m_graph.timeOf[m_nodes] = time;
+        m_before[m_edges++] = before;
+        if (other != kNoNode) m_before[m_edges++] = other;
+        m_first[m_nodes + 1] = m_edges;
+        return m_nodes++;
+    }
 
     PipelineGraph& m_graph;
     const std::vector<std::vector<PipelineAction>>& m_lists;
     std::vector<Place> m_places; ///< by position
     std::vector<Stage> m_stages;
-    std::vector<NodeIndex> m_messages; ///< by receiving position, kind of tensor and micro-batch
-    std::vector<NodeIndex> m_lastSent; ///< by stage and way: to the next stage and to the previous one
-    std::vector<int> m_ready;          ///< stages to look at
+    std::vector<NodeIndex> m_messages;  ///< by receiving position, kind of tensor and micro-batch
+    std::vector<NodeIndex> m_lastSent;  ///< by stage and way: to the next stage and to the previous one
+    std::vector<std::uint32_t> m_first; ///< of the graph, and
+    std::vector<NodeIndex> m_before;    ///< as long as they become at most
+    std::uint32_t m_nodes = 1, m_edges = 0;
+    std::vector<int> m_ready; ///< stages to look at
 };
 
 PipelineGraphMaker::Neighbour PipelineGraphMaker::neighbour(int position, int other) const
@@ -74,8 +87,14 @@ PipelineGraphMaker::PipelineGraphMaker(PipelineGraph& graph, const std::vector<s
     graph.firstPass.push_back(0);
     for (const auto& list : lists) graph.firstPass.push_back(graph.firstPass.back() + list.size());
     graph.passes.resize(graph.firstPass.back());
-    graph.work.reserve(1 + graph.passes.size() + messages, graph.passes.size() + 3 * messages);
-    graph.timeOf.reserve(1 + graph.passes.size() + messages);
+    const std::size_t nodes = 1 + graph.passes.size() + messages;
+    const std::size_t room = 4 * lists.size(); // for what a caller appends for each stage
+    m_first.reserve(nodes + 1 + room);
+    graph.timeOf.reserve(nodes + room);
+    m_first.resize(nodes + 1);
+    m_before.resize(graph.passes.size() + 3 * messages);
+    graph.timeOf.resize(nodes);
+    graph.timeOf[PipelineGraph::kBegin] = static_cast<std::uint32_t>(PipelineGraph::timeOfBegin());
 }
 
 void PipelineGraphMaker::advance(int index)
@@ -90,7 +109,7 @@ void PipelineGraphMaker::advance(int index)
         const int position = m_graph.shape.positionOf(index, action.chunk);
         const auto time = static_cast<std::uint32_t>(PipelineGraph::timeOfPass(position, action.pass));
         if (action.pass == PipelinePass::BackwardWeight) {
-            stage.last = m_graph.add(time, stage.last);
+            stage.last = add(time, stage.last);
             passes[stage.done] = {stage.last, kNoNode, kNoNode, action.microbatch, position, action.pass};
             continue;
         }
@@ -106,10 +125,10 @@ void PipelineGraphMaker::advance(int index)
                 break;
             }
         }
-        const NodeIndex pass = stage.last = m_graph.add(time, stage.last, received);
+        const NodeIndex pass = stage.last = add(time, stage.last, received);
         if (const Neighbour& to = forward ? place.next : place.previous; to.stage >= 0) {
             NodeIndex& before = m_lastSent[to.way];
-            before = sent = m_graph.add(to.time, pass, before);
+            before = sent = add(to.time, pass, before);
             const std::size_t at = to.row * microbatches + microbatch;
             m_messages[at] = sent;
             if (blocking) stage.last = sent;
@@ -125,14 +144,14 @@ void PipelineGraphMaker::advance(int index)
 
 void PipelineGraphMaker::run()
 {
-    m_graph.timeOf.push_back(static_cast<std::uint32_t>(PipelineGraph::timeOfBegin()));
-    m_graph.work.add();
     for (int stage = m_graph.shape.stages; stage > 0; --stage) m_ready.push_back(stage - 1);
     while (!m_ready.empty()) {
         const int stage = m_ready.back();
         m_ready.pop_back();
         advance(stage);
     }
+    m_before.resize(m_edges);
+    m_graph.work = WorkGraph(std::move(m_first), std::move(m_before));
 }
 
 } // namespace

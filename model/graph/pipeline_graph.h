@@ -37,12 +37,6 @@ struct PipelineGraph {
     /// The node that every stage begins after.
     static constexpr NodeIndex kBegin = 0;
 
-    /// Appends a node that takes an entry of the table of times and waits for one or two others.
-    NodeIndex add(std::uint32_t time, NodeIndex before, NodeIndex other = kNoNode)
-    {
-        timeOf.push_back(time);
-        return work.add(before, other);
-    }
     std::span<const Pass> of(int stage) const
     {
         const auto at = static_cast<std::size_t>(stage);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace fourwalls {
@@ -17,6 +18,12 @@ inline constexpr NodeIndex kNoNode = 0xffffffffu;
 /// Nodes stand behind everything that they wait for.
 class WorkGraph {
 public:
+    WorkGraph() = default;
+    /// first: by node, its first in `before`; one more than there are nodes.
+    WorkGraph(std::vector<std::uint32_t> first, std::vector<NodeIndex> before)
+        : m_first(std::move(first))
+        , m_before(std::move(before))
+    {}
     void reserve(std::size_t nodes, std::size_t edges)
     {
         m_first.reserve(nodes + 1);
