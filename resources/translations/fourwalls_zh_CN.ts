@@ -11165,6 +11165,30 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <source>top net</source>
         <translation>顶部网络</translation>
     </message>
+    <message>
+        <source>between steps</source>
+        <translation>步之间</translation>
+    </message>
+    <message>
+        <source>detection</source>
+        <translation>发现故障</translation>
+    </message>
+    <message>
+        <source>restart</source>
+        <translation>重启</translation>
+    </message>
+    <message>
+        <source>save checkpoint</source>
+        <translation>保存检查点</translation>
+    </message>
+    <message>
+        <source>load checkpoint</source>
+        <translation>加载检查点</translation>
+    </message>
+    <message>
+        <source>check weights</source>
+        <translation>核对权重</translation>
+    </message>
 </context>
 <context>
     <name>WallCard</name>

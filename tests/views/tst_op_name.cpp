@@ -41,6 +41,9 @@ private slots:
         row("receive from 3", SliceKind::Collective, "<receive from 3>");
         row("send to 12", SliceKind::Collective, "<send to 12>");
         row("receive from nowhere", SliceKind::Collective, "receive from nowhere");
+        row("between steps", SliceKind::Phase, "<between steps>");
+        row("save checkpoint", SliceKind::Checkpoint, "<save checkpoint>");
+        row("data loading", SliceKind::DataLoading, "<data loading>");
         row("mlp.up", SliceKind::Operator, "mlp.up");
         row("wait ", SliceKind::Operator, "wait ");
     }

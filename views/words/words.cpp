@@ -235,7 +235,16 @@ QString opName(const OpInfo& op)
         {"loss", QT_TRANSLATE_NOOP("Vocabulary", "loss")},
         {"backward", QT_TRANSLATE_NOOP("Vocabulary", "backward")},
         {"optimizer", QT_TRANSLATE_NOOP("Vocabulary", "optimizer")},
+        {"between steps", QT_TRANSLATE_NOOP("Vocabulary", "between steps")},
+        {"detection", QT_TRANSLATE_NOOP("Vocabulary", "detection")},
+        {"restart", QT_TRANSLATE_NOOP("Vocabulary", "restart")},
     };
+    static constexpr Word kCheckpoints[] = {
+        {"save checkpoint", QT_TRANSLATE_NOOP("Vocabulary", "save checkpoint")},
+        {"load checkpoint", QT_TRANSLATE_NOOP("Vocabulary", "load checkpoint")},
+        {"check weights", QT_TRANSLATE_NOOP("Vocabulary", "check weights")},
+    };
+    static constexpr Word kLoading[] = {{"data loading", QT_TRANSLATE_NOOP("Vocabulary", "data loading")}};
     static constexpr Word kWaits[] = {{"wait", QT_TRANSLATE_NOOP("Vocabulary", "wait")}};
     static constexpr Word kLayers[] = {
         {"decoder layer", QT_TRANSLATE_NOOP("Vocabulary", "decoder layer")},
@@ -252,6 +261,8 @@ QString opName(const OpInfo& op)
     case SliceKind::Wait: return wordOr(op.name, kWaits);
     case SliceKind::Layer: return wordOr(op.name, kLayers);
     case SliceKind::Collective: return messageName(op.name);
+    case SliceKind::Checkpoint: return wordOr(op.name, kCheckpoints);
+    case SliceKind::DataLoading: return wordOr(op.name, kLoading);
     default: return wordOr(op.name, {});
     }
 }
