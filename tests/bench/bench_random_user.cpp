@@ -2,6 +2,7 @@
 // A random user at the window, for as long as wanted, on the carried traces and on those that are given:
 //   bench_random_user [--seconds N] [--seed S] [FILE.fourwalls…]     random things
 //   bench_random_user --tour [--demo NAME]… [FILE.fourwalls…]        every page of every view, at four sizes
+//   --pictures FOLDER: the window where each text was first found, 1.png for the first that is listed while it runs
 // It ends with 1 at a crash, a warning of Qt or widgets over each other, and says what was done before. It prints the
 // texts that are cut or lie on each other, and the events that took the window's thread over 100 ms of processor time.
 #include "tests/app/gui/openers.h"
@@ -88,9 +89,19 @@ private:
 /// What was found in the layout, each once, with the first places.
 class Findings {
 public:
+    /// folder: for pictures; empty: none.
+    explicit Findings(QString folder) : m_folder(std::move(folder)) {}
     void add(QWidget& window, const QString& where)
     {
-        for (const QString& problem : tests::layoutProblems(window)) m_found[problem] << where;
+        for (const QString& problem : tests::layoutProblems(window)) {
+            QStringList& places = m_found[problem];
+            places << where;
+            if (places.size() > 1 || m_folder.isEmpty()) continue;
+            const auto number = static_cast<long long>(m_found.size());
+            window.grab().save(QStringLiteral("%1/%2.png").arg(m_folder).arg(number));
+            std::printf("%lld.png: %s, %s\n", number, qPrintable(problem), qPrintable(where));
+            std::fflush(stdout);
+        }
     }
     void print() const
     {
@@ -102,12 +113,14 @@ public:
     }
 
 private:
+    QString m_folder;
     QMap<QString, QStringList> m_found;
 };
 
-int randomly(TimedApplication& application, quint32 seed, double seconds, const QStringList& traces)
+int randomly(TimedApplication& application, quint32 seed, double seconds, const QStringList& traces,
+             const QString& pictures)
 {
-    Findings findings;
+    Findings findings(pictures);
     const double end = threadMs() + seconds * 1e3;
     int actions = 0;
     for (; threadMs() < end; ++seed) {
@@ -135,14 +148,14 @@ int randomly(TimedApplication& application, quint32 seed, double seconds, const 
     return 0;
 }
 
-int tour(const QStringList& demos, const QStringList& traces)
+int tour(const QStringList& demos, const QStringList& traces, const QString& pictures)
 {
     gui::test::TourPlan plan;
     plan.traces = traces;
     plan.demos = demos;
     plan.sizes = {QSize(800, 500), QSize(1280, 720), QSize(1920, 1080), QSize(3840, 2160)};
     plan.languages = QStringList{QStringLiteral("en"), QStringLiteral("zh_CN")};
-    Findings findings;
+    Findings findings(pictures);
     gui::test::WindowTour walk(tests::fileOpener(), plan);
     walk.setVisitor([&](QWidget& window, const QString& where) { findings.add(window, where); });
     walk.walk();
@@ -160,6 +173,7 @@ int main(int argc, char** argv)
     QCoreApplication::setAttribute(Qt::AA_Use96Dpi);
     const tests::FailOnWarning warnings;
     QStringList words = QCoreApplication::arguments().mid(1), demos, traces;
+    QString pictures;
     double seconds = 60;
     quint32 seed = 1;
     bool isTour = false;
@@ -174,6 +188,8 @@ int main(int argc, char** argv)
             seed = value.toUInt();
         else if (word == QLatin1String("--demo"))
             demos << value;
+        else if (word == QLatin1String("--pictures"))
+            pictures = value;
         else
             traces << QFileInfo(word).absoluteFilePath();
         if (word.startsWith(QLatin1String("--")) && word != QLatin1String("--tour") && !words.isEmpty())
@@ -181,5 +197,5 @@ int main(int argc, char** argv)
     }
     applyLanguage(QStringLiteral("en"));
     applyTheme(false);
-    return isTour ? tour(demos, traces) : randomly(application, seed, seconds, traces);
+    return isTour ? tour(demos, traces, pictures) : randomly(application, seed, seconds, traces, pictures);
 }

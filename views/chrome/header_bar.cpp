@@ -147,6 +147,7 @@ void HeaderBar::retranslate()
 {
     m_search->setText(tr("Find anything"));
     m_search->setAccessibleName(tr("Find anything"));
+    m_search->setToolTip(tr("Find anything") + QStringLiteral(" (Ctrl+K)"));
     m_product->setAccessibleName(tr("Main menu"));
     m_product->setToolTip(tr("Main menu (F10)"));
     m_whatIf->setText(tr("What if"));

@@ -3,6 +3,7 @@
 #include "views/chrome/welcome_page.h"
 
 #include "views/chrome/icon.h"
+#include "views/chrome/scrolled_page.h"
 #include "views/plot/theme.h"
 
 #include <QAbstractButton>
@@ -118,13 +119,14 @@ void WelcomePage::retranslate()
 
 void WelcomePage::rebuild()
 {
-    if (m_content) {
-        m_content->hide();
-        m_content->deleteLater(); // a button of it may be on the stack
-        m_outer->removeWidget(m_content);
+    if (m_scrolled) {
+        m_scrolled->hide();
+        m_scrolled->deleteLater(); // a button of it may be on the stack
+        m_outer->removeWidget(m_scrolled);
     }
     m_content = new QWidget(this);
-    m_outer->addWidget(m_content);
+    m_scrolled = new ScrolledPage(m_content, this);
+    m_outer->addWidget(m_scrolled);
     auto* page = new QVBoxLayout(m_content);
     page->setContentsMargins(24, 24, 24, 24);
     auto* block = new QWidget(m_content); // as wide as reads well, a little above the middle

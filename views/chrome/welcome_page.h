@@ -43,6 +43,7 @@ private:
     QStringList m_recent;
     QList<SampleEntry> m_samples;
     QWidget* m_content = nullptr;
+    QWidget* m_scrolled = nullptr; ///< what it scrolls in where the window is low
     QVBoxLayout* m_outer;
 };
 
