@@ -2,6 +2,7 @@
 // The command line of the desktop application.
 #include "app/gui/command_line.h"
 
+#include "model/replay/replay_change.h"
 #include "model/spec/parallel_plan.h"
 #include "model/trace/range_statistics.h"
 
@@ -80,8 +81,9 @@ Status checkTogether(const CommandLine& line, const QStringList& given)
             return wrong(QStringLiteral("--render %1 needs one trace").arg(line.view), {},
                          QStringLiteral("fourwalls --render %1 -o picture.png FILE").arg(line.view));
     } else {
-        static const QStringList kRenderOnly{QStringLiteral("--size"), QStringLiteral("--view-only"),
-                                             QStringLiteral("--whatif"), QStringLiteral("--by"), QStringLiteral("-o")};
+        static const QStringList kRenderOnly{QStringLiteral("--size"),   QStringLiteral("--view-only"),
+                                             QStringLiteral("--whatif"), QStringLiteral("--change"),
+                                             QStringLiteral("--by"),     QStringLiteral("-o")};
         static const QStringList kOfPlace{
             QStringLiteral("--view"), QStringLiteral("--range"), QStringLiteral("--step"),  QStringLiteral("--rank"),
             QStringLiteral("--area"), QStringLiteral("--find"),  QStringLiteral("--slice"), QStringLiteral("--page")};
@@ -225,6 +227,12 @@ std::map<QString, Take> optionsWithValue(CommandLine& line, const QStringList& v
              line.whatIf = value;
              return {};
          }},
+        {QStringLiteral("--change"),
+         [&line](const QString& value) -> Status {
+             FOURWALLS_TRY(replay::parseChange(value.toStdString()));
+             line.changes.append(value);
+             return {};
+         }},
         {QStringLiteral("--theme"),
          [&line](const QString& value) -> Status {
              if (value != QLatin1String("light") && value != QLatin1String("dark"))
@@ -337,6 +345,8 @@ QString usage(const QStringList& views, const QStringList& demos)
                "    --slice N          select the slice of this number\n"
                "    --rank N           show this rank\n"
                "    --whatif PLAN      with the prediction of that plan over it, as \"dp=2 pp=4 microbatches=8\"\n"
+               "    --change CHANGE    with the recorded step replayed over it, changed as fourwalls-cli replay does;\n"
+               "                       repeatable, as \"schedule=zb\"\n"
                "    --view-only        only the view, without the window around it\n"
                "  --bench FILE         open the file, pan and zoom by a fixed script, print how quick that was\n"
                "    --json             as JSON\n"

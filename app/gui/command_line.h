@@ -23,6 +23,7 @@ struct CommandLine : ViewPlace {
     QSize size{1600, 900};
     QString by;                    ///< of the area: name, kind, … calls, flame; empty: name
     std::optional<QString> whatIf; ///< a plan to predict beside the trace, as fourwalls-cli takes it
+    QStringList changes;           ///< of the replay beside the trace, as `fourwalls-cli replay --change` takes them
     bool viewOnly = false;
     QString output;
     // window and --render

@@ -14,6 +14,7 @@
 #include "views/runs/runs_page.h"
 #include "views/timeline/area_panel.h"
 #include "views/timeline/timeline_view.h"
+#include "views/whatif/replayer.h"
 #include "views/whatif/what_if.h"
 
 #include <QCoreApplication>
@@ -24,6 +25,9 @@
 
 #include <chrono>
 #include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace fourwalls::gui {
 
@@ -71,6 +75,29 @@ Status applyWhatIf(const CommandLine& line, MainWindow& window, TraceDocument& d
     return {};
 }
 
+/// Changes the replay and shows it; with --view-only only the ghosts.
+Status applyChanges(const CommandLine& line, MainWindow& window, TraceDocument& document)
+{
+    if (line.changes.isEmpty()) return {};
+    views::Replayer& replayer = document.whatIf()->replayer();
+    replayer.ask();
+    waitFor([&] { return document.session()->pending() == 0; });
+    if (!replayer.offers())
+        return Error{ErrorCode::Unsupported,
+                     replayer.failure().isEmpty() ? "nothing was measured in this trace that could be run again"
+                                                  : replayer.failure().toStdString(),
+                     "--change", "leave --change out"};
+    std::vector<std::string> changes;
+    for (const QString& change : line.changes) changes.push_back(change.toStdString());
+    replayer.setChanges(std::move(changes));
+    window.showWhatIf(true);
+    document.whatIf()->setActive(true);
+    waitFor([&] { return !replayer.isBusy(); });
+    const QString problem = replayer.problem().isEmpty() ? replayer.drawingProblem() : replayer.problem();
+    if (!problem.isEmpty()) return Error{ErrorCode::Unsupported, problem.toStdString(), "--change", ""};
+    return {};
+}
+
 Status showTrace(const CommandLine& line, MainWindow& window)
 {
     // The second trace of a comparison first: the window then shows the first one and finds the other beside it.
@@ -86,6 +113,7 @@ Status showTrace(const CommandLine& line, MainWindow& window)
     if (document->hasFailed()) return *document->error();
     FOURWALLS_TRY(applyPlace(line, *document));
     FOURWALLS_TRY(applyWhatIf(line, window, *document));
+    FOURWALLS_TRY(applyChanges(line, window, *document));
     // The sliders are beside a view: the memory, where a plan shows most.
     QString shown = line.view;
     if (shown == kWhatIf) shown = QStringLiteral("memory");

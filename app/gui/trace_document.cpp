@@ -11,6 +11,7 @@
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/timeline_view.h"
 #include "views/view_registry.h"
+#include "views/whatif/replayer.h"
 #include "views/whatif/what_if.h"
 
 #include <QEvent>
@@ -39,6 +40,7 @@ TraceDocument::TraceDocument(views::TraceOpener opener, const QString& path, QWi
     m_session = new views::TraceSession(std::move(opener), path, this);
     m_selection = new views::Selection(this);
     m_whatIf = new views::WhatIf(this);
+    m_whatIf->replayer().setSession(m_session);
     connect(m_session, &views::TraceSession::opened, this, &TraceDocument::onOpened);
     connect(m_session, &views::TraceSession::failed, this, &TraceDocument::onFailed);
     connect(m_selection, &views::Selection::rangeChanged, this, [this] { m_sinceRangeChange.start(); });

@@ -172,7 +172,8 @@ Result<PassPlacement> PassPlacement::of(const Recording& recording, const PassOr
                 const Instant start = origin + Duration{pass.start + std::llround(done * length)};
                 done += share;
                 const Instant end = origin + Duration{pass.start + std::llround(done * length)};
-                source.pass->placements.push_back({start, end, source.from, source.to, pass.action.microbatch});
+                source.pass->placements.push_back(
+                    {start, end, source.from, source.to, pass.action.microbatch, pass.action.pass});
                 rank.newEnd = std::max(rank.newEnd, end);
             }
         }

@@ -17,6 +17,7 @@ struct Placement {
     Instant start, end;
     double from = 0, to = 1; ///< of the recorded pass
     std::int32_t microbatch = 0;
+    PipelinePass pass = PipelinePass::Forward; ///< that it is a part of now
 };
 
 /// A pass of one rank as it was recorded: work of one micro-batch and kind without other passes in between.

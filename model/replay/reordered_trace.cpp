@@ -11,7 +11,6 @@
 #include <optional>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -98,36 +97,52 @@ private:
         return best;
     }
 
-    /// Where a stretch lies, with its micro-batch: once, several times or nowhere.
-    std::vector<std::pair<TimeRange, std::int32_t>> placesOf(const PlacedRank& rank, std::uint32_t step,
-                                                             TimeRange range)
+    /// A stretch where it lies now.
+    struct Place {
+        TimeRange range;
+        std::int32_t microbatch = -1; ///< -1: as recorded
+        std::optional<PipelinePass> pass;
+    };
+
+    /// Once, several times or nowhere.
+    std::vector<Place> placesOf(const PlacedRank& rank, std::uint32_t step, TimeRange range)
     {
         const bool before = range.begin<rank.firstStart, behind = range.end> rank.lastEnd;
         const RecordedPass* pass = passOf(rank, range);
         // What holds passes of several kinds holds them wherever they are.
         const bool holdsAll = before && behind;
         if (holdsAll || (!pass && (range.end <= rank.firstStart || range.begin >= rank.lastEnd)))
-            return {{{m_placement.outside(rank, step, range.begin), m_placement.outside(rank, step, range.end)}, -1}};
+            return {
+                {{m_placement.outside(rank, step, range.begin), m_placement.outside(rank, step, range.end)}, -1, {}}};
         if (!pass) {
             ++m_between;
             return {};
         }
-        std::vector<std::pair<TimeRange, std::int32_t>> places;
+        std::vector<Place> places;
         const double from = pass->shareAt(range.begin), to = pass->shareAt(range.end);
         for (const Placement& each : pass->placements) {
             if (to < each.from || from > each.to || (to == each.from && from < to) || (from == each.to && from < to))
                 continue;
-            places.push_back({{RecordedPass::at(each, from), RecordedPass::at(each, to)}, each.microbatch});
+            places.push_back({{RecordedPass::at(each, from), RecordedPass::at(each, to)}, each.microbatch, each.pass});
         }
         return places;
     }
 
-    Result<OpId> opOf(OpId recorded)
+    /// pass: that it is a part of now. A backward pass that is taken apart is two phases.
+    Result<OpId> opOf(OpId recorded, std::optional<PipelinePass> pass = {})
     {
-        const auto found = m_ops.find(recorded);
+        const bool isPart = pass == PipelinePass::BackwardInput || pass == PipelinePass::BackwardWeight;
+        if (!isPart || m_order.recordedShape.splitsBackward()) pass.reset();
+        const auto found = m_ops.find({recorded, pass});
         if (found != m_ops.end()) return found->second;
         FOURWALLS_TRY_ASSIGN(const auto info, m_trace.op(recorded));
-        return m_ops.emplace(recorded, m_sink.defineOp(*info)).first->second;
+        OpInfo named = *info;
+        if (pass && named.kind == SliceKind::Phase && named.phase == Phase::BackwardInput) {
+            const bool isWeight = pass == PipelinePass::BackwardWeight;
+            named.name = isWeight ? "backward weight" : "backward input"; // as the engine calls them
+            if (isWeight) named.phase = Phase::BackwardWeight;
+        }
+        return m_ops.emplace(std::pair(recorded, pass), m_sink.defineOp(named)).first->second;
     }
 
     /// The operation that a slice is of (its hops begin with it, too), and the message that it is or is a hop of.
@@ -159,11 +174,6 @@ private:
                 const auto step = stepOf(rank, slice.start);
                 if (!step) return true;
                 const PlacedRank* passes = m_placement.rank(rank, *step);
-                const auto op = opOf(slice.op);
-                if (!op.ok()) {
-                    failed = op.error();
-                    return false;
-                }
                 const TrackId track = m_tracks[static_cast<std::size_t>(slice.track.value)];
                 const auto [of, message] = recordsAt(slice);
                 if (message) {
@@ -173,14 +183,19 @@ private:
                 const TimeRange range{slice.start, slice.end()};
                 const bool ofStep = isOfStep(slice.op);
                 const auto places = !passes  ? recordedPlace(*step, range)
-                                    : ofStep ? std::vector{std::pair(withTheLastPass(*passes, *step, range), -1)}
+                                    : ofStep ? std::vector{Place{withTheLastPass(*passes, *step, range), -1, {}}}
                                              : placesOf(*passes, *step, range);
                 std::int64_t copy = 0;
-                for (const auto& [place, microbatch] : places) {
+                for (const Place& place : places) {
+                    const auto op = opOf(slice.op, place.pass);
+                    if (!op.ok()) {
+                        failed = op.error();
+                        return false;
+                    }
                     auto label = slice.microbatch;
-                    if (label && microbatch >= 0) label = Microbatch{microbatch};
-                    m_producer->slice({track, *op, place.begin, place.length(), label, slice.correlation});
-                    if (of) writeRecord(*of, range, place, copy++);
+                    if (label && place.microbatch >= 0) label = Microbatch{place.microbatch};
+                    m_producer->slice({track, *op, place.range.begin, place.range.length(), label, slice.correlation});
+                    if (of) writeRecord(*of, range, place.range, copy++);
                 }
                 if (of) m_written.insert(of);
                 return true;
@@ -205,10 +220,10 @@ private:
         return {at(range.begin), at(range.end)};
     }
 
-    std::vector<std::pair<TimeRange, std::int32_t>> recordedPlace(std::uint32_t step, TimeRange range) const
+    std::vector<Place> recordedPlace(std::uint32_t step, TimeRange range) const
     {
         const Duration shift = m_placement.shiftOf(step);
-        return {{{range.begin + shift, range.end + shift}, -1}};
+        return {{{range.begin + shift, range.end + shift}, -1, {}}};
     }
 
     /// An operation keeps its waiting and its moving, stretched as its slice is.
@@ -404,7 +419,7 @@ private:
     std::multimap<std::pair<std::int32_t, std::int64_t>, const CollectiveRecord*> m_records; ///< by track and start
     std::set<const CollectiveRecord*> m_written;
     std::map<std::tuple<std::int32_t, int, bool>, Message> m_messages; ///< by rank, stage of the other, sent
-    std::unordered_map<OpId, OpId> m_ops;
+    std::map<std::pair<OpId, std::optional<PipelinePass>>, OpId> m_ops;
     std::vector<TrackId> m_tracks;
     std::vector<GroupId> m_groups;
     std::vector<CounterId> m_counters;

@@ -69,7 +69,10 @@ ReplayKnobs knobsOf(const Replay& replay)
     knobs.groups.assign(groups.begin(), groups.end());
     if (!knobs.hasCalls) knobs.transfers.assign(transfers.begin(), transfers.end());
     knobs.reading.assign(reading.begin(), reading.end());
-    if (auto passes = recordedPasses(recording, replay.graph(DelayRule::None)); passes.ok()) knobs.passes = *passes;
+    if (auto passes = recordedPasses(recording, replay.graph(DelayRule::None)); passes.ok())
+        knobs.passes = *passes;
+    else
+        knobs.noPasses = passes.error().what;
     return knobs;
 }
 

@@ -35,6 +35,7 @@ struct ReplayKnobs {
     std::vector<int> stages;             ///< of the pipeline; empty: one, or not known
     bool hasCalls = false;               ///< that launch work
     std::optional<PipelineShape> passes; ///< as recorded; absent: no pipeline, or none whose passes are known
+    std::string noPasses;                ///< why they are absent
     std::optional<RunSpec> spec;         ///< absent: plan and batch cannot be changed
 };
 

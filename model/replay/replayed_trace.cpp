@@ -7,6 +7,7 @@
 #include "model/replay/spec_change.h"
 #include "model/spec/pipeline_schedule.h"
 #include "model/trace/audit_counter.h"
+#include "model/trace/in_memory_query.h"
 
 #include <algorithm>
 #include <cmath>
@@ -234,15 +235,34 @@ private:
 struct ChangedTrace::State {
     TraceHeader header;
     std::vector<AuditRecord> audit;
-    // One of the three.
-    std::optional<Replay> replay; ///< of changed times, with its graph
-    NodeTimes times;
     DelayRule rule = DelayRule::Class;
-    std::shared_ptr<const Recording> recording;
-    std::optional<PassOrder> order;
-    std::optional<PassPlacement> placement;
+    std::optional<Replay> replay;    ///< with the graph that the changes ask for; absent: `scaled`
+    std::optional<NodeTimes> times;  ///< absent: as recorded
+    std::vector<ReplayChange> order; ///< of the passes; empty: as recorded
     std::optional<ScaledStep> scaled;
+
+    Status writeTimes(TraceQuery& trace, TraceSink& sink, std::stop_token stop) const;
+    static Status writeOrder(TraceQuery& trace, const Replay& replay, DelayRule rule,
+                             std::span<const ReplayChange> changes, TraceSink& sink, std::stop_token stop);
 };
+
+namespace {
+
+/// What is written says what its passes are ordered by.
+void nameOrder(TraceHeader& header, const PassOrder& order)
+{
+    if (!header.spec) return;
+    RunSpec& spec = *header.spec;
+    const double factor =
+        static_cast<double>(order.changedShape.microbatches) / std::max(1, order.recordedShape.microbatches);
+    spec.plan.microbatches = order.changedShape.microbatches;
+    spec.plan.schedule = order.changedShape.schedule;
+    spec.plan.vpp = spec.plan.schedule == PipelineSchedule::ZeroBubbleV ? 1 : order.changedShape.chunks;
+    dropMisfittingLayers(spec.plan);
+    spec.training.batch = std::llround(static_cast<double>(spec.training.batch) * factor);
+}
+
+} // namespace
 
 ChangedTrace::ChangedTrace(std::unique_ptr<const State> state) : m_state(std::move(state)) {}
 ChangedTrace::ChangedTrace(ChangedTrace&&) noexcept = default;
@@ -263,11 +283,8 @@ Result<ChangedTrace> ChangedTrace::of(const TraceInfo& recorded, const Replay& r
                            [&](const ReplayChange& each) { return each.kind >= first && each.kind <= last; });
     };
     const bool ofTimes = asks(ChangeKind::Stragglers, ChangeKind::Hide);
-    const bool ofOrder = asks(ChangeKind::Microbatches, ChangeKind::Vpp);
     const bool ofSpec = asks(ChangeKind::Plan, ChangeKind::Cluster);
-    if (ofOrder && (ofTimes || ofSpec))
-        return Error{ErrorCode::Unsupported, "another order of the passes is written with nothing else changed", "-o",
-                     "leave -o out: the changed step's time and memory are in the answer; or write two traces"};
+    state->rule = rule;
     state->header = recorded.header;
     state->header.source = TraceSource::Predicted; // of measured work: the labels say so
     state->header.computeLabel = state->header.communicationLabel = "replayed";
@@ -282,28 +299,37 @@ Result<ChangedTrace> ChangedTrace::of(const TraceInfo& recorded, const Replay& r
         state->header.computeLabel = state->header.communicationLabel = "scaled";
         return ChangedTrace(std::move(state));
     }
-    if (ofOrder) {
-        state->recording = std::make_shared<const Recording>(replay.recording());
-        FOURWALLS_TRY_ASSIGN(state->order, orderPasses(*state->recording, replay.graph(rule),
-                                                       timesOf(replay.graph(rule), rule), changes));
-        FOURWALLS_TRY_ASSIGN(state->placement, PassPlacement::of(*state->recording, *state->order));
-        if (state->header.spec) {
-            RunSpec& spec = *state->header.spec;
-            const double factor = static_cast<double>(state->order->changedShape.microbatches) /
-                                  std::max(1, state->order->recordedShape.microbatches);
-            spec.plan.microbatches = state->order->changedShape.microbatches;
-            spec.plan.schedule = state->order->changedShape.schedule;
-            spec.plan.vpp = spec.plan.schedule == PipelineSchedule::ZeroBubbleV ? 1 : state->order->changedShape.chunks;
-            dropMisfittingLayers(spec.plan);
-            spec.training.batch = std::llround(static_cast<double>(spec.training.batch) * factor);
-        }
-        return ChangedTrace(std::move(state));
-    }
     FOURWALLS_TRY_ASSIGN(state->replay, replay.restructured(changes));
     FOURWALLS_TRY_ASSIGN(ChangedTimes changed, state->replay->timesAfter(rule, changes));
-    state->times = std::move(changed.times);
-    state->rule = rule;
+    for (const ReplayChange& change : changes)
+        if (change.kind >= ChangeKind::Microbatches && change.kind <= ChangeKind::Vpp) state->order.push_back(change);
+    if (!state->order.empty()) {
+        const Replay& other = *state->replay;
+        FOURWALLS_TRY_ASSIGN(const PassOrder order,
+                             orderPasses(other.recording(), other.graph(rule), changed.times, state->order));
+        FOURWALLS_TRY(PassPlacement::of(other.recording(), order));
+        nameOrder(state->header, order);
+    }
+    if (ofTimes || state->order.empty()) state->times = std::move(changed.times);
     return ChangedTrace(std::move(state));
+}
+
+Status ChangedTrace::State::writeTimes(TraceQuery& trace, TraceSink& sink, std::stop_token stop) const
+{
+    const ReplayGraph& graph = replay->graph(rule);
+    std::vector<std::int64_t> end;
+    simulate(graph, *times, end);
+    const MovedTimes moved(replay->recording(), graph, times->duration, end);
+    return ReplayedWriter(trace, replay->recording(), moved, sink, stop).write();
+}
+
+Status ChangedTrace::State::writeOrder(TraceQuery& trace, const Replay& replay, DelayRule rule,
+                                       std::span<const ReplayChange> changes, TraceSink& sink, std::stop_token stop)
+{
+    const ReplayGraph& graph = replay.graph(rule);
+    FOURWALLS_TRY_ASSIGN(const PassOrder order, orderPasses(replay.recording(), graph, timesOf(graph, rule), changes));
+    FOURWALLS_TRY_ASSIGN(const PassPlacement placement, PassPlacement::of(replay.recording(), order));
+    return writeReorderedTrace(trace, replay.recording(), order, placement, sink, stop);
 }
 
 Status ChangedTrace::write(TraceQuery& trace, TraceSink& sink, std::stop_token stop) const
@@ -311,13 +337,17 @@ Status ChangedTrace::write(TraceQuery& trace, TraceSink& sink, std::stop_token s
     const State& state = *m_state;
     for (const AuditRecord& record : state.audit) sink.audit(record);
     if (state.scaled) return state.scaled->write(sink);
-    if (state.placement)
-        return writeReorderedTrace(trace, *state.recording, *state.order, *state.placement, sink, stop);
-    const ReplayGraph& graph = state.replay->graph(state.rule);
-    std::vector<std::int64_t> end;
-    simulate(graph, state.times, end);
-    const MovedTimes moved(state.replay->recording(), graph, state.times.duration, end);
-    return ReplayedWriter(trace, state.replay->recording(), moved, sink, stop).write();
+    if (state.order.empty()) return state.writeTimes(trace, sink, stop);
+    if (!state.times) return State::writeOrder(trace, *state.replay, state.rule, state.order, sink, stop);
+    // What the other changes make of the steps is a trace, whose passes are then ordered.
+    InMemoryTrace between(trace.info().header);
+    FOURWALLS_TRY(state.writeTimes(trace, between, stop));
+    InMemoryTraceQuery changed(between.data());
+    const std::vector<RecordedStep>& steps = state.replay->recording().steps;
+    std::optional<StepChoiceRange> chosen;
+    if (!state.replay->recording().wholeTrace) chosen = {steps.front().step, steps.back().step};
+    FOURWALLS_TRY_ASSIGN(const Replay again, Replay::of(changed, chosen, stop));
+    return State::writeOrder(changed, again, state.rule, state.order, sink, stop);
 }
 
 } // namespace fourwalls::replay

@@ -16,13 +16,12 @@ namespace fourwalls::replay {
 ///
 /// Changes of times: work, operations and steps come from the replay; what stands around them (phases, layers, operators,
 /// buffers, counters) is moved with the work that it was recorded beside. A step that grows moves the later ones on.
-/// Another order of passes: see writeReorderedTrace; changes of times are not put into it.
+/// Another order of passes: see writeReorderedTrace, which orders what the changes of times make of the steps.
 /// Another plan, batch or machines: the cost model's step of the changed specification, all of whose times are scaled to what
 /// the replay says. Its header says "scaled", theirs "replayed".
 class ChangedTrace {
 public:
-    /// rates: see ratioOfSpecs. Errors: Unsupported for kinds of changes that cannot be written together; those of
-    /// Replay::run.
+    /// rates: see ratioOfSpecs. Errors: those of Replay::run and PassPlacement::of.
     static Result<ChangedTrace> of(const TraceInfo& recorded, const Replay& replay, DelayRule rule,
                                    std::span<const ReplayChange> changes, const MachineRates* rates = nullptr);
     ChangedTrace(ChangedTrace&&) noexcept;

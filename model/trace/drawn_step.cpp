@@ -3,6 +3,7 @@
 #include "model/trace/drawn_step.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fourwalls {
 
@@ -17,10 +18,18 @@ bool isIdle(const DrawnInterval& interval)
     return interval.kind == SliceKind::Wait && interval.activity != Activity::PipelineTransfer;
 }
 
-const DrawnLane* DrawnStep::laneOf(int stage) const
+const DrawnLane* DrawnStep::laneOf(RankId rank, int stage) const
 {
-    if (lanes.empty()) return nullptr;
-    return &lanes[static_cast<std::size_t>(std::clamp(stage, 0, static_cast<int>(lanes.size()) - 1))];
+    // The first of the stage, else of the last stage before it, else of the first one behind it.
+    const auto orderOf = [stage](const DrawnLane& lane) {
+        return std::pair(lane.stage > stage, lane.stage > stage ? lane.stage : -lane.stage);
+    };
+    const DrawnLane* best = nullptr;
+    for (const DrawnLane& lane : lanes) {
+        if (byRank && lane.rank == rank) return &lane;
+        if (!best || orderOf(lane) < orderOf(*best)) best = &lane;
+    }
+    return best;
 }
 
 void foldPasses(DrawnLane& lane, bool splitsBackward)

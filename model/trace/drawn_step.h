@@ -34,6 +34,12 @@ enum class Provenance : std::uint8_t {
 ///   waiting for all stages   Wait, Optimizer, Synchronisation
 ///   exposed reduction        Collective, GradientSync, Transfer
 ///   agreement on the norm    Collective, Optimizer, Transfer
+/// and, of a trace (drawnStepOf), what it does not say more of:
+///   device work              Phase, None, Compute
+///   copies, loading data     Phase, None, Copy or DataLoading
+///   an operation             Collective, the operation's phase, Transfer
+///   waiting for its members  Wait, None, CollectiveWait
+///   waiting for the device   Wait, None, Synchronisation
 struct DrawnInterval {
     TimeRange range;                      ///< from the step's begin at 0
     std::optional<Microbatch> microbatch; ///< absent: of the whole step
@@ -95,10 +101,12 @@ struct DrawnLane {
 struct DrawnStep {
     Duration length;             ///< until the last lane's end
     bool splitsBackward = false; ///< the gradient of the weights is a pass of its own
+    bool byRank = false;         ///< every rank has its lane, by rank; else every stage has one, by stage
     std::vector<DrawnLane> lanes;
 
-    /// The lane of a stage; the last one where there are fewer. Null: there are none.
-    const DrawnLane* laneOf(int stage) const;
+    /// The lane of a rank or, where lanes are of stages or it has none, of its stage; the last one where there are fewer
+    /// stages. Null: there are none.
+    const DrawnLane* laneOf(RankId rank, int stage) const;
 };
 
 /// Fills the lane's passes from its intervals. Recomputation and the gradient of the inputs of one micro-batch in a row

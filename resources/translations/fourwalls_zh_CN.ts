@@ -735,14 +735,6 @@ skew of arrivals %6 · click to look at its hops, double click for the timeline<
         <translation>%1中的传输时间里，rank 同时在计算的占比</translation>
     </message>
     <message>
-        <source>predicted</source>
-        <translation>预测</translation>
-    </message>
-    <message>
-        <source>Transfer per operation as the cost model predicts it, beside the recorded one</source>
-        <translation>成本模型预测的单次传输时间，与录制值并列</translation>
-    </message>
-    <message>
         <source>exposed transfer %1, hidden transfer %2, waiting %3 (%4 of it while nothing was computed)</source>
         <translation>暴露传输 %1，隐藏传输 %2，等待 %3（其中 %4 期间没有计算）</translation>
     </message>
@@ -854,6 +846,10 @@ Record with a cluster whose links are known, or on the wall clock.</source>
         <source>The clocks of the ranks could not be aligned: waiting and transfer cannot be told apart.</source>
         <translation>各 rank 的时钟无法对齐：等待与传输无法区分。</translation>
     </message>
+    <message>
+        <source>Transfer per operation in what if, beside the recorded one</source>
+        <translation>假设中每次操作的传输时间，与录制的并列</translation>
+    </message>
 </context>
 <context>
     <name>CommunicationView</name>
@@ -896,10 +892,6 @@ Record with a cluster whose links are known, or on the wall clock.</source>
     <message>
         <source>Communication: play or pause the hops</source>
         <translation>通信：播放或暂停各跳</translation>
-    </message>
-    <message>
-        <source>predicted %1</source>
-        <translation>预测 %1</translation>
     </message>
     <message>
         <source>Transfers hidden</source>
@@ -1654,6 +1646,34 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
     <message>
         <source>world_size</source>
         <translation>进程总数</translation>
+    </message>
+    <message>
+        <source>replayed</source>
+        <translation>重放</translation>
+    </message>
+    <message>
+        <source>predicted</source>
+        <translation>预测</translation>
+    </message>
+    <message>
+        <source>replayed %1</source>
+        <translation>重放 %1</translation>
+    </message>
+    <message>
+        <source>predicted %1</source>
+        <translation>预测 %1</translation>
+    </message>
+    <message>
+        <source>%1 measured</source>
+        <translation>测得 %1</translation>
+    </message>
+    <message>
+        <source>%1 scaled</source>
+        <translation>缩放 %1</translation>
+    </message>
+    <message>
+        <source>%1 modelled</source>
+        <translation>建模 %1</translation>
     </message>
 </context>
 <context>
@@ -4533,6 +4553,14 @@ Call the first line before training and the second behind it:
         <source>the sliders say what this trace predicts</source>
         <translation>滑块与本轨迹的预测一致</translation>
     </message>
+    <message>
+        <source>replayed</source>
+        <translation>重放</translation>
+    </message>
+    <message>
+        <source>The peak of the recorded step with the changes of its replay</source>
+        <translation>录制的那一步作了重放的改动后的峰值</translation>
+    </message>
 </context>
 <context>
     <name>MemoryCounterPlot</name>
@@ -5084,10 +5112,6 @@ Choose another rank on the timeline.</source>
         <translation>已保留</translation>
     </message>
     <message>
-        <source>predicted</source>
-        <translation>预测</translation>
-    </message>
-    <message>
         <source>Memory</source>
         <translation>内存</translation>
     </message>
@@ -5451,10 +5475,6 @@ MFU %4，HFU %5</translation>
         <translation>FLOPs 或峰值未知</translation>
     </message>
     <message>
-        <source> · predicted %1</source>
-        <translation> · 预测 %1</translation>
-    </message>
-    <message>
         <source>The trace has no training steps.</source>
         <translation>此轨迹没有训练步。</translation>
     </message>
@@ -5553,6 +5573,57 @@ MFU %4，HFU %5</translation>
     <message>
         <source>MFU %1 at %2</source>
         <translation>%2的 MFU %1</translation>
+    </message>
+</context>
+<context>
+    <name>OrderControls</name>
+    <message>
+        <source>%1 micro-batches</source>
+        <translation>%1 个微批次</translation>
+    </message>
+    <message>
+        <source>%1 chunks per stage</source>
+        <translation>每级 %1 块</translation>
+    </message>
+    <message>
+        <source>The passes cannot be ordered anew: %1.</source>
+        <translation>各遍无法重新排序：%1。</translation>
+    </message>
+    <message>
+        <source>This step cannot be run again: %1.</source>
+        <translation>这一步无法重新运行：%1。</translation>
+    </message>
+    <message>
+        <source>Not known yet.</source>
+        <translation>尚未得知。</translation>
+    </message>
+    <message>
+        <source>%1, as recorded</source>
+        <translation>%1（录制时）</translation>
+    </message>
+    <message>
+        <source>Order of the passes</source>
+        <translation>各遍的次序</translation>
+    </message>
+    <message>
+        <source>Micro-batches</source>
+        <translation>微批次数</translation>
+    </message>
+    <message>
+        <source>They keep their size and their measured passes</source>
+        <translation>大小不变，各遍仍用测得的时间</translation>
+    </message>
+    <message>
+        <source>Chunks per stage</source>
+        <translation>每级块数</translation>
+    </message>
+    <message>
+        <source>Virtual stages per rank, which take equal times</source>
+        <translation>每个 rank 的虚拟级，用时相等</translation>
+    </message>
+    <message>
+        <source>The measured passes in the order of another schedule</source>
+        <translation>按另一种调度的次序排列测得的各遍</translation>
     </message>
 </context>
 <context>
@@ -6166,6 +6237,10 @@ Open the run&apos;s profile beside it to see where its time goes.</source>
         <source>then %1</source>
         <translation>其次是%1</translation>
     </message>
+    <message>
+        <source>replayed %1</source>
+        <translation>重放 %1</translation>
+    </message>
 </context>
 <context>
     <name>OverviewView</name>
@@ -6514,10 +6589,6 @@ Fill them in under What if to compare plans.</source>
         <translation>什么决定了该步何时结束</translation>
     </message>
     <message>
-        <source>predicted %1</source>
-        <translation>预测 %1</translation>
-    </message>
-    <message>
         <source>of the devices&apos; peak</source>
         <translation>占设备峰值</translation>
     </message>
@@ -6724,10 +6795,6 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>等待或空闲</translation>
     </message>
     <message>
-        <source>predicted</source>
-        <translation>预测</translation>
-    </message>
-    <message>
         <source>in flight</source>
         <translation>在途</translation>
     </message>
@@ -6762,10 +6829,6 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>(W − busy) / W: warm-up, waits and drain together</source>
         <translation>(W − 忙碌) / W：预热、等待与排空之和</translation>
-    </message>
-    <message>
-        <source>The bubble that the cost model predicts for this stage</source>
-        <translation>成本模型对该级预测的气泡</translation>
     </message>
     <message>
         <source>Most micro-batches whose activations were alive at once, and how many the schedule needs</source>
@@ -6934,6 +6997,18 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>ranks %1</source>
         <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>The bubble of this stage in the step below: predicted by the cost model, or replayed</source>
+        <translation>下方那一步中该流水级的气泡：由成本模型预测，或重放得到</translation>
+    </message>
+    <message>
+        <source>Replayed: %1</source>
+        <translation>重放：%1</translation>
+    </message>
+    <message>
+        <source>as long: %1</source>
+        <translation>一样长：%1</translation>
     </message>
 </context>
 <context>
@@ -7706,6 +7781,18 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>Without any delay between what waits for each other it is %1 off. Recorded times that contradict it: %2. Long delays that the step did not wait for: %3.</source>
         <translation>若互相等待的工作之间没有任何延迟，偏差为 %1。与之矛盾的录制时间：%2。这一步没有等待的长延迟：%3。</translation>
+    </message>
+    <message>
+        <source>Drawn in the views</source>
+        <translation>画在视图中</translation>
+    </message>
+    <message>
+        <source>The changed step beside what was recorded, in every view; else the prediction is</source>
+        <translation>在每个视图中把改动后的一步画在录制旁；否则画预测</translation>
+    </message>
+    <message>
+        <source>It is not drawn: %1</source>
+        <translation>没有画出：%1</translation>
     </message>
 </context>
 <context>
@@ -8717,6 +8804,37 @@ step %3, %4 samples/s</source>
     </message>
 </context>
 <context>
+    <name>SliceGains</name>
+    <message>
+        <source>cannot be said: %1</source>
+        <translation>无法说明：%1</translation>
+    </message>
+    <message>
+        <source>the step stays as long</source>
+        <translation>这一步长短不变</translation>
+    </message>
+    <message>
+        <source>step %1 shorter, replayed</source>
+        <translation>重放：这一步缩短 %1</translation>
+    </message>
+    <message>
+        <source>step %1 longer, replayed</source>
+        <translation>重放：这一步延长 %1</translation>
+    </message>
+    <message>
+        <source>in half the time</source>
+        <translation>用一半时间</translation>
+    </message>
+    <message>
+        <source>links of %1 twice as fast</source>
+        <translation>%1 的链路快一倍</translation>
+    </message>
+    <message>
+        <source>rank %1 like the mean</source>
+        <translation>rank %1 如平均时</translation>
+    </message>
+</context>
+<context>
     <name>StatusStrip</name>
     <message>
         <source>1 rank for %1</source>
@@ -9194,10 +9312,6 @@ step %3, %4 samples/s</source>
     <message>
         <source>Open or record a trace to see its steps.</source>
         <translation>打开或录制一个轨迹即可查看训练步。</translation>
-    </message>
-    <message>
-        <source>predicted: %1</source>
-        <translation>预测：%1</translation>
     </message>
     <message>
         <source>Step by step</source>
@@ -11212,10 +11326,6 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <translation>各 rank 在一步内拥有的全部时间；以峰值 FLOP/s 计为 100 %。</translation>
     </message>
     <message>
-        <source>predicted %1</source>
-        <translation>预测 %1</translation>
-    </message>
-    <message>
         <source>step</source>
         <translation>一步</translation>
     </message>
@@ -11887,20 +11997,20 @@ Its counters and allocations are in the other views. Record without --no-trace t
 <context>
     <name>Words</name>
     <message>
-        <source>predicted · stage %1</source>
-        <translation>预测 · 流水级 %1</translation>
-    </message>
-    <message>
-        <source>predicted: %1</source>
-        <translation>预测：%1</translation>
-    </message>
-    <message>
         <source>micro-batch %1</source>
         <translation>微批次 %1</translation>
     </message>
     <message>
         <source>goes on where the next recorded step begins</source>
         <translation>在下一个已记录的步开始处继续</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>stage %1</source>
+        <translation>流水级 %1</translation>
     </message>
 </context>
 <context>

@@ -14,6 +14,7 @@
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
 #include "views/base/view.h"
+#include "views/whatif/replayer.h"
 #include "views/whatif/what_if.h"
 
 #include <memory>
@@ -68,6 +69,7 @@ public:
         QObject::connect(&session, &TraceSession::opened, view.get(), [this] {
             selection.reset(session.info().range);
             if (!session.info().header.ranks.empty()) selection.setRank(session.info().header.ranks.front().rank);
+            whatIf.replayer().setSession(&session);
             whatIf.setTrace(session.info());
             view->setWhatIf(&whatIf);
             view->setTrace(&session, &selection);

@@ -109,8 +109,8 @@ QColor hiddenColour()
     return hidden;
 }
 
-/// hasPrediction: with a column for it.
-std::vector<CellColumn> collectiveColumns(const CommunicationData& facts, bool hasPrediction)
+/// predicted: the name of a column for that; empty: there is none.
+std::vector<CellColumn> collectiveColumns(const CommunicationData& facts, const QString& predicted)
 {
     const QString step = stepName(facts.step.window);
     std::vector<CellColumn> columns{
@@ -146,12 +146,10 @@ std::vector<CellColumn> collectiveColumns(const CommunicationData& facts, bool h
              "Transfer and waiting in %1, added up over those ranks; the longest bar is the kind that takes most")
              .arg(step),
          false, 0}};
-    if (hasPrediction)
+    if (!predicted.isEmpty())
         columns.insert(
             columns.begin() + 7,
-            {CollectivesCard::tr("predicted"),
-             CollectivesCard::tr("Transfer per operation as the cost model predicts it, beside the recorded one"), true,
-             118});
+            {predicted, CollectivesCard::tr("Transfer per operation in what if, beside the recorded one"), true, 118});
     return columns;
 }
 
@@ -271,7 +269,7 @@ QString collectivesFinding(const CommunicationData& facts)
 } // namespace
 
 void CollectivesCard::present(const CommunicationData* facts, const std::vector<CollectiveRow>* predicted,
-                              ByteUnit unit)
+                              const QString& name, ByteUnit unit)
 {
     const bool together = facts && facts->step.holdsWaiting();
     m_legend->setEntries(
@@ -288,7 +286,7 @@ void CollectivesCard::present(const CommunicationData* facts, const std::vector<
     for (const KindOfStep& kind : facts->step.kinds) longest = std::max(longest, static_cast<double>(kind.time().ns));
     std::vector<std::vector<CellValue>> rows;
     for (const CollectiveRow& row : facts->rows) rows.push_back(cellsOf(row, predicted, longest, unit));
-    m_table->setContent(collectiveColumns(*facts, predicted != nullptr), std::move(rows));
+    m_table->setContent(collectiveColumns(*facts, predicted ? name : QString()), std::move(rows));
     finding().setText(collectivesFinding(*facts));
 }
 

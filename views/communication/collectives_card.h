@@ -29,8 +29,9 @@ class CollectivesCard : public PlotCard {
     Q_OBJECT
 public:
     explicit CollectivesCard(QWidget* parent = nullptr);
-    /// predicted: the same kinds in a prediction, by (operation, group); null: none.
-    void present(const CommunicationData* facts, const std::vector<CollectiveRow>* predicted, ByteUnit unit);
+    /// predicted: the same kinds in a prediction or replay, which `name` says, by (operation, group); null: none.
+    void present(const CommunicationData* facts, const std::vector<CollectiveRow>* predicted, const QString& name,
+                 ByteUnit unit);
     void retranslate();
     CellTable& table() { return *m_table; }
 

@@ -288,10 +288,9 @@ void CommunicationView::showPrediction()
 {
     m_predicted.clear();
     if (const WhatIf* dock = whatIf(); dock && dock->isActive())
-        if (const auto prediction = dock->prediction(); prediction && prediction->trace)
-            m_predicted = collectiveRows(prediction->metrics, prediction->trace->info, {});
+        if (const auto ghost = dock->ghost()) m_predicted = collectiveRows(*ghost->metrics, ghost->trace->info, {});
     showFigures();
-    m_collectives->present(m_data.get(), &m_predicted, selection()->byteUnit());
+    m_collectives->present(m_data.get(), &m_predicted, ghostName(whatIf()), selection()->byteUnit());
 }
 
 void CommunicationView::showAll()
@@ -317,15 +316,14 @@ void CommunicationView::showFigures()
     const auto percent = [](std::optional<double> value) { return value ? formatPercent(*value) : QString(kDash); };
     std::vector<PlotFigure> all;
     const WhatIf* dock = whatIf();
-    const auto prediction = dock && dock->isActive() ? dock->prediction() : nullptr;
+    const auto ghost = dock && dock->isActive() ? dock->ghost() : nullptr;
     const bool requests = d.rates.why == NoRates::RequestsOnly;
-    all.push_back(
-        {titleOf(Figure::ExposedComm), requests ? QString(kDash) : percent(d.exposedShare),
-         prediction && prediction->metrics.exposedCommFraction
-             ? tr("predicted %1").arg(formatPercent(*prediction->metrics.exposedCommFraction)) + guessedNote(dock)
-         : requests ? tr("only the requests are in the trace")
-                    : tr("of %1").arg(scope()),
-         !requests && d.exposedShare.value_or(0) > 0.25, meaningOf(Figure::ExposedComm)});
+    all.push_back({titleOf(Figure::ExposedComm), requests ? QString(kDash) : percent(d.exposedShare),
+                   ghost && ghost->metrics->exposedCommFraction
+                       ? ghostFigure(dock, formatPercent(*ghost->metrics->exposedCommFraction))
+                   : requests ? tr("only the requests are in the trace")
+                              : tr("of %1").arg(scope()),
+                   !requests && d.exposedShare.value_or(0) > 0.25, meaningOf(Figure::ExposedComm)});
     all.push_back(
         {d.step.holdsWaiting() ? tr("Communication hidden") : tr("Transfers hidden"), percent(d.step.hiddenShare()),
          d.step.holdsWaiting() ? tr("waiting included, %1").arg(scope()) : tr("behind computation, %1").arg(scope()),

@@ -35,7 +35,8 @@ void MemoryComparePanel::retranslate()
 
 void MemoryComparePanel::setPeaks(const std::optional<MemorySummary>& recorded,
                                   const std::optional<MemorySummary>& baseline,
-                                  const std::optional<MemorySummary>& sliders, ByteUnit unit, TraceSource source)
+                                  const std::optional<MemorySummary>& ghost, bool replayed, ByteUnit unit,
+                                  TraceSource source)
 {
     const bool modelled = source == TraceSource::Predicted;
     title().setText(modelled ? tr("Prediction and sliders") : tr("Predicted and recorded"));
@@ -45,11 +46,15 @@ void MemoryComparePanel::setPeaks(const std::optional<MemorySummary>& recorded,
     } else {
         columns.push_back({tr("recorded"), tr("The recorded peak of this rank"), true, 74});
         // The sliders' plan matters more than the recorded one's; the error can be left out, the panel's heading has it.
-        const bool spare = sliders.has_value();
+        const bool spare = ghost.has_value();
         columns.push_back({tr("predicted"), tr("The model's peak for the recorded plan"), true, 78, spare});
         columns.push_back({tr("error"), tr("100 x (predicted - recorded) / recorded"), true, 62, true});
     }
-    if (sliders) columns.push_back({tr("sliders"), tr("The model's peak for the plan of the sliders"), true, 74});
+    if (ghost && replayed)
+        columns.push_back(
+            {tr("replayed"), tr("The peak of the recorded step with the changes of its replay"), true, 74});
+    else if (ghost)
+        columns.push_back({tr("sliders"), tr("The model's peak for the plan of the sliders"), true, 74});
     const auto bytes = [unit](std::int64_t value) {
         return CellValue{.text = formatBytes(static_cast<double>(value), unit), .exact = static_cast<qlonglong>(value)};
     };
@@ -59,7 +64,7 @@ void MemoryComparePanel::setPeaks(const std::optional<MemorySummary>& recorded,
         const auto of = [&](const std::optional<MemorySummary>& summary) {
             return summary ? value(*summary) : std::int64_t{0};
         };
-        if (of(recorded) == 0 && of(baseline) == 0 && of(sliders) == 0) return;
+        if (of(recorded) == 0 && of(baseline) == 0 && of(ghost) == 0) return;
         std::vector<CellValue> row{std::move(name), recorded ? bytes(of(recorded)) : none};
         if (!modelled) {
             row.push_back(baseline ? bytes(of(baseline)) : none);
@@ -68,8 +73,8 @@ void MemoryComparePanel::setPeaks(const std::optional<MemorySummary>& recorded,
             if (recorded && baseline) error.text = errorText(of(baseline), of(recorded));
             row.push_back(error);
         }
-        if (sliders) {
-            row.push_back(bytes(of(sliders)));
+        if (ghost) {
+            row.push_back(bytes(of(ghost)));
             row.back().ink = currentTheme().prediction;
         }
         rows.push_back(std::move(row));
@@ -81,7 +86,7 @@ void MemoryComparePanel::setPeaks(const std::optional<MemorySummary>& recorded,
                [i](const MemorySummary& summary) { return summary.atPeak[static_cast<std::size_t>(i)]; });
     }
     m_table->setContent(std::move(columns), std::move(rows));
-    const std::optional<MemorySummary>& other = modelled ? sliders : baseline;
+    const std::optional<MemorySummary>& other = modelled ? ghost : baseline;
     if (recorded && other)
         finding().setText((modelled ? tr("peak %1") : tr("model's error at the peak: %1"))
                               .arg(errorText(other->peakBytes, recorded->peakBytes)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The peak by category: recorded, predicted for the recorded plan with its error, and predicted for the sliders.
+// The peak by category: recorded, predicted for the recorded plan with its error, and predicted for the sliders or replayed.
 #pragma once
 
 #include "model/trace/trace_query.h"
@@ -17,10 +17,10 @@ class MemoryComparePanel : public PlotCard {
 public:
     explicit MemoryComparePanel(QWidget* parent = nullptr);
 
-    /// recorded: the peak of the shown rank and step. baseline: of the recorded plan. sliders: absent while they say
-    /// what was recorded. source: of the trace; a prediction is compared with the sliders alone.
+    /// recorded: the peak of the shown rank and step. baseline: of the recorded plan. ghost: of the sliders, absent while
+    /// they say what was recorded, or of the replay. source: of the trace; a prediction is compared with the sliders alone.
     void setPeaks(const std::optional<MemorySummary>& recorded, const std::optional<MemorySummary>& baseline,
-                  const std::optional<MemorySummary>& sliders, ByteUnit unit, TraceSource source);
+                  const std::optional<MemorySummary>& ghost, bool replayed, ByteUnit unit, TraceSource source);
     QString tableAsCsv() const;
     bool tableHasFocus() const;
     void retranslate();

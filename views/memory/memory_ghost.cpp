@@ -6,22 +6,23 @@
 
 namespace fourwalls::views {
 
-const RankInfo* predictedRank(const InMemoryTraceData& predicted, int stage)
+const RankInfo* predictedRank(const InMemoryTraceData& predicted, RankId wanted, int stage)
 {
     const std::vector<RankInfo>& ranks = predicted.info.header.ranks;
-    const RankInfo* last = nullptr;
+    const RankInfo *first = nullptr, *last = nullptr;
     for (const RankInfo& rank : ranks) {
-        if (rank.pipelineStage == stage) return &rank;
+        if (rank.pipelineStage == stage && rank.rank == wanted) return &rank;
+        if (!first && rank.pipelineStage == stage) first = &rank;
         if (!last || rank.pipelineStage > last->pipelineStage) last = &rank;
     }
-    return last;
+    return first ? first : last;
 }
 
-std::vector<MemorySample> ghostOf(const DrawnStep& predicted, int stage, std::span<const StepSpan> steps,
+std::vector<MemorySample> ghostOf(const DrawnStep& predicted, RankId rank, int stage, std::span<const StepSpan> steps,
                                   std::size_t most)
 {
     std::vector<MemorySample> ghost;
-    const DrawnLane* lane = predicted.laneOf(stage);
+    const DrawnLane* lane = predicted.laneOf(rank, stage);
     if (!lane || steps.empty() || most == 0) return ghost;
     const std::vector<MemorySample> samples = memoryCurve(*lane);
     const TimeRange range = lane->step;
@@ -69,9 +70,9 @@ std::vector<MemorySample> ghostOf(const DrawnStep& predicted, int stage, std::sp
     return ghost;
 }
 
-std::optional<MemorySummary> predictedPeak(const InMemoryTraceData& predicted, int stage)
+std::optional<MemorySummary> predictedPeak(const InMemoryTraceData& predicted, RankId wanted, int stage)
 {
-    const RankInfo* rank = predictedRank(predicted, stage);
+    const RankInfo* rank = predictedRank(predicted, wanted, stage);
     if (!rank) return std::nullopt;
     const auto found = std::find_if(predicted.memorySummaries.begin(), predicted.memorySummaries.end(),
                                     [&](const MemorySummary& summary) { return summary.rank == rank->rank; });

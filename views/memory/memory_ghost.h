@@ -12,16 +12,16 @@
 
 namespace fourwalls::views {
 
-/// The predicted rank that stands for a stage; of the last stage where the prediction has fewer. Null: no ranks.
-const RankInfo* predictedRank(const InMemoryTraceData& predicted, int stage);
+/// The rank of a ghost's trace that stands for a rank of that stage: itself, else the first of its stage, or of the last
+/// stage where the ghost has fewer. Null: no ranks.
+const RankInfo* predictedRank(const InMemoryTraceData& predicted, RankId rank, int stage);
 
-/// The live bytes of a stage (of the last one where there are fewer) in a predicted step, laid over each of the steps and
-/// cut where the next one begins; by time. most: samples in all, of which every one is the largest of its part of the
-/// curve.
-std::vector<MemorySample> ghostOf(const DrawnStep& predicted, int stage, std::span<const StepSpan> steps,
+/// The live bytes of a rank (see DrawnStep::laneOf) in a predicted or replayed step, laid over each of the steps and cut
+/// where the next one begins; by time. most: samples in all, of which every one is the largest of its part of the curve.
+std::vector<MemorySample> ghostOf(const DrawnStep& predicted, RankId rank, int stage, std::span<const StepSpan> steps,
                                   std::size_t most);
 
-/// Bytes by category at the predicted peak of that rank; absent without memory records.
-std::optional<MemorySummary> predictedPeak(const InMemoryTraceData& predicted, int stage);
+/// Bytes by category at the peak of that rank in a ghost; absent without memory records.
+std::optional<MemorySummary> predictedPeak(const InMemoryTraceData& predicted, RankId rank, int stage);
 
 } // namespace fourwalls::views

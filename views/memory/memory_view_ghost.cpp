@@ -71,9 +71,10 @@ void MemoryView::showGhost()
         const auto chosen = ghostSteps();
         const TimeRange whole = selection()->whole();
         const int stage = m_facts->rank.pipelineStage;
+        const RankId rank = m_facts->rank.rank;
         if (chosen.size() > kMostGhostSteps) {
             // Each is a few pixels wide: what can be seen is how high they reach.
-            ghost = ghostOf(*prediction, stage, chosen.first(1), kMostSamples);
+            ghost = ghostOf(*prediction, rank, stage, chosen.first(1), kMostSamples);
             const auto highest = std::max_element(ghost.begin(), ghost.end(),
                                                   [](const auto& a, const auto& b) { return a.total() < b.total(); });
             if (highest != ghost.end()) {
@@ -83,7 +84,7 @@ void MemoryView::showGhost()
                 ghost.back().at = whole.end;
             }
         } else if (!chosen.empty()) {
-            ghost = ghostOf(*prediction, stage, chosen, kMostSamples);
+            ghost = ghostOf(*prediction, rank, stage, chosen, kMostSamples);
             const StepSpans& steps = *m_facts->steps;
             m_ghostRange = {chosen.data() == steps.data() ? whole.begin : chosen.front().range.begin,
                             &chosen.back() == &steps.back() ? whole.end : chosen.back().range.end};
@@ -106,11 +107,13 @@ void MemoryView::showComparison()
     if (!active) return;
     const MemorySummary* recorded = summary();
     const int stage = m_facts->rank.pipelineStage;
-    const auto peakOf = [stage](const std::shared_ptr<const Prediction>& prediction) {
-        return prediction ? predictedPeak(*prediction->trace, stage) : std::nullopt;
+    const auto peakOf = [rank = m_facts->rank.rank, stage](const std::shared_ptr<const Ghost>& ghost) {
+        return ghost ? predictedPeak(*ghost->trace, rank, stage) : std::nullopt;
     };
-    m_comparePanel->setPeaks(recorded ? std::optional(*recorded) : std::nullopt, peakOf(whatIf()->baseline()),
-                             whatIf()->isAsRecorded() ? std::nullopt : peakOf(whatIf()->prediction()),
+    const bool hasGhost = whatIf()->showsReplay() || !whatIf()->isAsRecorded();
+    m_comparePanel->setPeaks(recorded ? std::optional(*recorded) : std::nullopt,
+                             peakOf(Ghost::of(whatIf()->baseline())),
+                             hasGhost ? peakOf(whatIf()->ghost()) : std::nullopt, whatIf()->showsReplay(),
                              selection()->byteUnit(), session()->info().header.source);
     const QString error = m_comparePanel->finding().text();
     if (!error.isEmpty()) m_comparePanel->finding().setText(error + guessedNote(whatIf()));

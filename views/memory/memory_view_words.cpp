@@ -242,7 +242,7 @@ void MemoryView::showLegend()
     const Theme& t = currentTheme();
     std::vector<PlotLegend::Entry> entries;
     if (!showsBlocks() && m_area->hasGhost())
-        entries.push_back({PlotLegend::Mark::Dashed, t.prediction, tr("predicted") + guessedNote(whatIf())});
+        entries.push_back({PlotLegend::Mark::Dashed, t.prediction, ghostName(whatIf()) + ghostNote(whatIf())});
     CategoryBytes most = m_facts ? m_facts->categoryPeaks : CategoryBytes{};
     // What comes and goes in no time has no peak, but its colour in the table and among the blocks.
     if (m_buffers)

@@ -28,6 +28,7 @@ QString beside(const QString& text, const QString& more)
 QString compared(const FigureFacts& shown, double own, double predicted, const QString& text)
 {
     const QString change = own > 0 ? QStringLiteral(" (%1)").arg(signedPercent(predicted / own - 1, 1)) : QString();
+    if (shown.ghost->replayed) return OverviewFigures::tr("replayed %1").arg(text + change);
     // The caveat first: what does not fit is cut at the end.
     if (!guessedNote(shown.whatIf).isEmpty()) return OverviewFigures::tr("guessed: %1").arg(text + change);
     const bool isWhatIf = shown.whatIf && shown.whatIf->isActive();
@@ -39,9 +40,9 @@ PlotFigure stepFigure(const FigureFacts& shown)
     const TraceMetrics& metrics = shown.facts.metrics;
     QString note =
         shown.facts.source == TraceSource::Predicted ? words(TraceSource::Predicted) : scopeOfStep(shown.facts);
-    if (shown.prediction && shown.prediction->metrics.stepTime && metrics.stepTime)
-        note = compared(shown, metrics.stepTime->seconds(), shown.prediction->metrics.stepTime->seconds(),
-                        formatDuration(*shown.prediction->metrics.stepTime, 3));
+    if (shown.ghost && shown.ghost->metrics->stepTime && metrics.stepTime)
+        note = compared(shown, metrics.stepTime->seconds(), shown.ghost->metrics->stepTime->seconds(),
+                        formatDuration(*shown.ghost->metrics->stepTime, 3));
     return {shown.facts.scope.wholeTrace ? OverviewFigures::tr("Time") : titleOf(Figure::StepTime),
             metrics.stepTime ? formatDuration(*metrics.stepTime, 3) : QString(kDash), note, false,
             meaningOf(Figure::StepTime)};
@@ -95,8 +96,8 @@ PlotFigure mfuFigure(const FigureFacts& shown)
         note = flopsKnownNote(metrics); // the caveat is worth more than a second figure
     else if (metrics.hfu)
         note = OverviewFigures::tr("HFU %1").arg(formatUtilisation(*metrics.hfu));
-    if (metrics.mfu && shown.prediction && shown.prediction->metrics.mfu) {
-        const QString predicted = compared(shown, 0, 0, formatUtilisation(*shown.prediction->metrics.mfu));
+    if (metrics.mfu && shown.ghost && shown.ghost->metrics->mfu) {
+        const QString predicted = compared(shown, 0, 0, formatUtilisation(*shown.ghost->metrics->mfu));
         // The dock leaves less room.
         note = shown.whatIf && shown.whatIf->isActive() ? predicted : beside(note, predicted);
     }
@@ -130,8 +131,8 @@ PlotFigure memoryFigure(const FigureFacts& shown)
     if (facts.memoryRelative) {
         memory.value = signedBytes(fullest.peakBytes, shown.unit);
         memory.note = beside(OverviewFigures::tr("since the start of the profile"), rankOf(fullest.rank));
-    } else if (shown.prediction) {
-        const double predicted = shown.prediction->step.peakBytes;
+    } else if (shown.ghost) {
+        const double predicted = shown.ghost->peakBytes;
         memory.note = compared(shown, fullest.peakBytes, predicted, formatBytes(predicted, shown.unit));
     }
     const bool isFull = fullest.capacityBytes && !facts.memoryStanding &&

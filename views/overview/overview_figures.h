@@ -11,12 +11,12 @@
 namespace fourwalls::views {
 
 class WhatIf;
-struct Prediction;
+struct Ghost;
 
 struct FigureFacts {
     const OverviewFacts& facts;
     const compare::WallVerdict& verdict;
-    const Prediction* prediction = nullptr; ///< to compare with; null: none
+    const Ghost* ghost = nullptr; ///< to compare with; null: none
     const WhatIf* whatIf = nullptr;
     ByteUnit unit = ByteUnit::GB;
 };

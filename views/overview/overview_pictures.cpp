@@ -4,7 +4,6 @@
 #include "views/overview/overview_view.h"
 #include "views/overview/overview_words.h"
 #include "views/plot/plot_ticks.h"
-#include "views/whatif/prediction.h"
 #include "views/whatif/what_if.h"
 #include "views/words/words.h"
 
@@ -72,33 +71,27 @@ TimeScale timeScale(double largestNs)
     return {1e3, QStringLiteral("µs")};
 }
 
-/// The samples of the fullest rank of a prediction, thinned by maximum, from the step's begin.
-std::vector<QPointF> ghostCurve(const Prediction& prediction, double nsPerUnit, double bytesPerUnit)
+/// The live bytes of the fullest lane, thinned by maximum, from the step's begin.
+std::vector<QPointF> ghostCurve(const DrawnStep& drawn, double nsPerUnit, double bytesPerUnit)
 {
-    const std::vector<MemorySample>* fullest = nullptr;
-    std::int64_t most = -1;
-    for (const auto& [rank, samples] : prediction.trace->memory) {
-        for (const MemorySample& sample : samples) {
-            if (sample.total() <= most) continue;
-            most = sample.total();
-            fullest = &samples;
-        }
-    }
     std::vector<QPointF> points;
-    if (!fullest) return points;
-    const Instant begin = prediction.trace->info.range.begin;
-    const std::size_t stride = fullest->size() / kGhostPoints + 1;
+    const auto fullest =
+        std::max_element(drawn.lanes.begin(), drawn.lanes.end(),
+                         [](const DrawnLane& a, const DrawnLane& b) { return a.peakBytes < b.peakBytes; });
+    if (fullest == drawn.lanes.end() || fullest->memory.empty()) return points;
+    const std::vector<MemorySample> samples = memoryCurve(*fullest);
+    const std::size_t stride = samples.size() / kGhostPoints + 1;
     double last = 0;
-    for (std::size_t i = 0; i < fullest->size(); i += stride) {
+    for (std::size_t i = 0; i < samples.size(); i += stride) {
         std::int64_t bytes = 0;
-        for (std::size_t k = i; k < std::min(i + stride, fullest->size()); ++k)
-            bytes = std::max(bytes, (*fullest)[k].total());
-        const double x = static_cast<double>(((*fullest)[i].at - begin).ns) / nsPerUnit;
+        for (std::size_t k = i; k < std::min(i + stride, samples.size()); ++k)
+            bytes = std::max(bytes, samples[k].total());
+        const double x = static_cast<double>((samples[i].at - fullest->step.begin).ns) / nsPerUnit;
         if (!points.empty()) points.emplace_back(x, last);
         last = static_cast<double>(bytes) / bytesPerUnit;
         points.emplace_back(x, last);
     }
-    points.emplace_back(static_cast<double>(prediction.trace->info.range.length().ns) / nsPerUnit, last);
+    points.emplace_back(static_cast<double>(fullest->step.length().ns) / nsPerUnit, last);
     return points;
 }
 
@@ -118,9 +111,9 @@ MiniPicture OverviewView::memoryPicture() const
     double largest = 0;
     for (const MemorySample& sample : m_facts->memory.samples)
         largest = std::max(largest, static_cast<double>(sample.total()));
-    const std::shared_ptr<const Prediction> prediction = shownPrediction();
+    const std::shared_ptr<const Ghost> ghost = shownGhost();
     double drawn = largest;
-    if (prediction) drawn = std::max(drawn, prediction->step.peakBytes);
+    if (ghost) drawn = std::max(drawn, ghost->peakBytes);
     const ByteScale scale = byteScale(drawn, selection()->byteUnit());
     const TimeScale time = timeScale(static_cast<double>(range.length().ns));
     const std::optional<double> capacity =
@@ -150,8 +143,8 @@ MiniPicture OverviewView::memoryPicture() const
         picture.wallNames = {tr("%1 capacity").arg(text), text};
         if (wall < *capacity) picture.wallNames.prepend(tr("%1 capacity, not to scale").arg(text));
     }
-    if (prediction)
-        picture.lines.push_back({ghostCurve(*prediction, time.ns, scale.bytes), t.prediction, 1.6, true, false});
+    if (ghost)
+        picture.lines.push_back({ghostCurve(*ghost->drawn, time.ns, scale.bytes), t.prediction, 1.6, true, false});
     const auto peak =
         std::max_element(m_facts->memory.samples.begin(), m_facts->memory.samples.end(),
                          [](const MemorySample& a, const MemorySample& b) { return a.total() < b.total(); });

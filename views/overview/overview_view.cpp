@@ -302,11 +302,11 @@ void OverviewView::joinPlans()
     showAll();
 }
 
-std::shared_ptr<const Prediction> OverviewView::shownPrediction() const
+std::shared_ptr<const Ghost> OverviewView::shownGhost() const
 {
     if (!whatIf() || !m_facts) return nullptr;
-    if (whatIf()->isActive()) return whatIf()->prediction();
-    return m_facts->source == TraceSource::Predicted ? nullptr : whatIf()->baseline();
+    if (whatIf()->isActive()) return whatIf()->ghost();
+    return m_facts->source == TraceSource::Predicted ? nullptr : Ghost::of(whatIf()->baseline());
 }
 
 void OverviewView::predictionChanged()
@@ -329,7 +329,7 @@ void OverviewView::showAll()
         m_verdict = compare::judgeWalls(wallFactsOf(*m_facts, m_plans.get()));
         showPicker();
         m_figures->setFigures(
-            overviewFigures({*m_facts, m_verdict, shownPrediction().get(), whatIf(), selection()->byteUnit()}));
+            overviewFigures({*m_facts, m_verdict, shownGhost().get(), whatIf(), selection()->byteUnit()}));
         showWaterfall();
         showWalls();
         m_helpCard->present(help());
@@ -340,9 +340,9 @@ void OverviewView::showAll()
 void OverviewView::showWaterfall()
 {
     const TraceMetrics& metrics = m_facts->metrics;
-    const std::shared_ptr<const Prediction> prediction = shownPrediction();
+    const std::shared_ptr<const Ghost> ghost = shownGhost();
     m_waterfall->setBars(waterfallBars(metrics, m_facts->scope.wholeTrace), metrics.stepTime,
-                         prediction ? waterfallBars(prediction->metrics) : std::vector<WaterfallBar>());
+                         ghost ? waterfallBars(*ghost->metrics) : std::vector<WaterfallBar>(), ghostName(whatIf()));
     m_waterfallCard->title().setText(waterfallTitle(*m_facts));
     m_waterfall->setNothing(whyNoWaterfall(*m_facts));
     m_waterfallCard->finding().setText(waterfallFinding(*m_facts));

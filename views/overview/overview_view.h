@@ -28,7 +28,7 @@ class WallCard;
 class WaterfallPlot;
 struct WaterfallBar;
 struct MiniPicture;
-struct Prediction;
+struct Ghost;
 
 class OverviewView : public View {
     Q_OBJECT
@@ -79,7 +79,7 @@ private:
     void openWall(compare::Wall wall);
     void openPart(const WaterfallBar& bar);
     std::optional<RunSpec> knownSpec() const;
-    std::shared_ptr<const Prediction> shownPrediction() const;
+    std::shared_ptr<const Ghost> shownGhost() const;
 
     MiniPicture memoryPicture() const;
     MiniPicture allocatorPicture() const;

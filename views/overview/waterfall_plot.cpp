@@ -126,10 +126,11 @@ WaterfallPlot::WaterfallPlot(QWidget* parent) : QWidget(parent)
 }
 
 void WaterfallPlot::setBars(std::vector<WaterfallBar> bars, std::optional<Duration> stepTime,
-                            std::vector<WaterfallBar> ghost)
+                            std::vector<WaterfallBar> ghost, const QString& ghostName)
 {
     m_bars = std::move(bars);
     m_ghost = std::move(ghost);
+    m_ghostName = ghostName;
     m_stepTime = stepTime;
     m_hovered = -1;
     QStringList spoken;
@@ -332,7 +333,7 @@ QString WaterfallPlot::toolTipOf(std::size_t index) const
     const WaterfallBar& bar = m_bars[index];
     QString text = barName(bar) + QStringLiteral(": ") + formatPercent(bar.share, 2);
     for (const WaterfallBar& ghost : m_ghost)
-        if (bar.isSameAs(ghost)) text += QStringLiteral(" · ") + tr("predicted %1").arg(formatPercent(ghost.share, 2));
+        if (bar.isSameAs(ghost)) text += QStringLiteral(" · %1 %2").arg(m_ghostName, formatPercent(ghost.share, 2));
     return text + QLatin1Char('\n') + barMeaning(bar);
 }
 

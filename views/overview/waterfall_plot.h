@@ -42,9 +42,10 @@ class WaterfallPlot : public QWidget, public Spoken {
     Q_OBJECT
 public:
     explicit WaterfallPlot(QWidget* parent = nullptr);
-    /// stepTime: what the shares are of. ghost: of a prediction, drawn dashed over bars of the same part; empty: none.
-    void setBars(std::vector<WaterfallBar> bars, std::optional<Duration> stepTime,
-                 std::vector<WaterfallBar> ghost = {});
+    /// stepTime: what the shares are of. ghost: of a prediction or replay, which `ghostName` says, drawn dashed over bars of
+    /// the same part; empty: none.
+    void setBars(std::vector<WaterfallBar> bars, std::optional<Duration> stepTime, std::vector<WaterfallBar> ghost = {},
+                 const QString& ghostName = {});
     const std::vector<WaterfallBar>& bars() const { return m_bars; }
     /// What is said instead while there are no bars.
     void setNothing(const QString& why);
@@ -79,6 +80,7 @@ private:
     QString toolTipOf(std::size_t bar) const;
 
     std::vector<WaterfallBar> m_bars, m_ghost;
+    QString m_ghostName;
     std::optional<Duration> m_stepTime;
     QString m_nothing;
     int m_hovered = -1;

@@ -130,7 +130,7 @@ void OperatorsPage::fillUtilisation(const PredictedUtilisation& predicted)
             text = differs ? tr("MFU %1, HFU %2 at %3")
                                  .arg(formatPercent(*metrics.mfu), formatPercent(metrics.hfu.value_or(0)), at)
                            : tr("MFU %1 at %2").arg(formatUtilisation(*metrics.mfu), at);
-            if (predicted.mfu) text += tr(" · predicted %1").arg(formatPercent(*predicted.mfu));
+            if (predicted.mfu) text += QStringLiteral(" · %1 %2").arg(predicted.name, formatPercent(*predicted.mfu));
         }
         m_utilisationCard->finding().setText(text);
         if (any)

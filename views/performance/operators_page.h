@@ -20,6 +20,7 @@ class XyPlot;
 /// Figures of a prediction beside the recorded ones; absent: none.
 struct PredictedUtilisation {
     std::optional<double> mfu, hfu;
+    QString name; ///< "predicted" or "replayed"
 };
 
 class OperatorsPage : public QWidget {

@@ -148,8 +148,9 @@ void PerformanceView::predictionChanged()
 PredictedUtilisation PerformanceView::predictedUtilisation() const
 {
     const WhatIf* dock = whatIf();
-    const auto prediction = dock && dock->isActive() ? dock->prediction() : nullptr;
-    return prediction ? PredictedUtilisation{prediction->metrics.mfu, prediction->metrics.hfu} : PredictedUtilisation{};
+    const auto ghost = dock && dock->isActive() ? dock->ghost() : nullptr;
+    return ghost ? PredictedUtilisation{ghost->metrics->mfu, ghost->metrics->hfu, ghostName(dock)}
+                 : PredictedUtilisation{};
 }
 
 void PerformanceView::showAll()
@@ -180,17 +181,17 @@ void PerformanceView::showFigures()
         return value ? formatUtilisation(*value) : QString(kDash);
     };
     const WhatIf* dock = whatIf();
-    const auto prediction = dock && dock->isActive() ? dock->prediction() : nullptr;
+    const auto ghost = dock && dock->isActive() ? dock->ghost() : nullptr;
     const auto beside = [&](const std::optional<double>& value, const QString& otherwise) {
-        return prediction && value ? tr("predicted %1").arg(formatUtilisation(*value)) + guessedNote(dock) : otherwise;
+        return ghost && value ? ghostFigure(dock, formatUtilisation(*value)) : otherwise;
     };
     std::vector<PlotFigure> all;
-    all.push_back({titleOf(Figure::Mfu), percent(f.metrics.mfu),
-                   beside(prediction ? prediction->metrics.mfu : std::nullopt,
-                          f.metrics.mfu ? mfuNote(f.metrics) : whyNoMfu(f.metrics)),
-                   false, meaningOf(Figure::Mfu)});
+    all.push_back(
+        {titleOf(Figure::Mfu), percent(f.metrics.mfu),
+         beside(ghost ? ghost->metrics->mfu : std::nullopt, f.metrics.mfu ? mfuNote(f.metrics) : whyNoMfu(f.metrics)),
+         false, meaningOf(Figure::Mfu)});
     all.push_back({titleOf(Figure::Hfu), percent(f.metrics.hfu),
-                   beside(prediction ? prediction->metrics.hfu : std::nullopt, tr("with recomputation")), false,
+                   beside(ghost ? ghost->metrics->hfu : std::nullopt, tr("with recomputation")), false,
                    meaningOf(Figure::Hfu)});
     const double compute = static_cast<double>(std::max<std::int64_t>(1, f.roofline.total.ns));
     const double memory = static_cast<double>(f.roofline.memoryBound.ns) / compute;

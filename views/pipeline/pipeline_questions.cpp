@@ -119,11 +119,15 @@ Status readLane(TraceQuery& trace, StageLane& lane, PipelinePicture& picture, st
                          workOf(trace, lane.rank, lane.step, recorded ? kWorkPixels : kPipelinePhasePixels, stop));
     if (!recorded) {
         FOURWALLS_TRY_ASSIGN(const std::vector<Instant> messages, messagesOf(trace, lane.rank, lane.step));
-        std::vector<StagePass> inferred = inferPasses(work, messages);
+        const std::vector<InferredPass> inferred = inferPasses(work, messages);
         if (!inferred.empty()) {
             picture.passesInferred = true;
-            lane.passes.insert(lane.passes.end(), std::make_move_iterator(inferred.begin()),
-                               std::make_move_iterator(inferred.end()));
+            for (const InferredPass& each : inferred) {
+                StagePass& pass = lane.passes.emplace_back();
+                pass.range = each.range;
+                pass.phase = each.phase;
+                pass.microbatch = each.microbatch;
+            }
             std::stable_sort(lane.passes.begin(), lane.passes.end(),
                              [](const StagePass& a, const StagePass& b) { return a.range.begin < b.range.begin; });
         }

@@ -5,9 +5,12 @@
 #include "views/base/page_actions.h"
 #include "views/base/step_picker.h"
 #include "views/pipeline/ideal_bars.h"
+#include "views/pipeline/order_controls.h"
 #include "views/pipeline/predicted_lanes.h"
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
+#include "views/whatif/cost_words.h"
+#include "views/whatif/replayer.h"
 #include "views/whatif/what_if.h"
 #include "views/words/words.h"
 
@@ -18,6 +21,8 @@
 #include <QToolButton>
 
 #include <algorithm>
+#include <cmath>
+#include <span>
 
 namespace fourwalls::views {
 
@@ -61,6 +66,7 @@ void PipelineView::forgetAnswers()
 void PipelineView::traceChanged()
 {
     forgetAnswers();
+    m_order->setReplayer(session() && whatIf() ? &whatIf()->replayer() : nullptr);
     m_content->hide();
     if (!session() || !selection()) return;
     connect(selection(), &Selection::rangeChanged, this, &PipelineView::followShared);
@@ -82,6 +88,7 @@ void PipelineView::askFacts()
             m_facts = std::move(facts);
             const bool recorded = m_facts->source != TraceSource::Predicted;
             if (whatIf() && recorded && m_facts->pipelined) whatIf()->predictBaseline();
+            if (whatIf() && recorded) whatIf()->replayer().ask();
             m_steps->setSteps(m_facts->job.spans, session()->info().closing.stepsBy);
             showAll();
             askPicture();
@@ -113,6 +120,7 @@ void PipelineView::askPicture()
         },
         [this](std::shared_ptr<const PipelinePicture> picture) {
             m_picture = std::move(picture);
+            m_ghostOf.reset(); // of another pipeline, maybe
             m_painted = false;
             showPicture();
             // Chosen again while this was on its way.
@@ -121,10 +129,16 @@ void PipelineView::askPicture()
         });
 }
 
+bool PipelineView::showsReplay() const
+{
+    // The order of the passes is changed here, with or without the dock.
+    return whatIf() && whatIf()->showsReplay();
+}
+
 std::shared_ptr<const DrawnStep> PipelineView::shownPrediction() const
 {
     if (!whatIf() || !m_facts) return nullptr;
-    if (whatIf()->isActive()) return whatIf()->drawn();
+    if (whatIf()->isActive() || showsReplay()) return whatIf()->drawn();
     const std::shared_ptr<const Prediction> baseline =
         m_facts->source == TraceSource::Predicted ? nullptr : whatIf()->baseline();
     return baseline ? std::shared_ptr<const DrawnStep>(baseline, &baseline->step.drawn) : nullptr;
@@ -145,7 +159,11 @@ void PipelineView::findGhost()
     const std::shared_ptr<const DrawnStep> wanted = shownPrediction();
     if (wanted == m_ghostOf) return;
     m_ghostOf = wanted;
-    m_ghostPicture = wanted ? std::make_shared<const PipelinePicture>(predictedPicture(*wanted)) : nullptr;
+    m_ghostPicture.reset();
+    if (!wanted) return;
+    std::span<const RankId> ranks;
+    if (m_pipeline < m_facts->pipelines.size()) ranks = m_facts->pipelines[m_pipeline].byStage;
+    m_ghostPicture = std::make_shared<const PipelinePicture>(predictedPicture(*wanted, ranks));
 }
 
 void PipelineView::showGhost()
@@ -154,7 +172,8 @@ void PipelineView::showGhost()
     const std::shared_ptr<const PipelinePicture> before = m_ghostPicture;
     findGhost();
     showGhostTexts();
-    if (before == m_ghostPicture) return;
+    const bool isWanted = m_ghostPicture || showsReplay();
+    if (before == m_ghostPicture && isWanted == !m_ghostCard->isHidden()) return;
     showPredictedColumn();
     showBars();
     drawGhost();
@@ -188,11 +207,51 @@ void PipelineView::followSlice()
     }
 }
 
+QString PipelineView::ghostTitle() const
+{
+    if (!showsReplay()) {
+        const bool what = whatIf() && whatIf()->isActive();
+        return (what ? tr("Predicted: what if") : tr("Predicted for this plan")) + guessedNote(whatIf());
+    }
+    QStringList changes;
+    for (const std::string& change : whatIf()->replayer().changes()) changes << changeWords(change);
+    return tr("Replayed: %1").arg(changes.join(QStringLiteral(", "))) + ghostNote(whatIf());
+}
+
+QString PipelineView::ghostFinding() const
+{
+    if (showsReplay() && !m_ghostPicture) {
+        const Replayer& replayer = whatIf()->replayer();
+        return replayer.problem().isEmpty() ? replayer.drawingProblem() : replayer.problem();
+    }
+    if (!m_ghostPicture) return {};
+    if (!m_ghostPicture->bubble()) return tr("one stage: no bubble");
+    const Duration length = m_ghostPicture->step.range.length();
+    QString text =
+        tr("step time %1 · bubble %2").arg(formatDuration(length, 3), formatPercent(*m_ghostPicture->bubble()));
+    // A replay is held against the same replay without changes, as the dock does.
+    const bool replayed = showsReplay() && whatIf()->replayer().offers();
+    const Duration against = replayed    ? whatIf()->replayer().offers()->quality.replayed
+                             : m_picture ? m_picture->step.range.length()
+                                         : Duration{};
+    if (against.ns <= 0) return text;
+    const double ratio = static_cast<double>(length.ns) / static_cast<double>(against.ns) - 1;
+    if (std::abs(ratio) < 5e-4) return tr("as long: %1").arg(text);
+    return (ratio > 0 ? tr("%1 longer: %2") : tr("%1 shorter: %2")).arg(formatPercent(std::abs(ratio)), text);
+}
+
+void PipelineView::showGhostTexts()
+{
+    m_ghostCard->title().setText(ghostTitle());
+    m_ghostCard->finding().setText(ghostFinding());
+    m_ghostCard->finding().setToolTip(ghostFinding());
+}
+
 void PipelineView::drawGhost()
 {
     const Duration shift = m_ghostPicture ? m_picture->step.range.begin - m_ghostPicture->step.range.begin : Duration{};
     m_ghost->setPicture(m_ghostPicture, shift);
-    m_ghostCard->setVisible(m_ghostPicture != nullptr);
+    m_ghostCard->setVisible(m_ghostPicture || showsReplay());
     placeRange();
 }
 
@@ -270,7 +329,7 @@ bool PipelineView::showsFinalData() const
 {
     if (!session() || !session()->isOpen() || !m_pending.isEmpty()) return false;
     if (!emptyReason().isEmpty()) return true;
-    return m_painted && !(whatIf() && whatIf()->isPredicting());
+    return m_painted && !(whatIf() && (whatIf()->isPredicting() || whatIf()->replayer().isBusy()));
 }
 
 QString PipelineView::emptyReason() const

@@ -25,6 +25,7 @@ namespace fourwalls::views {
 
 class BubbleBars;
 class ColumnFit;
+class OrderControls;
 class PlotCard;
 class PlotLegend;
 class StepPicker;
@@ -48,6 +49,7 @@ public:
     QString inferredNote() const;
     PipelinePlot& recordedPlot() { return *m_plot; }
     PipelinePlot& predictedPlot() { return *m_ghost; }
+    OrderControls& order() { return *m_order; }
     QTableView& table() { return *m_table; }
     BubbleBars& bars() { return *m_bars; }
     /// The step that is shown; absent before the answer.
@@ -89,13 +91,17 @@ private:
     void clicked(PassPlace place);
     void jumpToTimeline();
     std::optional<StepIndex> wantedStep() const;
+    bool showsReplay() const;
     std::shared_ptr<const DrawnStep> shownPrediction() const;
+    QString ghostTitle() const;
+    QString ghostFinding() const;
 
     QWidget* m_content = nullptr;
     PlotCard *m_card = nullptr, *m_ghostCard = nullptr, *m_tableCard = nullptr, *m_barsCard = nullptr;
     PipelinePlot *m_plot = nullptr, *m_ghost = nullptr;
     PlotLegend* m_legend = nullptr;
     StepPicker* m_steps = nullptr;
+    OrderControls* m_order = nullptr;
     QComboBox* m_pipelines = nullptr;
     QToolButton *m_colours = nullptr, *m_jump = nullptr;
     QTableView* m_table = nullptr;

@@ -4,6 +4,7 @@
 
 #include "views/base/step_picker.h"
 #include "views/pipeline/ideal_bars.h"
+#include "views/pipeline/order_controls.h"
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
 #include "views/whatif/cost_words.h"
@@ -133,7 +134,7 @@ void PipelineView::build()
     splitter->setStretchFactor(0, 3);
     splitter->setStretchFactor(1, 3);
     splitter->setStretchFactor(2, 2);
-    splitter->setSizes({300, 260, 220});
+    splitter->setSizes({370, 240, 190});
 
     m_plot->setSelection(&m_local);
     m_ghost->setSelection(&m_local);
@@ -174,6 +175,8 @@ void PipelineView::buildControls()
     layout->addWidget(m_jump);
     m_card->addControl(m_steps);
     m_card->addControl(m_pipelines);
+    m_order = new OrderControls(m_card);
+    m_card->addContent(m_order);
     m_card->addContent(row);
     m_card->addContent(m_plot, 1);
     connect(m_steps, &StepPicker::stepChosen, this, [this](std::optional<StepIndex> step) {
@@ -237,6 +240,7 @@ void PipelineView::retranslate()
     m_pipelines->setAccessibleName(tr("Pipeline"));
     m_pipelines->setToolTip(
         tr("Which of the equal pipelines is drawn: tensor-parallel ranks and data-parallel replicas each have one"));
+    m_order->retranslate();
     m_colours->setText(tr("By micro-batch"));
     m_colours->setToolTip(tr("Colours tell micro-batches apart instead of passes"));
     m_jump->setText(tr("Show on the timeline"));
@@ -245,8 +249,8 @@ void PipelineView::retranslate()
     m_barsCard->title().setText(tr("Bubble by schedule"));
     m_table->setAccessibleName(tr("Busy and empty time of every stage"));
     m_model->setHorizontalHeaderLabels({tr("stage"), tr("rank"), tr("busy"), tr("warm-up"), tr("waits"), tr("drain"),
-                                        tr("bubble"), tr("predicted"), tr("in flight"), tr("forward"), tr("backward"),
-                                        tr("weight gradient")});
+                                        tr("bubble"), ghostName(whatIf()), tr("in flight"), tr("forward"),
+                                        tr("backward"), tr("weight gradient")});
     const std::pair<int, QString> tips[] = {
         {Busy, tr("Computing, or communicating other than with neighbours: share of the pipeline window W, which runs "
                   "from the first forward's start to the last backward's end over all stages")},
@@ -254,7 +258,7 @@ void PipelineView::retranslate()
         {Waits, tr("Empty between and within its passes")},
         {Drain, tr("Empty after its last pass")},
         {Bubble, tr("(W − busy) / W: warm-up, waits and drain together")},
-        {Predicted, tr("The bubble that the cost model predicts for this stage")},
+        {Predicted, tr("The bubble of this stage in the step below: predicted by the cost model, or replayed")},
         {InFlight, tr("Most micro-batches whose activations were alive at once, and how many the schedule needs")},
         {Forward, tr("Mean time of one micro-batch through one chunk")}};
     for (const auto& [column, tip] : tips) m_model->horizontalHeaderItem(column)->setToolTip(tip);
@@ -295,6 +299,7 @@ void PipelineView::showAll()
         m_pipelines->setCurrentIndex(static_cast<int>(m_pipeline));
         m_pipelines->setVisible(m_pipelines->count() > 1);
     }
+    m_order->setVisible(m_facts->source != TraceSource::Predicted); // nothing was measured
     showLegend();
     m_card->finding().setText(finding());
     const QString note = inferredNote();
@@ -302,28 +307,6 @@ void PipelineView::showAll()
     showGhostTexts();
     showTable();
     showBars();
-}
-
-void PipelineView::showGhostTexts()
-{
-    const bool what = whatIf() && whatIf()->isActive();
-    m_ghostCard->title().setText((what ? tr("Predicted: what if") : tr("Predicted for this plan")) +
-                                 guessedNote(whatIf()));
-    if (m_ghostPicture && m_ghostPicture->bubble()) {
-        const bool longer = m_picture && m_ghostPicture->step.range.length() > m_picture->step.range.length();
-        QString text =
-            tr("step time %1 · bubble %2")
-                .arg(formatDuration(m_ghostPicture->step.range.length(), 3), formatPercent(*m_ghostPicture->bubble()));
-        if (m_picture && m_picture->step.range.length().ns > 0) {
-            const double ratio = static_cast<double>(m_ghostPicture->step.range.length().ns) /
-                                     static_cast<double>(m_picture->step.range.length().ns) -
-                                 1;
-            text = (longer ? tr("%1 longer: %2") : tr("%1 shorter: %2")).arg(formatPercent(std::abs(ratio)), text);
-        }
-        m_ghostCard->finding().setText(text);
-    } else if (m_ghostPicture) {
-        m_ghostCard->finding().setText(tr("one stage: no bubble"));
-    }
 }
 
 QString PipelineView::finding() const
@@ -447,6 +430,8 @@ void PipelineView::showPredictedColumn()
             m_model->setItem(row, Predicted, now.release());
         }
     }
+    QStandardItem& heading = *m_model->horizontalHeaderItem(Predicted);
+    if (heading.text() != ghostName(whatIf())) heading.setText(ghostName(whatIf()));
     m_columns->setHidden(Predicted, !m_ghostPicture || !m_ghostPicture->bubble());
     m_columns->fitColumn(Predicted);
 }
@@ -460,7 +445,7 @@ void PipelineView::showBars()
         const QString source = m_facts->source == TraceSource::Predicted ? tr("this prediction") : tr("measured");
         if (const auto bubble = m_picture->bubble()) bars.push_back({source, *bubble, BubbleBar::Kind::Measured, {}});
         if (m_ghostPicture && m_ghostPicture->bubble())
-            bars.push_back({tr("predicted"), *m_ghostPicture->bubble(), BubbleBar::Kind::Predicted, {}});
+            bars.push_back({ghostName(whatIf()), *m_ghostPicture->bubble(), BubbleBar::Kind::Predicted, {}});
         const int chunks = m_facts->plan ? m_facts->plan->vpp : m_picture->chunks;
         const int microbatches = m_facts->plan ? m_facts->plan->microbatches : m_picture->microbatches;
         for (const IdealBubble& ideal : idealBubbles(stages, microbatches, chunks, m_picture->times)) {

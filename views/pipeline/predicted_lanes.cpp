@@ -53,16 +53,23 @@ std::vector<StagePass> passesOf(const DrawnLane& lane)
 
 } // namespace
 
-PipelinePicture predictedPicture(const DrawnStep& predicted)
+PipelinePicture predictedPicture(const DrawnStep& predicted, std::span<const RankId> ranks)
 {
     PipelinePicture picture;
     picture.step.range = {Instant{}, Instant{predicted.length.ns}};
-    for (const DrawnLane& drawn : predicted.lanes) {
+    std::vector<const DrawnLane*> lanes;
+    for (const DrawnLane& lane : predicted.lanes)
+        if (predicted.byRank && std::find(ranks.begin(), ranks.end(), lane.rank) != ranks.end()) lanes.push_back(&lane);
+    if (lanes.empty())
+        for (const DrawnLane& lane : predicted.lanes) lanes.push_back(&lane);
+    std::stable_sort(lanes.begin(), lanes.end(),
+                     [](const DrawnLane* a, const DrawnLane* b) { return a->stage < b->stage; });
+    for (const DrawnLane* drawn : lanes) {
         StageLane& lane = picture.lanes.emplace_back();
-        lane.stage = drawn.stage;
-        lane.rank = drawn.rank;
-        lane.step = drawn.step;
-        lane.passes = passesOf(drawn);
+        lane.stage = drawn->stage;
+        lane.rank = drawn->rank;
+        lane.step = drawn->step;
+        lane.passes = passesOf(*drawn);
         completeLane(lane);
         for (const StagePass& pass : lane.passes) {
             if (pass.weight > 0 || pass.recompute > 0 || predicted.splitsBackward) picture.finerKnown = true;
@@ -73,9 +80,9 @@ PipelinePicture predictedPicture(const DrawnStep& predicted)
     }
     picture.window = pipelineWindow(picture.lanes);
     picture.times = meanPassTimes(picture.lanes);
-    const bool isPipeline = predicted.lanes.size() > 1 && picture.window;
-    for (std::size_t i = 0; i < predicted.lanes.size(); ++i)
-        picture.shares.push_back(isPipeline ? stageShares(picture.lanes[i], *picture.window, predicted.lanes[i].busy)
+    const bool isPipeline = lanes.size() > 1 && picture.window;
+    for (std::size_t i = 0; i < lanes.size(); ++i)
+        picture.shares.push_back(isPipeline ? stageShares(picture.lanes[i], *picture.window, lanes[i]->busy)
                                             : std::nullopt);
     return picture;
 }

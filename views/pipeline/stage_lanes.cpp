@@ -19,10 +19,6 @@ bool isForwardPhase(Phase phase)
 {
     return phase == Phase::Forward;
 }
-bool isBackwardPhase(Phase phase)
-{
-    return phase == Phase::BackwardInput || phase == Phase::BackwardWeight || phase == Phase::Recompute;
-}
 
 double nanoseconds(Duration duration)
 {
@@ -118,36 +114,6 @@ void completeLane(StageLane& lane)
                                    [](const StagePass& pass) { return pass.phase == Phase::BackwardWeight; });
     for (StagePass& pass : lane.passes) pass.withWeights = pass.phase == Phase::BackwardInput && !split;
     countInFlight(lane);
-}
-
-std::vector<StagePass> inferPasses(std::span<const PassPiece> pieces, std::span<const Instant> cuts)
-{
-    std::vector<StagePass> passes;
-    int forwards = 0, backwards = 0;
-    auto cut = cuts.begin();
-    for (const PassPiece& piece : pieces) {
-        const bool forward = isForwardPhase(piece.phase);
-        if (!forward && !isBackwardPhase(piece.phase)) continue;
-        bool separate = false;
-        if (!passes.empty()) {
-            // A message between the two: what follows belongs to another micro-batch.
-            while (cut != cuts.end() && *cut < passes.back().range.end) ++cut;
-            separate = cut != cuts.end() && *cut <= piece.range.begin;
-        }
-        if (passes.empty() || isForward(passes.back()) != forward || separate) {
-            StagePass pass;
-            pass.range = piece.range;
-            pass.phase = forward ? Phase::Forward : Phase::BackwardInput;
-            pass.microbatch = Microbatch{forward ? forwards++ : backwards++};
-            passes.push_back(std::move(pass));
-        } else {
-            passes.back().range.end = std::max(passes.back().range.end, piece.range.end);
-        }
-    }
-    // A forward pass has its backward behind it. What only looks like one at the end is the framework's own work between
-    // the passes and the optimizer: norms of gradients, finite checks.
-    while (backwards > 0 && isForward(passes.back())) passes.pop_back();
-    return passes;
 }
 
 void fillPieces(std::vector<StagePass>& passes, std::span<const PassPiece> pieces)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "model/spec/parallel_plan.h"
+#include "model/trace/pass_inference.h"
 #include "model/trace/trace_query.h"
 
 #include <memory>
@@ -13,12 +14,6 @@
 #include <vector>
 
 namespace fourwalls::views {
-
-/// A stretch of one kind of work inside a pass.
-struct PassPiece {
-    TimeRange range;
-    Phase phase = Phase::None;
-};
 
 /// One pass of one micro-batch through a stage, or what the stage does once per step (optimizer, gradients).
 struct StagePass {
@@ -59,11 +54,6 @@ struct StageLane {
 /// forward of a micro-batch on a stage is of chunk n, its n-th backward of the n-th chunk from the end. Marks
 /// backwards of both gradients, and fills inFlight. passes: by start.
 void completeLane(StageLane& lane);
-
-/// Passes of a trace that recorded no phases: neighbouring compute slices of one direction are one pass, cut where a
-/// message was sent or received; the n-th pass of a direction is micro-batch n. pieces: compute by start.
-/// cuts: instants of messages, by time.
-std::vector<StagePass> inferPasses(std::span<const PassPiece> pieces, std::span<const Instant> cuts);
 
 /// Gives every pass the pieces (compute by start) that lie in it, and the shares of its time.
 void fillPieces(std::vector<StagePass>& passes, std::span<const PassPiece> pieces);

@@ -186,21 +186,20 @@ void StepsView::predictedStepChanged()
 
 void StepsView::showPrediction()
 {
-    const auto step = whatIf() && whatIf()->isActive() ? whatIf()->step() : nullptr;
-    constexpr double kLongest = 1e9; // that a duration is drawn for [s]
+    const auto step = whatIf() && whatIf()->isActive() ? whatIf()->drawn() : nullptr;
+    constexpr Duration kLongest{1'000'000'000'000'000'000}; // that is drawn
     std::optional<Duration> predicted;
-    if (step && step->seconds < kLongest) predicted = Duration::fromSeconds(step->seconds);
+    if (step && step->length < kLongest) predicted = step->length;
     m_plot->setPrediction(m_data ? predicted : std::nullopt);
     std::vector<PlotLegend::Entry> marks{{PlotLegend::Mark::Area, currentTheme().raised, tr("not measured")},
                                          {PlotLegend::Mark::Dotted, currentTheme().secondaryText, tr("median")}};
     if (predicted) {
-        QString text = tr("predicted: %1").arg(formatDuration(*predicted, 3));
+        QString text = ghostName(whatIf()) + QStringLiteral(": ") + formatDuration(*predicted, 3);
         const std::optional<Duration> median = m_data ? m_data->medianTime() : std::nullopt;
         if (median && median->ns > 0)
             text += QStringLiteral(" (%1)").arg(
                 formatChange(static_cast<double>(predicted->ns) / static_cast<double>(median->ns) - 1));
-        marks.insert(marks.begin(),
-                     {PlotLegend::Mark::Dashed, currentTheme().prediction, text + guessedNote(whatIf())});
+        marks.insert(marks.begin(), {PlotLegend::Mark::Dashed, currentTheme().prediction, text + ghostNote(whatIf())});
     }
     m_marks->setEntries(std::move(marks));
 }

@@ -33,12 +33,16 @@ QString workWords(const DrawnInterval& work)
     const bool isMessage = work.activity == Activity::PipelineTransfer;
     switch (work.kind) {
     case SliceKind::Phase:
-        return work.phase == Phase::None ? Words::tr("outside of the network") : views::words(work.phase);
+        if (work.phase != Phase::None) return views::words(work.phase);
+        return work.activity == Activity::Synchronisation ? Words::tr("outside of the network")
+                                                          : views::words(work.activity);
     case SliceKind::Wait:
         if (isMessage) return Words::tr("receiving");
-        return work.activity == Activity::PipelineWait ? Words::tr("waiting for a neighbour")
-                                                       : Words::tr("waiting for the other stages");
-    default: return isMessage ? Words::tr("sending") : views::words(Phase::GradientSync);
+        if (work.activity == Activity::PipelineWait) return Words::tr("waiting for a neighbour");
+        return work.phase == Phase::Optimizer ? Words::tr("waiting for the other stages") : views::words(work.activity);
+    default:
+        if (isMessage) return Words::tr("sending");
+        return views::words(work.phase == Phase::None ? Phase::GradientSync : work.phase);
     }
 }
 
@@ -51,18 +55,21 @@ std::vector<DrawnInterval>::const_iterator firstAfter(const DrawnLane& lane, Ins
 
 } // namespace
 
-void PredictionStrip::set(std::shared_ptr<const DrawnStep> prediction, int stage,
-                          std::shared_ptr<const StepSpans> steps)
+void PredictionStrip::set(StripGhost ghost, std::shared_ptr<const StepSpans> steps)
 {
-    m_prediction = std::move(prediction);
-    m_stage = stage;
+    m_ghost = std::move(ghost);
     m_steps = std::move(steps);
+}
+
+const DrawnLane* PredictionStrip::lane() const
+{
+    return isShown() ? m_ghost.step->laneOf(m_ghost.rank, m_ghost.stage) : nullptr;
 }
 
 TimeRange PredictionStrip::rangeOf(std::size_t step) const
 {
     const Instant begin = (*m_steps)[step].range.begin;
-    Instant end = begin + m_prediction->length;
+    Instant end = begin + m_ghost.step->length;
     if (step + 1 < m_steps->size()) end = std::min(end, (*m_steps)[step + 1].range.begin);
     return {begin, std::max(begin, end)};
 }
@@ -70,12 +77,12 @@ TimeRange PredictionStrip::rangeOf(std::size_t step) const
 std::optional<double> PredictionStrip::difference() const
 {
     if (!isShown() || !m_stepTime || m_stepTime->ns <= 0) return std::nullopt;
-    return m_prediction->length.seconds() / m_stepTime->seconds() - 1;
+    return m_ghost.step->length.seconds() / m_stepTime->seconds() - 1;
 }
 
 std::optional<PredictedBar> PredictionStrip::barAt(Instant at) const
 {
-    const DrawnLane* lane = isShown() ? m_prediction->laneOf(m_stage) : nullptr;
+    const DrawnLane* lane = this->lane();
     if (!lane) return std::nullopt;
     const auto after = std::upper_bound(m_steps->begin(), m_steps->end(), at,
                                         [](Instant value, const StepSpan& step) { return value < step.range.begin; });
@@ -83,11 +90,12 @@ std::optional<PredictedBar> PredictionStrip::barAt(Instant at) const
     const auto index = static_cast<std::size_t>(after - m_steps->begin()) - 1;
     const TimeRange whole = rangeOf(index);
     if (at >= whole.end) return std::nullopt;
-    const Instant inStep{(at - whole.begin).ns};
+    // From the step's begin of all ranks on, as the lane's times are.
+    const Duration offset = whole.begin - lane->step.begin;
+    const Instant inStep = Instant{} + (at - (Instant{} + offset));
     const auto found = firstAfter(*lane, inStep);
     if (found == lane->intervals.end() || found->range.begin > inStep) return std::nullopt;
     PredictedBar bar;
-    const Duration offset = whole.begin - Instant{};
     const Instant end = found->range.end + offset;
     bar.range = {found->range.begin + offset, std::min(end, whole.end)};
     bar.cut = end > whole.end;
@@ -102,7 +110,7 @@ void PredictionStrip::render(const TimeCamera& camera, QSize size, double ratio,
     if (m_image.isNull()) return;
     m_image.setDevicePixelRatio(ratio);
     m_image.fill(theme.card.rgb());
-    const DrawnLane* lane = isShown() ? m_prediction->laneOf(m_stage) : nullptr;
+    const DrawnLane* lane = this->lane();
     if (!lane) return;
     QPainter painter(&m_image);
     const TimeRange visible = camera.range();
@@ -127,7 +135,7 @@ void PredictionStrip::render(const TimeCamera& camera, QSize size, double ratio,
                              theme.prediction);
             continue;
         }
-        const Duration offset = whole.begin - Instant{};
+        const Duration offset = whole.begin - lane->step.begin;
         auto each = firstAfter(*lane, visible.begin - offset);
         int drawn = -1; // last pixel that has a bar: many short passes are one column
         for (; each != lane->intervals.end(); ++each) {
@@ -172,11 +180,14 @@ void PredictionStrip::paintLabels(QPainter& painter, const QRect& rect, const Th
     const QRect upper(place.left(), place.top(), place.width(), place.height() / 2);
     painter.setFont(bold);
     painter.setPen(theme.prediction);
-    const QString heading =
-        Words::tr("predicted · stage %1").arg(std::clamp(m_stage, 0, static_cast<int>(m_prediction->lanes.size()) - 1));
+    const DrawnLane* lane = this->lane();
+    const QString whose = !lane                  ? QString()
+                          : m_ghost.step->byRank ? Words::tr("rank %1").arg(lane->rank.value)
+                                                 : Words::tr("stage %1").arg(lane->stage);
+    const QString heading = m_ghost.name + QStringLiteral(" · ") + whose;
     painter.drawText(upper, Qt::AlignLeft | Qt::AlignVCenter,
-                     painter.fontMetrics().elidedText(heading + m_note, Qt::ElideRight, upper.width()));
-    QString figure = formatDuration(m_prediction->length, 3);
+                     painter.fontMetrics().elidedText(heading + m_ghost.note, Qt::ElideRight, upper.width()));
+    QString figure = formatDuration(m_ghost.step->length, 3);
     if (const auto more = difference()) figure += QStringLiteral(" (%1)").arg(formatChange(*more));
     painter.setFont(fontOf(TextRole::Small));
     painter.setPen(theme.secondaryText);
@@ -187,7 +198,7 @@ QStringList PredictionStrip::readout(Instant at) const
 {
     const auto bar = barAt(at);
     if (!bar) return {};
-    QStringList lines{Words::tr("predicted: %1").arg(workWords(bar->work)) + m_note};
+    QStringList lines{m_ghost.name + QStringLiteral(": ") + workWords(bar->work) + m_ghost.note};
     QStringList facts{formatDuration(bar->range.length())};
     if (bar->work.microbatch) facts << Words::tr("micro-batch %1").arg(bar->work.microbatch->value);
     if (bar->cut) facts << Words::tr("goes on where the next recorded step begins");

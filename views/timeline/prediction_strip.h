@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The predicted step below the timeline's rows: the passes, transfers and waits of the rank's pipeline stage, laid over
-// each recorded step from its own beginning, so that what a plan would change is seen where it was recorded.
+// The predicted or replayed step below the timeline's rows: the passes, transfers and waits of the rank or its pipeline
+// stage, laid over each recorded step from its own beginning, so that what a change makes is seen where it was recorded.
 #pragma once
 
 #include "model/trace/drawn_step.h"
@@ -26,16 +26,23 @@ struct PredictedBar {
     bool cut = false;
 };
 
+/// What the strip shows, for the rank whose rows are above it.
+struct StripGhost {
+    std::shared_ptr<const DrawnStep> step; ///< null: nothing
+    RankId rank;
+    int stage = 0;
+    QString name; ///< "predicted" or "replayed"
+    QString note; ///< " · guessed", what it rests on, or nothing: behind every figure of it
+};
+
 class PredictionStrip {
 public:
-    /// prediction null: none is shown. stage: of the rank whose steps these are; never null.
-    void set(std::shared_ptr<const DrawnStep> prediction, int stage, std::shared_ptr<const StepSpans> steps);
-    /// " · guessed", or nothing: behind every figure of it.
-    void setNote(const QString& note) { m_note = note; }
-    const QString& note() const { return m_note; }
+    /// steps: of the rank; never null.
+    void set(StripGhost ghost, std::shared_ptr<const StepSpans> steps);
+    const StripGhost& ghost() const { return m_ghost; }
     /// Of the whole job, as in the metrics; absent: not known (yet).
     void setStepTime(std::optional<Duration> time) { m_stepTime = time; }
-    bool isShown() const { return m_prediction && !m_steps->empty(); }
+    bool isShown() const { return m_ghost.step && !m_steps->empty(); }
     int height() const { return isShown() ? kHeight : 0; }
 
     /// Draws the bars into image(), `size` pixels, `ratio` times as many of the device.
@@ -53,13 +60,12 @@ public:
     static constexpr int kHeight = 44;
 
 private:
+    const DrawnLane* lane() const;             ///< null: nothing is shown
     TimeRange rangeOf(std::size_t step) const; ///< of the predicted step, cut where the next recorded one begins
 
-    std::shared_ptr<const DrawnStep> m_prediction;
+    StripGhost m_ghost;
     std::shared_ptr<const StepSpans> m_steps = stepSpansOf({});
     std::optional<Duration> m_stepTime;
-    int m_stage = 0;
-    QString m_note;
     QImage m_image;
 };
 

@@ -120,13 +120,10 @@ void TimelineCanvas::setStepTime(std::optional<Duration> time)
     invalidate();
 }
 
-void TimelineCanvas::setPrediction(std::shared_ptr<const DrawnStep> prediction, int stage, const QString& note)
+void TimelineCanvas::setPrediction(StripGhost ghost)
 {
     const int before = m_prediction->height();
-    m_predicted = std::move(prediction);
-    m_predictedStage = stage;
-    m_prediction->set(m_predicted, stage, m_steps);
-    m_prediction->setNote(note);
+    m_prediction->set(std::move(ghost), m_steps);
     if (m_prediction->height() != before) return relayout();
     if (before == 0) return;
     m_labelsDirty = true;
@@ -303,7 +300,7 @@ void TimelineCanvas::setCursor(std::optional<Instant> at)
 void TimelineCanvas::setSteps(std::shared_ptr<const StepSpans> steps)
 {
     m_steps = std::move(steps);
-    setPrediction(m_predicted, m_predictedStage, m_prediction->note());
+    setPrediction(m_prediction->ghost());
     invalidate();
 }
 

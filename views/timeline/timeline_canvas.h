@@ -20,7 +20,6 @@ class QScrollBar;
 class QTimer;
 
 namespace fourwalls {
-struct DrawnStep;
 struct StepSlack; // model/replay/step_slack.h
 } // namespace fourwalls
 
@@ -29,6 +28,7 @@ namespace fourwalls::views {
 class CounterCurves;
 class MemoryStrip;
 class PredictionStrip;
+struct StripGhost;
 
 /// What a person noted about a range or an instant.
 struct TimelineNote {
@@ -129,7 +129,7 @@ public:
     /// The job's, which a prediction is compared with; absent: not known (yet).
     void setStepTime(std::optional<Duration> time);
     /// The predicted step over the recorded ones, between the rows and the memory strip; null: none.
-    void setPrediction(std::shared_ptr<const DrawnStep> prediction, int stage, const QString& note);
+    void setPrediction(StripGhost ghost);
     const PredictionStrip& prediction() const { return *m_prediction; }
     /// Where it is drawn; empty without one.
     QRect predictionRect() const;
@@ -242,8 +242,6 @@ private:
     std::optional<TrackId> m_soughtTrack;
     int m_soughtLane = 0;
     std::unique_ptr<PredictionStrip> m_prediction;
-    std::shared_ptr<const DrawnStep> m_predicted;
-    int m_predictedStage = 0;
     MemoryStrip* m_strip;
     CounterCurves* m_counters;
     std::vector<CounterTrack> m_counterTracks;

@@ -9,6 +9,7 @@
 #include "views/timeline/counter_curves.h"
 #include "views/timeline/details_panel.h"
 #include "views/timeline/memory_strip.h"
+#include "views/timeline/prediction_strip.h"
 #include "views/timeline/row_actions.h"
 #include "views/timeline/slice_extent.h"
 #include "views/timeline/slice_reader.h"
@@ -16,6 +17,7 @@
 #include "views/timeline/timeline_minimap.h"
 #include "views/timeline/timeline_toolbar.h"
 #include "views/whatif/cost_words.h"
+#include "views/whatif/replayer.h"
 #include "views/whatif/what_if.h"
 
 #include <QPainter>
@@ -24,6 +26,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 namespace fourwalls::views {
 
@@ -181,7 +184,7 @@ void TimelineView::traceChanged()
     m_failed = false;
     m_openError.clear();
     m_steps = stepSpansOf({});
-    m_canvas->setPrediction(nullptr, 0, {});
+    m_canvas->setPrediction({});
     m_canvas->setSlack(nullptr);
     m_canvas->setStepTime(std::nullopt);
     m_timeAsked = m_timeKnown = false;
@@ -197,6 +200,8 @@ void TimelineView::traceChanged()
     m_toolbar->setRanks({});
     m_toolbar->setSteps({});
     connectSelection();
+    if (whatIf())
+        connect(&whatIf()->replayer(), &Replayer::gainsChanged, this, &TimelineView::showDetails, Qt::UniqueConnection);
     if (session()) {
         connect(session(), &TraceSession::opened, this, &TimelineView::opened);
         connect(session(), &TraceSession::failed, this, [this](const Error& error) {
@@ -359,15 +364,26 @@ void TimelineView::predictedStepChanged()
     showPrediction();
 }
 
+namespace {
+
+/// What the strip below the rows of a rank shows.
+StripGhost ghostBelow(const WhatIf* whatIf, const TraceHeader& header, RankId rank)
+{
+    int stage = 0;
+    for (const RankInfo& each : header.ranks)
+        if (each.rank == rank) stage = each.pipelineStage;
+    return {whatIf && whatIf->isActive() ? whatIf->drawn() : nullptr, rank, stage, ghostName(whatIf),
+            ghostNote(whatIf)};
+}
+
+} // namespace
+
 void TimelineView::showPrediction()
 {
     if (!session() || !session()->isOpen() || !selection()) return;
-    const auto predicted = whatIf() && whatIf()->isActive() ? whatIf()->drawn() : nullptr;
-    if (predicted) askStepTime();
-    const std::vector<RankInfo>& ranks = session()->info().header.ranks;
-    const auto rank = std::find_if(ranks.begin(), ranks.end(),
-                                   [&](const RankInfo& each) { return each.rank == selection()->rank(); });
-    m_canvas->setPrediction(predicted, rank == ranks.end() ? 0 : rank->pipelineStage, guessedNote(whatIf()));
+    StripGhost ghost = ghostBelow(whatIf(), session()->info().header, selection()->rank());
+    if (ghost.step) askStepTime();
+    m_canvas->setPrediction(std::move(ghost));
 }
 
 void TimelineView::askStepTime()

@@ -3,10 +3,13 @@
 #include "views/timeline/area_panel.h"
 #include "views/timeline/counter_curves.h"
 #include "views/timeline/details_panel.h"
+#include "views/timeline/slice_gains.h"
 #include "views/timeline/slice_reader.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/timeline_toolbar.h"
 #include "views/timeline/timeline_view.h"
+#include "views/whatif/replayer.h"
+#include "views/whatif/what_if.h"
 #include "views/words/format.h"
 #include "views/words/words.h"
 
@@ -262,7 +265,9 @@ void TimelineView::showDetails()
     if (const StepSpan* step = stepAt(*m_steps, chosen->slice.start)) context.step = *step;
     context.around = m_reader->around();
     context.place = m_reader->place();
-    m_details->setFacts(factsOf(*chosen, context, selection()->byteUnit()));
+    SliceFacts facts = factsOf(*chosen, context, selection()->byteUnit());
+    if (whatIf()) addGains(facts, *chosen, context, whatIf()->replayer());
+    m_details->setFacts(facts);
     fitDetails();
 }
 

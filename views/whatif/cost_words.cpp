@@ -3,6 +3,7 @@
 #include "views/whatif/cost_words.h"
 
 #include "model/spec/names.h"
+#include "views/whatif/replayer.h"
 #include "views/whatif/what_if.h"
 #include "views/words/format.h"
 
@@ -90,6 +91,33 @@ QString memorySentence(const cost::PredictedStep& step, ByteUnit unit)
 QString guessedNote(const WhatIf* whatIf)
 {
     return whatIf && whatIf->isGuess() ? QStringLiteral(" · ") + CostWords::tr("guessed") : QString();
+}
+
+QString ghostName(const WhatIf* whatIf)
+{
+    return whatIf && whatIf->showsReplay() ? CostWords::tr("replayed") : CostWords::tr("predicted");
+}
+
+QString ghostFigure(const WhatIf* whatIf, const QString& value)
+{
+    if (whatIf && whatIf->showsReplay()) return CostWords::tr("replayed %1").arg(value);
+    return CostWords::tr("predicted %1").arg(value) + guessedNote(whatIf);
+}
+
+QString ghostNote(const WhatIf* whatIf)
+{
+    if (!whatIf || !whatIf->showsReplay()) return guessedNote(whatIf);
+    const auto step = whatIf->replayer().step();
+    if (!step) return {};
+    const replay::ReplayOutcome& outcome = step->changed.outcome;
+    QStringList shares;
+    const auto add = [&shares](double share, const QString& text) {
+        if (share >= 0.005) shares << text.arg(formatPercent(share, 0));
+    };
+    add(outcome.measured, CostWords::tr("%1 measured"));
+    add(outcome.scaled, CostWords::tr("%1 scaled"));
+    add(outcome.modelled, CostWords::tr("%1 modelled"));
+    return QStringLiteral(" · ") + shares.join(QStringLiteral(", "));
 }
 
 namespace {

@@ -34,6 +34,12 @@ QString memorySentence(const cost::PredictedStep& step, ByteUnit unit);
 /// " · guessed", to stand behind every prediction for a trace whose network, plan and devices nobody wrote down
 /// (WhatIf::isGuess); empty for the others and without predictions (null).
 QString guessedNote(const WhatIf* whatIf);
+/// What a ghost is: "predicted", or "replayed" where WhatIf::showsReplay.
+QString ghostName(const WhatIf* whatIf);
+/// "predicted 42 %" with guessedNote, or "replayed 42 %".
+QString ghostFigure(const WhatIf* whatIf, const QString& value);
+/// To stand behind the name of a ghost: how much of a replay was measured, scaled and modelled; guessedNote of a prediction.
+QString ghostNote(const WhatIf* whatIf);
 /// Something that an importer could tell: "layers = 12", "hidden = 2880 (or 64, 50 % as likely)".
 QString inferredText(const InferredField& field);
 /// Why nothing is predicted for a trace without a specification, what to fill in, and what the trace shows of it; empty

@@ -323,6 +323,15 @@ std::optional<double> typedNumber(const QString& text, double usualFactor)
     return value;
 }
 
+std::vector<double> doublingStops(int value, int most)
+{
+    std::vector<double> stops;
+    for (int each = 1; each <= most; each *= 2) stops.push_back(each);
+    if (std::find(stops.begin(), stops.end(), double(value)) == stops.end()) stops.push_back(value);
+    std::sort(stops.begin(), stops.end());
+    return stops;
+}
+
 KnobRow::KnobRow(Lock lock, QWidget* parent)
     : QWidget(parent)
     , m_name(new QLabel(this))

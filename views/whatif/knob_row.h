@@ -97,6 +97,9 @@ private:
 /// everything else. usualFactor: of a bare number (1e9 where values are gigabits).
 std::optional<double> typedNumber(const QString& text, double usualFactor = 1);
 
+/// Stops to which a number of something can be doubled and halved, and itself.
+std::vector<double> doublingStops(int value, int most);
+
 class KnobRow : public QWidget {
     Q_OBJECT
 public:

@@ -40,14 +40,20 @@ std::string numberText(double value)
     return QString::number(value, 'g', 6).toStdString();
 }
 
-/// Values that a number of something can be doubled and halved to.
-std::vector<double> doublings(int value, int most)
+/// What stands behind a prefix in the change that begins with it; absent: none does.
+std::optional<std::string> behind(const std::vector<std::string>& changes, const std::string& prefix)
 {
-    std::vector<double> stops;
-    for (int each = 1; each <= most; each *= 2) stops.push_back(each);
-    if (std::find(stops.begin(), stops.end(), double(value)) == stops.end()) stops.push_back(value);
-    std::sort(stops.begin(), stops.end());
-    return stops;
+    for (const std::string& change : changes)
+        if (change.compare(0, prefix.size(), prefix) == 0) return change.substr(prefix.size());
+    return std::nullopt;
+}
+
+std::optional<double> numberBehind(const std::vector<std::string>& changes, const std::string& prefix)
+{
+    const auto text = behind(changes, prefix);
+    bool isNumber = false;
+    const double value = text ? QString::fromStdString(*text).toDouble(&isNumber) : 0;
+    return isNumber ? std::optional(value) : std::nullopt;
 }
 
 } // namespace
@@ -61,17 +67,39 @@ void ReplayControls::setOffers(std::shared_ptr<const replay::ReplayOffers> offer
 {
     m_offers = std::move(offers);
     m_patterns.clear();
+    m_others.clear();
     rebuild();
 }
 
 void ReplayControls::retranslate()
 {
+    const Changes all = changes();
     rebuild();
+    showChanges(all);
+}
+
+void ReplayControls::showChanges(const Changes& changes)
+{
+    if (!m_offers) return;
+    const std::string kernels = "kernels:";
+    const std::size_t patterns = m_patterns.size();
+    for (const std::string& change : changes) {
+        const std::size_t star = change.rfind('*');
+        if (change.compare(0, kernels.size(), kernels) != 0 || star == std::string::npos) continue;
+        if (!row(QString::fromStdString(change.substr(0, star))))
+            m_patterns.push_back(change.substr(kernels.size(), star - kernels.size()));
+    }
+    if (m_patterns.size() != patterns) rebuild();
+    for (const Control& control : m_controls) control.show(changes);
+    m_others.clear();
+    const Changes said = this->changes();
+    for (const std::string& change : changes)
+        if (std::find(said.begin(), said.end(), change) == said.end()) m_others.push_back(change);
 }
 
 std::vector<std::string> ReplayControls::changes() const
 {
-    std::vector<std::string> all;
+    Changes all = m_others;
     for (const Control& control : m_controls)
         for (std::string& change : control.changes()) all.push_back(std::move(change));
     return all;
@@ -79,7 +107,7 @@ std::vector<std::string> ReplayControls::changes() const
 
 void ReplayControls::reset()
 {
-    for (const Control& control : m_controls) control.reset();
+    showChanges({});
     emit changed();
 }
 
@@ -207,9 +235,9 @@ void ReplayControls::addSwitch(const QString& text, const std::string& change, r
     m_controls.push_back(
         {QString::fromStdString(change),
          [box, change] { return box->isChecked() ? std::vector<std::string>{change} : std::vector<std::string>{}; },
-         [box] {
+         [box, change](const Changes& changes) {
              const QSignalBlocker quiet(box);
-             box->setChecked(false);
+             box->setChecked(std::find(changes.begin(), changes.end(), change) != changes.end());
          },
          nullptr});
 }
@@ -246,9 +274,9 @@ void ReplayControls::addFactor(const QString& text, const std::string& prefix, b
                               return *chosen == 1 ? std::vector<std::string>{}
                                                   : std::vector<std::string>{prefix + "*" + numberText(*chosen)};
                           },
-                          [knob, chosen] {
-                              *chosen = 1;
-                              knob->showValue(1);
+                          [knob, chosen, prefix](const Changes& changes) {
+                              *chosen = numberBehind(changes, prefix + "*").value_or(1);
+                              knob->showValue(*chosen);
                           },
                           knob});
 }
@@ -260,9 +288,11 @@ void ReplayControls::addChoice(const QString& text, std::vector<std::pair<QStrin
     auto* row = new QHBoxLayout(line);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(6);
-    auto* name = new QLabel(text, line);
+    auto* name = new QLabel(line);
     name->setFont(fontOf(TextRole::Body));
     name->setFixedWidth(kKnobNameWidth);
+    name->setText(name->fontMetrics().elidedText(text, Qt::ElideRight, kKnobNameWidth));
+    name->setToolTip(text);
     auto* box = new QComboBox(line);
     box->setFont(fontOf(TextRole::Small));
     box->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
@@ -278,7 +308,13 @@ void ReplayControls::addChoice(const QString& text, std::vector<std::pair<QStrin
                               const std::string change = box->currentData().toString().toStdString();
                               return change.empty() ? std::vector<std::string>{} : std::vector<std::string>{change};
                           },
-                          [box] { box->setCurrentIndex(0); }, nullptr});
+                          [box](const Changes& changes) {
+                              int index = 0;
+                              for (const std::string& change : changes)
+                                  index = std::max(index, box->findData(QString::fromStdString(change)));
+                              box->setCurrentIndex(index);
+                          },
+                          nullptr});
 }
 
 void ReplayControls::addPattern()
@@ -294,8 +330,9 @@ void ReplayControls::addPattern()
         // The field is part of what is made anew.
         QMetaObject::invokeMethod(
             this,
-            [this] {
+            [this, all = changes()] {
                 rebuild();
+                showChanges(all);
                 emit changed();
             },
             Qt::QueuedConnection);
@@ -312,46 +349,46 @@ void ReplayControls::addPassControls()
     const replay::ReplayOffer* best = nullptr;
     for (const auto& [schedule, word] : kScheduleWords) {
         if (schedule == shape.schedule || schedule == PipelineSchedule::Naive) continue;
+        if (schedule == PipelineSchedule::Interleaved && shape.chunks < 2) continue; // the number of chunks says it
         schedules.push_back({words(schedule), "schedule=" + std::string(word)});
         const auto* offer = m_offers->find(replay::OfferKind::Schedule, std::string(word));
         if (offer && (!best || offer->outcome.changed < best->outcome.changed)) best = offer;
     }
     addChoice(tr("Schedule"), std::move(schedules), best ? gainOf(replay::OfferKind::Schedule, best->what) : QString());
-    const auto addNumber = [&](const QString& text, const std::string& key, int recorded, int most,
-                               const QString& explanation) {
-        auto* knob = new KnobRow(KnobRow::Lock::None, m_body);
-        knob->setFormat([](double value) { return QString::number(value); });
-        knob->setName(text, explanation);
-        knob->setStops(doublings(recorded, most));
-        knob->showValue(recorded);
-        knob->setRecorded(recorded);
-        auto chosen = std::make_shared<double>(recorded);
-        connect(&knob->slider(), &KnobSlider::valueChosen, this, [this, chosen](double value) {
-            *chosen = value;
-            emit changed();
-        });
-        connect(knob, &KnobRow::valueTyped, this, [this, knob, chosen](double value) {
-            *chosen = std::clamp(std::round(value), 1.0, 4096.0);
-            knob->showValue(*chosen);
-            emit changed();
-        });
-        addLine(knob, {}, {});
-        m_controls.push_back({QString::fromStdString(key),
-                              [chosen, key, recorded] {
-                                  return *chosen == recorded
-                                             ? std::vector<std::string>{}
-                                             : std::vector<std::string>{key + "=" + numberText(*chosen)};
-                              },
-                              [knob, chosen, recorded] {
-                                  *chosen = recorded;
-                                  knob->showValue(recorded);
-                              },
-                              knob});
-    };
     addNumber(tr("Micro-batches"), "microbatches", shape.microbatches, std::max(64, shape.microbatches),
               tr("They keep their size, so the batch changes with their number"));
     addNumber(tr("Chunks per stage"), "vpp", shape.chunks, std::max(8, shape.chunks),
               tr("Virtual stages per rank, which take equal times"));
+}
+
+void ReplayControls::addNumber(const QString& text, const std::string& key, int recorded, int most,
+                               const QString& explanation)
+{
+    auto* knob = new KnobRow(KnobRow::Lock::None, m_body);
+    knob->setFormat([](double value) { return QString::number(value); });
+    knob->setName(text, explanation);
+    knob->setStops(doublingStops(recorded, most));
+    knob->showValue(recorded);
+    knob->setRecorded(recorded);
+    auto chosen = std::make_shared<double>(recorded);
+    connect(&knob->slider(), &KnobSlider::valueChosen, this, [this, chosen](double value) {
+        *chosen = value;
+        emit changed();
+    });
+    connect(knob, &KnobRow::valueTyped, this, [this, knob, chosen](double value) {
+        *chosen = std::clamp(std::round(value), 1.0, 4096.0);
+        knob->showValue(*chosen);
+        emit changed();
+    });
+    addLine(knob, {}, {});
+    m_controls.push_back(
+        {QString::fromStdString(key),
+         [chosen, key, recorded] { return *chosen == recorded ? Changes{} : Changes{key + "=" + numberText(*chosen)}; },
+         [knob, chosen, key, recorded](const Changes& changes) {
+             *chosen = numberBehind(changes, key + "=").value_or(recorded);
+             knob->showValue(*chosen);
+         },
+         knob});
 }
 
 void ReplayControls::addPlanControls()
@@ -393,8 +430,8 @@ void ReplayControls::addPlanControls()
         connect(&row->slider(), &KnobSlider::valueChosen, this, take);
         connect(row, &KnobRow::valueTyped, this, take);
         addLine(row, {}, {});
-        m_controls.push_back({QStringLiteral("plan.%1").arg(static_cast<int>(each.knob)),
-                              [] { return std::vector<std::string>{}; }, [] {}, row});
+        m_controls.push_back({QStringLiteral("plan.%1").arg(static_cast<int>(each.knob)), [] { return Changes{}; },
+                              [](const Changes&) {}, row});
     }
     m_controls.push_back({QStringLiteral("plan"),
                           [spec, recorded] {
@@ -404,8 +441,12 @@ void ReplayControls::addPlanControls()
                                   changes.push_back("batch=" + std::to_string(spec->training.batch));
                               return changes;
                           },
-                          [spec, recorded, showAll] {
+                          [spec, recorded, showAll](const Changes& changes) {
                               *spec = recorded;
+                              if (const auto text = behind(changes, "plan="))
+                                  if (const auto plan = parsePlan(*text); plan.ok()) spec->plan = *plan;
+                              if (const auto batch = numberBehind(changes, "batch="))
+                                  spec->training.batch = std::llround(*batch);
                               showAll();
                           },
                           nullptr});

@@ -29,6 +29,8 @@ public:
 
     /// Null: none. All controls then stand as recorded.
     void setOffers(std::shared_ptr<const replay::ReplayOffers> offers);
+    /// Shows changes that were set elsewhere. What no control says is kept.
+    void showChanges(const std::vector<std::string>& changes);
     /// The changes that the controls say, as `replay --change` takes them, in the order of the controls.
     std::vector<std::string> changes() const;
     /// Back to what was recorded.
@@ -42,11 +44,12 @@ signals:
     void changed();
 
 private:
-    /// One control: what it changes, and how it goes back.
+    using Changes = std::vector<std::string>;
+    /// One control: what it changes, and how it shows what was changed elsewhere.
     struct Control {
         QString name;
-        std::function<std::vector<std::string>()> changes; ///< empty: as recorded
-        std::function<void()> reset;
+        std::function<Changes()> changes;         ///< empty: as recorded
+        std::function<void(const Changes&)> show; ///< its own of these; without: as recorded
         KnobRow* knob = nullptr;
     };
 
@@ -61,6 +64,7 @@ private:
     void addChoice(const QString& text, std::vector<std::pair<QString, std::string>> entries, const QString& gain = {});
     void addPeerControls();
     void addPassControls();
+    void addNumber(const QString& text, const std::string& key, int recorded, int most, const QString& explanation);
     void addPlanControls();
     void addPattern();
     QString gainOf(replay::OfferKind kind, const std::string& what) const;
@@ -68,6 +72,7 @@ private:
     std::shared_ptr<const replay::ReplayOffers> m_offers;
     std::vector<Control> m_controls;
     std::vector<std::string> m_patterns; ///< of kernels, that somebody added
+    Changes m_others;                    ///< that no control says
     QWidget* m_body = nullptr;
     QVBoxLayout* m_column;
 };

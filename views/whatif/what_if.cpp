@@ -6,6 +6,7 @@
 #include "model/replay/spec_change.h"
 #include "views/session/trace_session.h"
 #include "views/whatif/plan_searcher.h"
+#include "views/whatif/replayer.h"
 
 #include <QUndoStack>
 
@@ -58,9 +59,29 @@ bool isSameSpec(const std::optional<RunSpec>& a, const std::optional<RunSpec>& b
     return a->plan == b->plan && toJson(*a) == toJson(*b);
 }
 
-WhatIf::WhatIf(QObject* parent) : QObject(parent), m_history(new QUndoStack(this)) {}
+WhatIf::WhatIf(QObject* parent) : QObject(parent), m_replayer(new Replayer(this)), m_history(new QUndoStack(this))
+{
+    watchReplayer();
+}
 
 WhatIf::~WhatIf() = default;
+
+void WhatIf::watchReplayer()
+{
+    connect(m_replayer, &Replayer::offersKnown, this, [this] {
+        // Changes that are modelled take the rates that the trace teaches.
+        if (!m_replayer->offers()) return;
+        learnRates(*m_replayer->session());
+        m_replayer->setRates(m_learned);
+    });
+    connect(this, &WhatIf::ratesLearned, this, [this] { m_replayer->setRates(m_learned); });
+    connect(m_replayer, &Replayer::changesChanged, this, [this] { setShowsReplay(!m_replayer->changes().empty()); });
+    connect(m_replayer, &Replayer::stepChanged, this, [this] {
+        if (!m_showsReplay) return;
+        emit predictedStepChanged();
+        emit predictionChanged();
+    });
+}
 
 void WhatIf::setTrace(const TraceInfo& info)
 {
@@ -236,6 +257,7 @@ void WhatIf::change(const RunSpec& wanted, const QString& text)
 {
     const RunSpec spec = withOwnNode(wanted, m_known.spec);
     if (equal(m_spec, spec)) return;
+    setShowsReplay(false);
     if (m_inGesture)
         apply(spec);
     else
@@ -326,8 +348,30 @@ const ClusterSpec* WhatIf::machine(const std::string& name) const
     return nullptr;
 }
 
+bool WhatIf::showsReplay() const
+{
+    return m_showsReplay && !m_replayer->changes().empty();
+}
+
+void WhatIf::setShowsReplay(bool shows)
+{
+    if (shows == m_showsReplay) return;
+    m_showsReplay = shows;
+    emit predictedStepChanged();
+    emit predictionChanged();
+}
+
+std::shared_ptr<const Ghost> WhatIf::ghost() const
+{
+    return showsReplay() ? Ghost::of(m_replayer->step()) : Ghost::of(m_prediction);
+}
+
 std::shared_ptr<const DrawnStep> WhatIf::drawn() const
 {
+    if (showsReplay()) {
+        const auto step = m_replayer->step();
+        return step ? std::shared_ptr<const DrawnStep>(step, &step->changed.drawn) : nullptr;
+    }
     return m_step ? std::shared_ptr<const DrawnStep>(m_step, &m_step->drawn) : nullptr;
 }
 

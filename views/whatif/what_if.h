@@ -8,6 +8,7 @@
 #include "model/spec/calibration.h"
 #include "model/trace/known_spec.h"
 #include "model/trace/trace_query.h"
+#include "views/whatif/ghost.h"
 #include "views/whatif/predictor.h"
 
 #include <QObject>
@@ -27,6 +28,7 @@ struct MachineRates;
 namespace fourwalls::views {
 
 class PlanSearcher;
+class Replayer;
 class TraceSession;
 
 /// Whether two specs say the same; absent ones do.
@@ -73,8 +75,17 @@ public:
     std::shared_ptr<const Prediction> prediction() const { return m_prediction; }
     /// The latest predicted step alone: known some milliseconds before prediction(), which holds its trace.
     std::shared_ptr<const cost::PredictedStep> step() const { return m_step; }
-    /// Its drawable form, of which every ghost is made. Null as step().
+
+    /// The trace's own step, run again with changes.
+    Replayer& replayer() const { return *m_replayer; }
+    /// Whether ghosts are of the replay, else of the prediction. The one that was changed last is shown; a replay without
+    /// changes is none.
+    bool showsReplay() const;
+    void setShowsReplay(bool shows);
+    /// The drawable form of what is shown, of which every ghost is made. Null: none asked for, or none finished.
     std::shared_ptr<const DrawnStep> drawn() const;
+    /// Its figures, which may come some milliseconds later. Null as drawn().
+    std::shared_ptr<const Ghost> ghost() const;
     /// The prediction of recorded(): predicted beside recorded. Null as prediction().
     std::shared_ptr<const Prediction> baseline() const { return m_baseline; }
     /// Why the spec cannot be predicted; absent while it can.
@@ -133,9 +144,9 @@ signals:
     void specChanged();
     /// recorded() is another one.
     void recordedChanged();
-    /// step() or problem() is another one: what is quick enough for every frame.
+    /// step(), drawn() or problem() is another one: what is quick enough for every frame.
     void predictedStepChanged();
-    /// prediction(), baseline() or problem() is another one.
+    /// prediction(), ghost(), baseline() or problem() is another one.
     void predictionChanged();
     void activeChanged();
     /// machines() has another one.
@@ -149,6 +160,7 @@ signals:
 private:
     class SpecCommand;
 
+    void watchReplayer();
     void apply(const std::optional<RunSpec>& spec);
     Predictor& predictor();
     void predict();
@@ -169,7 +181,8 @@ private:
     std::optional<RunSpec> m_spec, m_gestureBegin;
     QString m_gestureText;
     std::optional<Duration> m_forecast;
-    bool m_inGesture = false, m_active = false;
+    bool m_inGesture = false, m_active = false, m_showsReplay = false;
+    Replayer* m_replayer;
     Predictor* m_predictor = nullptr;    ///< made with the first question
     PlanSearcher* m_firstLook = nullptr; ///< made when it is first asked for
     std::vector<Machine> m_machines;     ///< in the order in which they came

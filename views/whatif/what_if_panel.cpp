@@ -79,13 +79,12 @@ void WhatIfPanel::setDocument(TraceSession* session, WhatIf* whatIf)
     m_whatIf = whatIf;
     m_gestureBase.reset();
     m_card->setWhatIf(whatIf);
-    m_replay->setSession(session);
+    m_replay->setWhatIf(whatIf);
     if (whatIf) {
         connect(whatIf, &WhatIf::specChanged, this, &WhatIfPanel::refresh);
         connect(whatIf, &WhatIf::recordedChanged, this, &WhatIfPanel::refresh);
         connect(whatIf, &WhatIf::recordedChanged, this, &WhatIfPanel::askMeasured);
         connect(whatIf, &WhatIf::machinesChanged, this, &WhatIfPanel::fillMachines);
-        connect(whatIf, &WhatIf::ratesLearned, this, [this] { m_replay->setRates(m_whatIf->learnedRates()); });
         connect(whatIf->history(), &QUndoStack::canUndoChanged, m_undo, &QWidget::setEnabled);
         connect(whatIf->history(), &QUndoStack::canRedoChanged, m_redo, &QWidget::setEnabled);
     }

@@ -83,11 +83,6 @@ void WhatIfPanel::build()
     m_replay = new ReplayCard(inside);
     column->addWidget(m_replay);
     connect(m_replay, &ReplayCard::saveRequested, this, &WhatIfPanel::saveReplayRequested);
-    connect(m_replay, &ReplayCard::ratesWanted, this, [this] {
-        if (!whatIf() || !m_session) return;
-        whatIf()->learnRates(*m_session);
-        m_replay->setRates(whatIf()->learnedRates());
-    });
     buildPresets(*column);
     m_start = new QPushButton(inside);
     m_start->setProperty("primary", true);

@@ -95,11 +95,22 @@ private slots:
     void aStageThatIsNotThereIsTheLastOne()
     {
         DrawnStep step;
-        QVERIFY(!step.laneOf(0));
+        QVERIFY(!step.laneOf(RankId{0}, 0));
         step.lanes.resize(2);
-        QVERIFY(step.laneOf(1) == &step.lanes[1]);
-        QVERIFY(step.laneOf(7) == &step.lanes[1]);
-        QVERIFY(step.laneOf(-1) == &step.lanes[0]);
+        step.lanes[1].stage = 1;
+        const RankId any{5};
+        QVERIFY(step.laneOf(any, 1) == &step.lanes[1]);
+        QVERIFY(step.laneOf(any, 7) == &step.lanes[1]);
+        QVERIFY(step.laneOf(any, -1) == &step.lanes[0]);
+        // A step of ranks has each one's own lane, and stages for those that it lacks.
+        step.byRank = true;
+        step.lanes[0].stage = 1;
+        step.lanes[0].rank = RankId{4};
+        step.lanes[1].rank = RankId{9};
+        QVERIFY(step.laneOf(RankId{9}, 0) == &step.lanes[1]);
+        QVERIFY(step.laneOf(any, 1) == &step.lanes[0]);
+        step.byRank = false;
+        QVERIFY(step.laneOf(RankId{9}, 1) == &step.lanes[0]);
     }
 };
 

@@ -3,19 +3,24 @@
 // none were recorded; the view offscreen, driven as a person would. Any Qt warning fails.
 #include <QtTest>
 
+#include "model/trace/drawn_trace.h"
 #include "tests/support/test_program.h"
 #include "tests/views/fail_on_warning.h"
 #include "tests/views/trace_probe.h"
 #include "views/pipeline/ideal_bars.h"
+#include "views/pipeline/order_controls.h"
 #include "views/pipeline/pipeline_view.h"
 #include "views/pipeline/predicted_lanes.h"
 #include "views/pipeline/stage_lanes.h"
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
+#include "views/whatif/knob_row.h"
+#include "views/whatif/replayer.h"
 
 #include <QAction>
 #include <QComboBox>
 #include <QSignalSpy>
+#include <QSpinBox>
 #include <QTableView>
 
 namespace tst_pipeline_view {
@@ -140,9 +145,9 @@ private slots:
         };
         const std::vector<PassPiece> work{piece(0, Phase::Forward), piece(20, Phase::BackwardInput),
                                           piece(40, Phase::Forward)};
-        const std::vector<StagePass> passes = inferPasses(work, {});
+        const std::vector<InferredPass> passes = inferPasses(work, {});
         QCOMPARE(passes.size(), std::size_t{2});
-        QVERIFY(isForward(passes[0]) && isBackward(passes[1]));
+        QVERIFY(passes[0].phase == Phase::Forward && passes[1].phase == Phase::BackwardInput);
         QCOMPARE(inferPasses(std::vector<PassPiece>{piece(0, Phase::Forward)}, {}).size(), std::size_t{1});
     }
 
@@ -298,6 +303,119 @@ private slots:
                 if (fast.shares[i]) QVERIFY(std::abs(fast.shares[i]->bubble() - exact.shares[i]->bubble()) < 1e-4);
             }
         }
+    }
+
+    /// A replayed step is drawn from its trace: as the same passes as the trace that nobody changed.
+    void theDrawnFormOfATraceHasItsPasses()
+    {
+        for (const char* plan : {"pp=4 microbatches=8", "pp=2 microbatches=4 schedule=interleaved vpp=2",
+                                 "pp=4 microbatches=8 schedule=zb", "pp=2 dp=2 microbatches=4 recompute=full"}) {
+            const auto step = cost::predictStep(specOf(plan));
+            QVERIFY2(step, plan);
+            const auto drawn = drawnStepOf(*cost::traceOf(*step), Provenance::Measured);
+            QVERIFY2(drawn.ok(), plan);
+            QVERIFY(drawn->byRank);
+            const PipelinePicture own = predictedPicture(*drawn), modelled = predictedPicture(step->drawn);
+            QCOMPARE(own.step.range, modelled.step.range);
+            QCOMPARE(own.window, modelled.window);
+            QCOMPARE(own.lanes.size(), modelled.lanes.size());
+            for (std::size_t i = 0; i < own.lanes.size(); ++i) {
+                const auto &a = own.lanes[i].passes, &b = modelled.lanes[i].passes;
+                QCOMPARE(a.size(), b.size());
+                for (std::size_t k = 0; k < a.size(); ++k) {
+                    QVERIFY(a[k].phase == b[k].phase && a[k].microbatch == b[k].microbatch && a[k].chunk == b[k].chunk);
+                    QCOMPARE(a[k].range, b[k].range);
+                }
+                if (own.shares[i]) QVERIFY(std::abs(own.shares[i]->bubble() - modelled.shares[i]->bubble()) < 1e-4);
+                // Memory, too: the same highest level.
+                const auto highest = [](const DrawnLane& lane) {
+                    std::int64_t most = 0;
+                    for (const MemorySample& sample : memoryCurve(lane)) most = std::max(most, sample.total());
+                    return most;
+                };
+                QVERIFY(std::abs(highest(drawn->lanes[i]) - highest(step->drawn.lanes[i])) <= 16);
+                QCOMPARE(drawn->lanes[i].peakBytes, highest(drawn->lanes[i]));
+                QCOMPARE(drawn->lanes[i].sent.size(), step->drawn.lanes[i].sent.size());
+            }
+        }
+        // Where no phases were recorded, passes are those that the picture of the recording has.
+        const auto data = importedTrace();
+        const auto drawn = drawnStepOf(data, Provenance::Scaled);
+        QVERIFY(drawn.ok());
+        const PipelinePicture own = predictedPicture(*drawn), recorded = pictureOf(data);
+        for (std::size_t i = 0; i < own.lanes.size(); ++i) {
+            QCOMPARE(own.lanes[i].passes.size(), recorded.lanes[i].passes.size());
+            for (std::size_t k = 0; k < own.lanes[i].passes.size(); ++k)
+                QCOMPARE(own.lanes[i].passes[k].range.begin - own.step.range.begin,
+                         recorded.lanes[i].passes[k].range.begin - recorded.step.range.begin);
+        }
+        for (const DrawnInterval& each : drawn->lanes.front().intervals) QCOMPARE(each.provenance, Provenance::Scaled);
+    }
+
+    /// The measured passes in another order: as the cost model orders its own passes, from which they were "measured".
+    void theOrderIsChangedByHand()
+    {
+        Probe probe(modelledTrace(specOf("pp=4 microbatches=8"), TraceSource::Recorded));
+        QVERIFY(probe.ready());
+        PipelineView& view = *probe.view;
+        OrderControls& order = view.order();
+        QVERIFY2(order.blocked().isEmpty(), qPrintable(order.blocked()));
+        Replayer& replayer = probe.whatIf.replayer();
+        const auto choose = [&](PipelineSchedule schedule) {
+            order.schedule().setCurrentIndex(order.schedule().findData(static_cast<int>(schedule)));
+            emit order.schedule().activated(order.schedule().currentIndex());
+            return QTest::qWaitFor([&] { return !replayer.isBusy() && probe.ready(); }, 20'000);
+        };
+        const double before = view.recordedPlot().picture()->bubble().value_or(0);
+        QVERIFY(choose(PipelineSchedule::GPipe));
+        QCOMPARE(replayer.changes(), std::vector<std::string>{"schedule=gpipe"});
+        const auto gpipe = view.predictedPlot().picture();
+        QVERIFY(gpipe && view.predictedPlot().isVisible());
+        const PipelinePicture modelled =
+            predictedPicture(cost::predictStep(specOf("pp=4 microbatches=8 schedule=gpipe"))->drawn);
+        QCOMPARE(gpipe->lanes.size(), std::size_t{4});
+        for (std::size_t i = 0; i < 4; ++i) {
+            QCOMPARE(gpipe->lanes[i].mostInFlight, 8);
+            QCOMPARE(gpipe->lanes[i].passes.size(), modelled.lanes[i].passes.size());
+            for (std::size_t k = 0; k < gpipe->lanes[i].passes.size(); ++k) {
+                const StagePass &a = gpipe->lanes[i].passes[k], &b = modelled.lanes[i].passes[k];
+                QVERIFY(isForward(a) == isForward(b) && a.microbatch == b.microbatch);
+            }
+        }
+        QVERIFY2(std::abs(*gpipe->bubble() - *modelled.bubble()) < 0.02,
+                 qPrintable(QString("%1 %2").arg(*gpipe->bubble()).arg(*modelled.bubble())));
+        // Weight gradients apart, and less of a bubble.
+        QVERIFY(choose(PipelineSchedule::ZeroBubbleH1));
+        const auto zb = view.predictedPlot().picture();
+        QVERIFY(std::any_of(zb->lanes[0].passes.begin(), zb->lanes[0].passes.end(),
+                            [](const StagePass& pass) { return pass.phase == Phase::BackwardWeight; }));
+        QVERIFY(*zb->bubble() < before && *zb->bubble() < *gpipe->bubble());
+        // Chunks say that passes are interleaved, and the recorded schedule takes all of it back.
+        order.chunks().setValue(2);
+        QCOMPARE(replayer.changes(), std::vector<std::string>{"vpp=2"});
+        QCOMPARE(order.schedule().currentData().toInt(), static_cast<int>(PipelineSchedule::Interleaved));
+        emit order.slider().valueChosen(16);
+        QCOMPARE(replayer.changes(), (std::vector<std::string>{"microbatches=16", "vpp=2"}));
+        QVERIFY(QTest::qWaitFor([&] { return !replayer.isBusy() && probe.ready(); }, 20'000));
+        const auto interleaved = view.predictedPlot().picture();
+        QCOMPARE(interleaved->chunks, 2);
+        QCOMPARE(interleaved->microbatches, 16);
+        order.microbatches().setValue(8);
+        QVERIFY(choose(PipelineSchedule::OneFOneB));
+        QVERIFY(replayer.changes().empty() && !probe.whatIf.showsReplay());
+    }
+
+    void whatCannotBeOrderedSaysWhy()
+    {
+        Probe probe(modelledTrace(specOf("pp=1 microbatches=2"), TraceSource::Recorded));
+        QVERIFY(probe.ready());
+        const OrderControls& order = probe.view->order();
+        QVERIFY2(order.blocked().contains(QStringLiteral("no pipeline stages")), qPrintable(order.blocked()));
+        QComboBox* schedule = probe.view->order().findChild<QComboBox*>();
+        QVERIFY(!schedule->isEnabled());
+        QCOMPARE(schedule->toolTip(), order.blocked());
+        QVERIFY(!probe.view->order().slider().isEnabled());
+        QCOMPARE(probe.view->order().microbatches().toolTip(), order.blocked());
     }
 
     void aWhatIfTakesTheGhostsPlace()

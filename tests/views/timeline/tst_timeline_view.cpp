@@ -44,7 +44,8 @@ private slots:
         step->lanes.front().intervals = {interval(0, 40, SliceKind::Phase, Phase::Forward, Activity::Compute),
                                          interval(40, 50, SliceKind::Wait, Phase::None, Activity::PipelineWait),
                                          interval(50, 120, SliceKind::Phase, Phase::BackwardInput, Activity::Compute)};
-        bench.canvas().setPrediction(step, 0, QStringLiteral(" \u00b7 guessed"));
+        bench.canvas().setPrediction(
+            {step, RankId{0}, 0, QStringLiteral("predicted"), QStringLiteral(" \u00b7 guessed")});
         const PredictionStrip& strip = bench.canvas().prediction();
         QVERIFY(strip.isShown());
         QVERIFY(!bench.canvas().predictionRect().isEmpty());
@@ -74,7 +75,7 @@ private slots:
         std::set<QRgb> colours;
         for (int x = drawn.left(); x < drawn.right(); x += 3) colours.insert(picture.pixel(x, drawn.top() + 20));
         QVERIFY(colours.size() > 3);
-        bench.canvas().setPrediction(nullptr, 0, {});
+        bench.canvas().setPrediction({});
         QVERIFY(bench.canvas().predictionRect().isEmpty());
         QCOMPARE(bench.canvas().plotRect().height(), rows);
     }

@@ -6,9 +6,12 @@
 #include "tests/support/test_program.h"
 #include "tests/views/fail_on_warning.h"
 #include "views/session/trace_session.h"
+#include "views/whatif/cost_words.h"
 #include "views/whatif/knob_row.h"
 #include "views/whatif/replay_card.h"
 #include "views/whatif/replay_controls.h"
+#include "views/whatif/replayer.h"
+#include "views/whatif/what_if.h"
 
 #include <QApplication>
 #include <QComboBox>
@@ -49,6 +52,8 @@ private slots:
     }
     void offersWhatTheTraceCanAnswer();
     void changesTogether();
+    void theChangedStepIsTheGhost();
+    void changesOfOthersAreShown();
     void offersStagesAndTheProgram();
     void asksOnlyWhenSeen();
     void aPredictionHasNoCard();
@@ -60,8 +65,10 @@ private:
 void ReplayCardTest::offersWhatTheTraceCanAnswer()
 {
     TraceSession session(openerOf(TraceSource::Recorded), QStringLiteral("a.fourwalls"));
+    WhatIf whatIf;
+    whatIf.replayer().setSession(&session);
     ReplayCard card;
-    card.setSession(&session);
+    card.setWhatIf(&whatIf);
     card.show();
     QTRY_VERIFY(card.sentence().contains(QLatin1String("this replay is 0")));
     // The other three figures of an unchanged replay.
@@ -81,8 +88,10 @@ void ReplayCardTest::offersWhatTheTraceCanAnswer()
 void ReplayCardTest::changesTogether()
 {
     TraceSession session(openerOf(TraceSource::Recorded), QStringLiteral("a.fourwalls"));
+    WhatIf whatIf;
+    whatIf.replayer().setSession(&session);
     ReplayCard card;
-    card.setSession(&session);
+    card.setWhatIf(&whatIf);
     card.show();
     QTRY_VERIFY(card.controls().row(QStringLiteral("kernels:forward")));
     // Half of rank 1's 6 ms, rank 0's 4 ms halved count no more: 7 ms. Links twice as fast: 6 ms.
@@ -104,6 +113,80 @@ void ReplayCardTest::changesTogether()
     card.controls().reset();
     QVERIFY(card.controls().changes().empty() && card.command().isEmpty());
     QVERIFY(!card.table().isVisible());
+}
+
+void ReplayCardTest::theChangedStepIsTheGhost()
+{
+    TraceSession session(openerOf(TraceSource::Recorded), QStringLiteral("a.fourwalls"));
+    WhatIf whatIf;
+    Replayer& replayer = whatIf.replayer();
+    replayer.setSession(&session);
+    QVERIFY(!whatIf.showsReplay() && !whatIf.drawn() && !whatIf.ghost());
+    replayer.ask();
+    QTRY_VERIFY(replayer.offers());
+    replayer.setValue("schedule", ""); // nothing to take back
+    QVERIFY(replayer.changes().empty());
+    replayer.setChanges({"kernels:forward*0.5"});
+    QVERIFY(replayer.isBusy());
+    QTRY_VERIFY(!replayer.isBusy());
+    QVERIFY(whatIf.showsReplay());
+    // Rank 1 computes for 3 ms instead of 6, rank 0 for 2: transfers from 3 to 5 ms, and 2 ms of the optimizer.
+    const auto drawn = whatIf.drawn();
+    QVERIFY(drawn && drawn->byRank);
+    QCOMPARE(drawn->length, Duration{7 * kMs});
+    QCOMPARE(drawn->lanes.size(), std::size_t(2));
+    const DrawnLane& slow = *drawn->laneOf(RankId{1}, 0);
+    QCOMPARE(slow.rank, RankId{1});
+    QVERIFY(slow.intervals.size() >= 2);
+    QCOMPARE(slow.intervals.front().phase, Phase::Forward);
+    QCOMPARE(slow.intervals.front().range, (TimeRange{Instant{}, Instant{3 * kMs}}));
+    QCOMPARE(slow.intervals.back().phase, Phase::Optimizer);
+    QCOMPARE(slow.intervals.back().range, (TimeRange{Instant{5 * kMs}, Instant{7 * kMs}}));
+    QCOMPARE(slow.intervals.back().provenance, Provenance::Scaled);
+    const auto ghost = whatIf.ghost();
+    QVERIFY(ghost && ghost->replayed);
+    QCOMPARE(ghost->metrics->stepTime, std::optional(Duration{7 * kMs}));
+    QCOMPARE(ghostName(&whatIf), QStringLiteral("replayed"));
+    QVERIFY2(ghostNote(&whatIf).contains(QLatin1String("scaled")), qPrintable(ghostNote(&whatIf)));
+    // The prediction may take its place, and does once nothing is changed.
+    whatIf.setShowsReplay(false);
+    QVERIFY(!whatIf.drawn() && !whatIf.ghost()); // nothing says what ran: nothing is predicted
+    QCOMPARE(ghostName(&whatIf), QStringLiteral("predicted"));
+    whatIf.setShowsReplay(true);
+    QCOMPARE(whatIf.drawn(), drawn);
+    replayer.setChanges({});
+    QVERIFY(!whatIf.showsReplay() && !whatIf.drawn());
+    // What cannot be answered leaves no ghost, and says why.
+    replayer.setChanges({"kernels:nosuch*0.5"});
+    QTRY_VERIFY(!replayer.isBusy());
+    QVERIFY(!whatIf.drawn() && replayer.problem().contains(QLatin1String("nosuch")));
+}
+
+void ReplayCardTest::changesOfOthersAreShown()
+{
+    TraceSession session(openerOf(TraceSource::Recorded), QStringLiteral("a.fourwalls"));
+    WhatIf whatIf;
+    whatIf.replayer().setSession(&session);
+    ReplayCard card;
+    card.setWhatIf(&whatIf);
+    card.show();
+    QTRY_VERIFY(card.controls().row(QStringLiteral("link:dp")));
+    // A pattern that the card has no row for gets one; what no control says is kept.
+    const std::vector<std::string> set{"rank:1=recorded", "stragglers=none", "link:dp*2", "kernels:war*0.25"};
+    whatIf.replayer().setChanges(set);
+    QVERIFY(card.controls().row(QStringLiteral("kernels:war")));
+    std::vector<std::string> shown = card.controls().changes(), all = set;
+    std::sort(shown.begin(), shown.end());
+    std::sort(all.begin(), all.end());
+    QCOMPARE(shown, all);
+    QVERIFY(card.command().contains(QLatin1String("--change 'rank:1=recorded'")));
+    // One more of the card's own leaves the others.
+    emit card.controls().row(QStringLiteral("link:dp"))->slider().valueChosen(4);
+    QCOMPARE(whatIf.replayer().changes().size(), std::size_t(4));
+    QVERIFY(card.command().contains(QLatin1String("link:dp*4")));
+    QTRY_VERIFY(!whatIf.replayer().isBusy());
+    card.controls().reset();
+    QVERIFY(whatIf.replayer().changes().empty());
 }
 
 /// The choices of a card by the change that they make.
@@ -140,8 +223,10 @@ void ReplayCardTest::offersStagesAndTheProgram()
         return std::unique_ptr<TraceQuery>(std::make_unique<InMemoryTraceQuery>(b.finish()));
     };
     TraceSession session(opener, QStringLiteral("a.fourwalls"));
+    WhatIf whatIf;
+    whatIf.replayer().setSession(&session);
     ReplayCard card;
-    card.setSession(&session);
+    card.setWhatIf(&whatIf);
     card.show();
     QTRY_VERIFY(card.controls().row(QStringLiteral("host:")));
     const QStringList choices = choicesOf(card);
@@ -157,20 +242,24 @@ void ReplayCardTest::offersStagesAndTheProgram()
 void ReplayCardTest::asksOnlyWhenSeen()
 {
     TraceSession session(openerOf(TraceSource::Imported), QStringLiteral("a.fourwalls"));
+    WhatIf whatIf;
+    whatIf.replayer().setSession(&session);
     ReplayCard card;
-    card.setSession(&session);
+    card.setWhatIf(&whatIf);
     QCOMPARE(session.pending(), 0);
     card.show();
     QCOMPARE(session.pending(), 1);
-    card.setSession(nullptr);
+    card.setWhatIf(nullptr);
     QVERIFY(card.table().rows().empty() || !card.table().isVisible());
 }
 
 void ReplayCardTest::aPredictionHasNoCard()
 {
     TraceSession session(openerOf(TraceSource::Predicted), QStringLiteral("a.fourwalls"));
+    WhatIf whatIf;
+    whatIf.replayer().setSession(&session);
     ReplayCard card;
-    card.setSession(&session);
+    card.setWhatIf(&whatIf);
     card.show();
     QTRY_COMPARE(session.pending(), 0);
     QVERIFY(card.sentence().isEmpty());

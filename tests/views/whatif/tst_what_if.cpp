@@ -500,19 +500,20 @@ private slots:
             {{Instant{1'000}, Instant{1'000} + step}, StepIndex(0), StepState::Measured},
             {{Instant{5'000} + step, Instant{5'000} + step + step}, StepIndex(1), StepState::Measured}};
         const DrawnStep predicted = cost::predictStep(spec)->drawn;
-        const std::vector<MemorySample> ghost = ghostOf(predicted, 1, steps, 100'000);
+        const std::vector<MemorySample> ghost = ghostOf(predicted, RankId{0}, 1, steps, 100'000);
         QVERIFY(!ghost.empty());
         QCOMPARE(ghost.front().at, Instant{1'000});
         QVERIFY(std::is_sorted(ghost.begin(), ghost.end(), [](const auto& a, const auto& b) { return a.at < b.at; }));
         std::int64_t highest = 0;
         for (const MemorySample& sample : ghost) highest = std::max(highest, sample.total());
         // The trace rounds every buffer to bytes, the curve their sum.
-        QVERIFY(std::abs(highest - predictedPeak(*data, 1)->peakBytes) <= 16);
+        QVERIFY(std::abs(highest - predictedPeak(*data, RankId{0}, 1)->peakBytes) <= 16);
         // A picture of few samples keeps the peak.
         std::int64_t thin = 0;
-        for (const MemorySample& sample : ghostOf(predicted, 1, steps, 40)) thin = std::max(thin, sample.total());
+        for (const MemorySample& sample : ghostOf(predicted, RankId{0}, 1, steps, 40))
+            thin = std::max(thin, sample.total());
         QCOMPARE(thin, highest);
-        QCOMPARE(predictedRank(*data, 7)->pipelineStage, 1); // of the last stage there is
+        QCOMPARE(predictedRank(*data, RankId{0}, 7)->pipelineStage, 1); // of the last stage there is
     }
 
 private:
