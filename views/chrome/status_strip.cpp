@@ -215,7 +215,8 @@ void StatusStrip::paintEvent(QPaintEvent*)
         return true;
     };
     if (!m_message.isEmpty()) {
-        put({metrics.elidedText(m_message, Qt::ElideRight, right - x), false, {}});
+        const QString shown = metrics.elidedText(m_message, Qt::ElideRight, right - x);
+        put({shown, false, shown == m_message ? QString() : m_message});
         return;
     }
     for (const StatusItem& item : m_items)

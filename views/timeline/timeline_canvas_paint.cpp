@@ -90,6 +90,34 @@ void paintCaption(QPainter& painter, QPoint at, const QStringList& lines, const 
     painter.restore();
 }
 
+/// What stands on the axis for a note.
+struct NoteLabel {
+    int left = 0, flag = 0; ///< where its flag begins, and how wide that is
+    QRect place;            ///< of the text
+    QString text;           ///< empty: there is no room for one
+    int right() const { return text.isEmpty() ? left + flag : place.right(); }
+};
+
+/// Absent where the note does not begin in view. The text goes as far as the next flag. notes: by begin.
+std::optional<NoteLabel> noteLabelOf(const std::vector<TimelineNote>& notes, std::size_t index,
+                                     const TimeCamera& camera, const QRect& plot, const QFontMetrics& metrics)
+{
+    const TimelineNote& note = notes[index];
+    const double x = camera.xOf(note.range.begin);
+    if (x < 0 || x > plot.width()) return std::nullopt;
+    NoteLabel label;
+    label.left = plot.left() + static_cast<int>(x);
+    label.flag = note.number ? kMarkFlag : kNoteFlag;
+    const double next = index + 1 < notes.size() ? camera.xOf(notes[index + 1].range.begin) : plot.width();
+    const int room = std::min(
+        {kWidestNote, static_cast<int>(next - x) - label.flag - 10, plot.right() - label.left - label.flag - 8});
+    if (room < kNarrowestNote) return label;
+    label.text = metrics.elidedText(note.text, Qt::ElideRight, room);
+    label.place = QRect(label.left + label.flag + 3, plot.top() - kNoteHeight - 2,
+                        metrics.horizontalAdvance(label.text) + 4, metrics.height());
+    return label;
+}
+
 } // namespace
 
 void TimelineCanvas::paintAxis(QPainter& painter) const
@@ -120,6 +148,9 @@ void TimelineCanvas::paintAxis(QPainter& painter) const
             painter.drawText(taken, Qt::AlignCenter, text);
         }
     }
+    std::vector<NoteLabel> flags; // numbers do not stand under them
+    for (std::size_t i = 0; i < m_notes.size(); ++i)
+        if (const auto label = noteLabelOf(m_notes, i, m_camera, plot, metrics)) flags.push_back(*label);
     for (const auto& tick : m_ticks.ticks) {
         const double x = m_camera.xOf(tick.at);
         if (x < 0 || x > plot.width()) continue;
@@ -131,6 +162,10 @@ void TimelineCanvas::paintAxis(QPainter& painter) const
         const int left = std::clamp(at - width / 2, plot.left(), std::max(plot.left(), plot.right() - width));
         const QRect place(left, 4, width + 1, axis.height() - 9);
         if (!taken.isNull() && place.adjusted(-6, 0, 6, 0).intersects(taken)) continue;
+        const auto covers = [&](const NoteLabel& label) {
+            return label.left < place.right() && place.left() < label.right();
+        };
+        if (std::ranges::any_of(flags, covers)) continue;
         painter.setPen(theme.secondaryText);
         painter.drawText(place, Qt::AlignCenter, tick.text);
     }
@@ -170,29 +205,25 @@ void TimelineCanvas::paintNotes(QPainter& painter) const
         const int left = plot.left() + static_cast<int>(std::clamp(x, 0.0, plot.width() * 1.0)),
                   right = plot.left() + static_cast<int>(std::clamp(end, 0.0, plot.width() * 1.0));
         painter.fillRect(QRect(left, plot.top() - 3, std::max(2, right - left), 3), theme.accent);
-        if (x < 0) continue;
+        const auto label = noteLabelOf(m_notes, i, m_camera, plot, metrics);
+        if (!label) continue;
         const int top = plot.top() - kNoteHeight;
         painter.fillRect(QRect(left, top, 1, kNoteHeight), theme.accent);
-        const int flag = note.number ? kMarkFlag : kNoteFlag;
-        painter.fillRect(QRect(left, top, flag, note.number ? kNoteHeight - 3 : kNoteFlag - 2), theme.accent);
+        painter.fillRect(QRect(left, top, label->flag, note.number ? kNoteHeight - 3 : kNoteFlag - 2), theme.accent);
         if (note.number) {
             painter.setPen(theme.card);
-            painter.drawText(QRect(left, top, flag, kNoteHeight - 3), Qt::AlignCenter, QString::number(*note.number));
+            painter.drawText(QRect(left, top, label->flag, kNoteHeight - 3), Qt::AlignCenter,
+                             QString::number(*note.number));
         }
         QPen pen(theme.accent, 1, Qt::CustomDashLine);
         pen.setDashPattern({2, 3});
         painter.setPen(pen);
         painter.drawLine(left, plot.top(), left, plot.bottom());
-        // The text as far as the next flag.
-        const double next = i + 1 < m_notes.size() ? m_camera.xOf(m_notes[i + 1].range.begin) : plot.width();
-        const int room =
-            std::min({kWidestNote, static_cast<int>(next - x) - flag - 10, plot.right() - left - flag - 8});
-        const QString text = metrics.elidedText(note.text, Qt::ElideRight, std::max(0, room));
-        if (room < kNarrowestNote || text.isEmpty()) continue;
-        const QRect place(left + flag + 3, top - 2, metrics.horizontalAdvance(text) + 4, metrics.height());
-        painter.fillRect(QRect(place.left(), 2, place.width(), plot.top() - 5), theme.card); // over the axis's marks
+        if (label->text.isEmpty()) continue;
+        const QRect marks(label->place.left(), 2, label->place.width(), plot.top() - 5); // of the axis
+        painter.fillRect(marks, theme.card);
         painter.setPen(theme.accent);
-        painter.drawText(place, Qt::AlignLeft | Qt::AlignVCenter, text);
+        painter.drawText(label->place, Qt::AlignLeft | Qt::AlignVCenter, label->text);
     }
     painter.restore();
 }

@@ -2,7 +2,7 @@
 // What a person does in the timeline view, offscreen, on a trace in memory: pointer, wheel, keys, search. A Qt warning
 // fails the test.
 #include "tests/support/test_program.h"
-#include "tests/views/painted_texts.h"
+#include "tests/views/layout_problems.h"
 #include "tests/views/timeline/timeline_bench.h"
 #include "views/timeline/details_panel.h"
 #include "views/timeline/timeline_toolbar.h"
@@ -235,6 +235,14 @@ private slots:
                               {{Instant{290 * kMs}, Instant{299 * kMs}}, QStringLiteral("the end")}});
         QVERIFY(bench.view->grab().toImage() != without);
         QCOMPARE(bench.canvas().notes().front().text, QStringLiteral("begins here")); // by time
+        // At the beginning, where a number of the axis stands, and a mark with its digit.
+        std::vector<TimelineNote> notes = bench.canvas().notes();
+        notes.push_back({{Instant{0}, Instant{1}}, QStringLiteral("m"), 7});
+        bench.view->setNotes(notes);
+        const QStringList problems = tests::cutTexts(*bench.view).filter(QStringLiteral("over each other"));
+        QVERIFY2(problems.isEmpty(), qPrintable(problems.join(QLatin1Char('|'))));
+        notes.pop_back();
+        bench.view->setNotes(notes);
         bench.selection.setRange({Instant{0}, Instant{50 * kMs}});
         const auto shows = [&](std::int64_t ms) { return bench.selection.range().contains(Instant{ms * kMs}); };
         QTest::keyClick(&bench.canvas(), Qt::Key_J);
