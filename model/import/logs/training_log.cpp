@@ -262,12 +262,12 @@ private:
     /// lines are far apart; else all take the mean.
     bool numberByBars()
     {
-        constexpr double kFarApart = 10; // [s]
+        constexpr double kBarsFarApart = 10; // [s]
         if (static_cast<std::int64_t>(m_bars.size()) != m_unnumbered) return false;
         for (std::size_t i = 1; i < m_bars.size(); ++i)
             if (m_bars[i].done <= m_bars[i - 1].done || m_bars[i].seconds < m_bars[i - 1].seconds) return false;
         if (m_bars.front().done < 1 || m_bars.back().seconds <= 0) return false;
-        const bool far = m_bars.back().seconds / static_cast<double>(m_bars.size()) >= kFarApart;
+        const bool far = m_bars.back().seconds / static_cast<double>(m_bars.size()) >= kBarsFarApart;
         std::map<std::int64_t, LoggedStep> numbered;
         Progress before;
         for (auto& [number, step] : m_log.steps) {
