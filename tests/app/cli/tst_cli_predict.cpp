@@ -134,8 +134,13 @@ void CliPredictTest::outOfMemoryIsAnAnswer()
     const QStringList llama{"--model", "llama2-7b", "--cluster", "dgx-a100", "--batch", "1", "--json"};
     QVERIFY(!run(QStringList{"predict"} + llama).json()["feasible"].toBool());
     QVERIFY(run(QStringList{"predict", "--lora", "16"} + llama).json()["feasible"].toBool());
-    QCOMPARE(run(QStringList{"plan", "--gpus", "1"} + llama).exitCode, 1);
-    QCOMPARE(run(QStringList{"plan", "--gpus", "1", "--lora", "16"} + llama).exitCode, 0);
+    const auto best = [&](const QStringList& with) {
+        const QStringList words = QStringList{"plan", "--gpus", "1"} + with + llama;
+        return run(words).json()["plans"].toArray().first().toObject()["plan"].toString();
+    };
+    QVERIFY(best({}).contains("offload=optimizer"));
+    const QString adapted = best({"--lora", "16"});
+    QVERIFY2(!adapted.contains("offload"), qPrintable(adapted));
 }
 
 // Nothing but the verb: the default cluster is this machine, of which nothing is known before it is measured.
@@ -219,8 +224,10 @@ void CliPredictTest::planSearches()
     const QStringList mixture{"plan", "--model", "mixtral-8x7b", "--cluster", "dgx-h100", "--gpus",
                               "16",   "--batch", "16",           "--limit",   "1",        "--json"};
     const QJsonObject usual = run(mixture).json(), robust = usual["robust"].toObject();
-    QVERIFY(!robust["is_best"].toBool() && robust["sentence"].toString().contains(robust["plan"].toString()));
-    QVERIFY(robust["expected_regret_pct"].toDouble() < robust["expected_regret_of_best_pct"].toDouble());
+    const QString said = robust["is_best"].toBool() ? "the best plan is also" : robust["plan"].toString();
+    QVERIFY2(robust["sentence"].toString().contains(said), qPrintable(robust["sentence"].toString()));
+    QVERIFY(robust["expected_regret_pct"].toDouble() <= robust["expected_regret_of_best_pct"].toDouble());
+    QVERIFY(robust["expected_regret_of_best_pct"].toDouble() > 0);
     const QJsonObject first = run(mixture + QStringList{"--robust"}).json()["plans"].toArray().first().toObject();
     QCOMPARE(first["plan"], robust["plan"]);
     const QJsonObject lean =

@@ -175,10 +175,11 @@ void CliReplayTest::anotherPlanHasABand()
         const double changed = said["changed_ms"].toDouble();
         return changed > 0 ? (said["high_ms"].toDouble() - said["low_ms"].toDouble()) / changed / 2 : 0;
     };
-    QVERIFY2(width("plan=tp=2") >= 0.23, qPrintable(QString::number(width("plan=tp=2"))));
+    constexpr double kPrinted = 1e-4; // times are printed with so many digits
+    QVERIFY2(width("plan=tp=2") >= 0.23 - kPrinted, qPrintable(QString::number(width("plan=tp=2"))));
     const double mild = width("plan=dp=2 zero=1");
     QVERIFY2(mild >= 0.009 && mild < 0.23, qPrintable(QString::number(mild)));
-    QVERIFY(width("batch=16") >= 0.23);
+    QVERIFY(width("batch=16") >= 0.23 - kPrinted);
     // Tensor parallelism sends what the recording has nothing of.
     const QJsonObject shares = after({"plan=tp=2"}).json()["shares"].toObject();
     QVERIFY(shares["modelled"].toDouble() > 0 && shares["modelled"].toDouble() < 1);

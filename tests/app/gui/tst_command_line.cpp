@@ -80,7 +80,7 @@ private slots:
         row("--render timeline --rank x -o a.png f", "--rank");
         row("--render memory --whatif dq=2 -o a.png f", "dq");
         row("--whatif dp=2 f", "--whatif");
-        row("--render pipeline --change schedule=sometimes -o a.png f", "sometimes");
+        row("--render timeline --change schedule=sometimes -o a.png f", "sometimes");
         row("--change schedule=zb f", "--change");
         row("--render timeline --theme blue -o a.png f", "blue");
         row("--render timeline --lang de -o a.png f", "de");

@@ -14,6 +14,7 @@
 #include <QSignalSpy>
 #include <QTableView>
 
+#include <cmath>
 #include <limits>
 
 namespace tst_steps_view {
@@ -66,7 +67,8 @@ private slots:
         QVERIFY(!probe.view->plot().prediction());
         whatIf.setActive(true);
         QVERIFY(QTest::qWaitFor([&] { return !whatIf.isPredicting(); }, 10'000));
-        QCOMPARE(probe.view->plot().prediction(), std::optional(Duration::fromSeconds(whatIf.step()->seconds)));
+        const auto predicted = probe.view->plot().prediction();
+        QVERIFY(predicted && std::abs(static_cast<double>(predicted->ns) - whatIf.step()->seconds * 1e9) <= 1);
         QVERIFY(probe.ready());
         probe.view->grab();
         whatIf.setActive(false);
