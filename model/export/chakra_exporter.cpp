@@ -109,15 +109,97 @@ private:
 
 constexpr int kInt32Value = 7, kInt64Value = 9, kUint64Value = 13, kBoolValue = 27;
 
+constexpr std::int64_t kMostFiles = 4096;
+constexpr std::int64_t kRounding = 1000; ///< of times between a message and who waits for it [ns]
+
+/// The ranks of a prediction that stand for equal ones, which follow them in the numbers of ranks, and the groups of these:
+/// where a group's members are equally far apart, a rank further on is in the group that lies as it does.
+class EqualRanks {
+public:
+    explicit EqualRanks(const TraceInfo& info) : m_info(info)
+    {
+        for (const RankInfo& rank : info.header.ranks) m_count[rank.rank] = std::max(1, rank.multiplicity);
+        for (const ProcessGroupInfo& group : info.groups) {
+            m_numbers.try_emplace({group.name, group.ranks}, static_cast<int>(m_groups.size()));
+            m_groups.push_back(group.ranks);
+        }
+    }
+
+    /// Errors: Unsupported for more ranks than files are written, or a group that does not say where others are.
+    Status check() const
+    {
+        std::int64_t all = 0;
+        for (const auto& [rank, count] : m_count) all += count;
+        if (all > kMostFiles)
+            return Error{ErrorCode::Unsupported, "a job of " + std::to_string(all) + " ranks, a file each", "export",
+                         "predict a smaller job: at most " + std::to_string(kMostFiles) + " ranks are written"};
+        if (all == static_cast<std::int64_t>(m_count.size())) return {};
+        for (const ProcessGroupInfo& group : m_info.groups)
+            for (std::size_t i = 2; i < group.ranks.size(); ++i)
+                if (group.ranks[i].value - group.ranks[i - 1].value != strideOf(group))
+                    return Error{ErrorCode::Unsupported,
+                                 "the members of group " + group.name +
+                                     " are not equally far apart: which groups its equal ranks have is not known",
+                                 "export", "record the step: fourwalls-cli record --clock device"};
+        return {};
+    }
+
+    /// How many a rank stands for, itself included.
+    int countOf(RankId rank) const
+    {
+        const auto found = m_count.find(rank);
+        return found == m_count.end() ? 1 : found->second;
+    }
+
+    /// The number in groups.json of a group's counterpart for the rank that is `further` behind its member.
+    int groupOf(GroupId group, int further)
+    {
+        if (further == 0) return group.value;
+        const ProcessGroupInfo& info = m_info.groups[static_cast<std::size_t>(group.value)];
+        const int stride = strideOf(info), members = static_cast<int>(info.ranks.size());
+        const int shift = stride > 0 && members > 1 ? further - further / stride % members * stride : further;
+        std::vector<RankId> ranks = info.ranks;
+        for (RankId& rank : ranks) rank.value += shift;
+        const auto [found, isNew] = m_numbers.try_emplace({info.name, ranks}, static_cast<int>(m_groups.size()));
+        if (isNew) m_groups.push_back(std::move(ranks));
+        return found->second;
+    }
+
+    nlohmann::json json() const
+    {
+        nlohmann::json groups = nlohmann::json::object();
+        for (std::size_t i = 0; i < m_groups.size(); ++i) {
+            nlohmann::json& ranks = groups[std::to_string(i)] = nlohmann::json::array();
+            for (const RankId rank : m_groups[i]) ranks.push_back(rank.value);
+        }
+        return groups;
+    }
+
+private:
+    static int strideOf(const ProcessGroupInfo& group)
+    {
+        return group.ranks.size() < 2 ? 0 : group.ranks[1].value - group.ranks[0].value;
+    }
+
+    const TraceInfo& m_info;
+    std::map<RankId, int> m_count;
+    std::vector<std::vector<RankId>> m_groups;
+    std::map<std::pair<std::string, std::vector<RankId>>, int> m_numbers;
+};
+
 class ChakraWriter {
 public:
     ChakraWriter(TraceQuery& trace, const replay::Replay& replay)
         : m_info(trace.info())
+        , m_equal(m_info)
         , m_recording(replay.recording())
         , m_graph(replay.graph(replay::DelayRule::None))
     {
-        for (const replay::Piece& piece : m_recording.pieces)
-            if (piece.isCollective()) ++m_members[replay::MeetingKey::of(recordOf(piece))];
+        for (const replay::Piece& piece : m_recording.pieces) {
+            if (!piece.isCollective()) continue;
+            ++m_members[replay::MeetingKey::of(recordOf(piece))];
+            m_hasReceives = m_hasReceives || recordOf(piece).operation == CollectiveOp::Receive;
+        }
     }
 
     Status write(const std::filesystem::path& folder, ChakraExport& result, const std::stop_token& stop)
@@ -127,19 +209,21 @@ public:
         if (ranks.empty())
             return Error{ErrorCode::NotFound, "the step has no work", folder.string(),
                          "give a trace with operators or kernels"};
-        for (const RankId rank : ranks) {
-            const std::string name = "step." + std::to_string(rank.value) + ".et";
-            std::ofstream file(folder / name, std::ios::binary);
-            Message metadata;
-            metadata.text(1, "0.0.4");
-            metadata.appendTo(file);
-            if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", name, ""};
-            writeRank(rank, file, result);
-            FOURWALLS_TRY(closed(file, folder / name));
-            result.files.push_back(name);
-        }
+        FOURWALLS_TRY(m_equal.check());
+        for (const RankId rank : ranks)
+            for (m_further = 0; m_further < m_equal.countOf(rank); ++m_further) {
+                const std::string name = "step." + std::to_string(rank.value + m_further) + ".et";
+                std::ofstream file(folder / name, std::ios::binary);
+                Message metadata;
+                metadata.text(1, "0.0.4");
+                metadata.appendTo(file);
+                if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", name, ""};
+                writeRank(rank, file, result);
+                FOURWALLS_TRY(closed(file, folder / name));
+                result.files.push_back(name);
+            }
         std::ofstream groups(folder / "groups.json", std::ios::binary);
-        groups << groupsJson().dump(1) << '\n';
+        groups << m_equal.json().dump(1) << '\n';
         FOURWALLS_TRY(closed(groups, folder / "groups.json"));
         result.files.emplace_back("groups.json");
         return {};
@@ -162,19 +246,6 @@ private:
     {
         const auto operation = replay::MeetingKey::of(recordOf(piece));
         return m_members.at(operation) < m_recording.membersOf(operation);
-    }
-
-    /// Names of groups are not unique: their place in the trace is.
-    static std::string groupName(GroupId group) { return std::to_string(group.value); }
-
-    nlohmann::json groupsJson() const
-    {
-        nlohmann::json groups = nlohmann::json::object();
-        for (std::size_t i = 0; i < m_info.groups.size(); ++i) {
-            nlohmann::json& ranks = groups[std::to_string(i)] = nlohmann::json::array();
-            for (const RankId rank : m_info.groups[i].ranks) ranks.push_back(rank.value);
-        }
-        return groups;
     }
 
     /// Nodes of a rank by their begin. What is no work of its own hands on what it waits for.
@@ -210,12 +281,55 @@ private:
                          [&](const auto& a, const auto& b) { return begin(a.first) < begin(b.first); });
         std::map<NodeIndex, std::uint64_t> ids;
         for (const auto& [node, before] : nodes) ids.emplace(node, ++m_lastId);
+        std::map<NodeIndex, std::vector<std::uint64_t>> received;
+        if (!m_hasReceives)
+            for (const replay::Piece& piece : m_recording.pieces) {
+                if (!piece.isCollective() || recordOf(piece).operation != CollectiveOp::Send) continue;
+                if (recordOf(piece).peer != rank) continue;
+                // What the microbatch does next here has waited for it; times may be rounded.
+                const std::int64_t arrived = recordOf(piece).end.ns - kRounding;
+                auto next = std::lower_bound(nodes.begin(), nodes.end(), arrived,
+                                             [&](const auto& each, std::int64_t at) { return begin(each.first) < at; });
+                next = std::find_if(next, nodes.end(), [&](const auto& each) {
+                    const replay::Piece& own = m_recording.pieces[m_graph.piece[each.first]];
+                    return !own.isCollective() && (piece.microbatch < 0 || own.microbatch == piece.microbatch);
+                });
+                if (next == nodes.end()) continue;
+                received[next->first].push_back(++m_lastId);
+                writeReceive(piece, m_lastId, file);
+                ++result.nodes;
+            }
         for (const auto& [node, before] : nodes) {
             std::vector<std::uint64_t> names;
+            if (const auto messages = received.find(node); messages != received.end()) names = messages->second;
             for (const NodeIndex each : before) names.push_back(ids.at(each));
             writeNode(node, m_recording.pieces[m_graph.piece[node]], ids.at(node), names, file, result);
             ++result.nodes;
         }
+    }
+
+    /// The other end of a message of which the trace has the sending alone, as predictions do: it takes no time.
+    void writeReceive(const replay::Piece& send, std::uint64_t id, std::ofstream& file)
+    {
+        const CollectiveRecord& operation = recordOf(send);
+        Message message;
+        message.number(1, id);
+        message.text(2, "receive");
+        message.number(3, kReceiveNode);
+        message.number(6, microseconds(operation.end.ns));
+        message.number(7, 0);
+        message.attribute(kBoolValue, "is_cpu_op", 0);
+        message.attribute(kInt64Value, "comm_size",
+                          static_cast<std::uint64_t>(std::max<std::int64_t>(0, operation.payloadBytes.value_or(0))));
+        writeEnds(message, operation, send.rank, *operation.peer);
+        message.appendTo(file);
+    }
+
+    void writeEnds(Message& message, const CollectiveRecord& operation, RankId from, RankId to)
+    {
+        message.attribute(kInt32Value, "comm_src", static_cast<std::uint64_t>(from.value + m_further));
+        message.attribute(kInt32Value, "comm_dst", static_cast<std::uint64_t>(to.value + m_further));
+        message.attribute(kInt32Value, "comm_tag", tagOf(operation));
     }
 
     void writeNode(NodeIndex node, const replay::Piece& piece, std::uint64_t id,
@@ -261,22 +375,22 @@ private:
             message.attribute(kInt64Value, "comm_size", bytes);
             if (type == kCollectiveNode) {
                 message.attribute(kInt64Value, "comm_type", static_cast<std::uint64_t>(*kind));
-                message.attribute("pg_name", groupName(operation->group));
+                // Names of groups are not unique: their place in the trace is.
+                message.attribute("pg_name", std::to_string(m_equal.groupOf(operation->group, m_further)));
             } else {
-                const auto own = static_cast<std::uint64_t>(piece.rank.value);
-                const auto peer = static_cast<std::uint64_t>(operation->peer->value);
-                message.attribute(kInt32Value, "comm_src", type == kSendNode ? own : peer);
-                message.attribute(kInt32Value, "comm_dst", type == kSendNode ? peer : own);
-                message.attribute(kInt32Value, "comm_tag", tagOf(*operation));
+                const bool sends = type == kSendNode;
+                writeEnds(message, *operation, sends ? piece.rank : *operation->peer,
+                          sends ? *operation->peer : piece.rank);
             }
         }
         message.appendTo(file);
     }
 
     /// Equal on a send and its receive.
-    static std::uint64_t tagOf(const CollectiveRecord& operation)
+    std::uint64_t tagOf(const CollectiveRecord& operation)
     {
-        return static_cast<std::uint64_t>((operation.group.value * 1'000'000LL + operation.sequence) & 0x7fffffff);
+        return static_cast<std::uint64_t>(
+            (m_equal.groupOf(operation.group, m_further) * 1'000'000LL + operation.sequence) & 0x7fffffff);
     }
 
     /// From the step's begin, rounded.
@@ -286,6 +400,9 @@ private:
     }
 
     TraceInfo m_info;
+    EqualRanks m_equal;
+    bool m_hasReceives = false;
+    int m_further = 0;                                   ///< how far behind the trace's rank the one is that is written
     std::map<replay::MeetingKey, std::size_t> m_members; ///< in the step
     const replay::Recording& m_recording;
     const replay::ReplayGraph& m_graph;
@@ -298,14 +415,6 @@ Result<ChakraExport> exportChakra(TraceQuery& trace, const std::string& folder, 
                                   std::stop_token stop)
 {
     ChakraExport result;
-    for (const RankInfo& rank : trace.info().header.ranks)
-        if (rank.multiplicity > 1)
-            return Error{ErrorCode::Unsupported,
-                         "this prediction has one rank for " + std::to_string(rank.multiplicity) +
-                             " equal ones, and a simulator needs the file of every rank",
-                         "export",
-                         "predict a plan without dp, tp, cp and ep (pipeline stages are ranks of their own), or record "
-                         "the step: fourwalls-cli record --clock device"};
     if (!step) {
         FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
         if (const auto typical = typicalStep(steps)) step = typical->step;

@@ -24,7 +24,9 @@ struct ChakraExport {
 /// "groups.json" with the ranks of each process group. A node is a piece of work with its length free of waiting, and
 /// waits for what the replay's graph says (model/replay); between ranks nodes meet in their operations. Begins (from the
 /// step's) and ends are whole microseconds, as the format has them.
-/// Errors: those of Replay::of; NotFound for a trace without work; Io; Cancelled.
+/// A rank of a prediction that stands for equal ones is written once for each of them, with the groups and peers of each.
+/// Errors: those of Replay::of; NotFound for a trace without work; Unsupported for a prediction of too many ranks; Io;
+/// Cancelled.
 Result<ChakraExport> exportChakra(TraceQuery& trace, const std::string& folder, std::optional<StepIndex> step = {},
                                   std::stop_token stop = {});
 

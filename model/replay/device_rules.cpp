@@ -285,10 +285,10 @@ private:
             }
             const ProcessGroupInfo& group = m_recording.info.groups[static_cast<std::size_t>(key.group.value)];
             const auto coverage = groupCoverage(m_recording.info, key.group);
-            const bool complete =
-                coverage.timing != CollectiveTiming::Separated || members.size() == group.ranks.size();
-            if (!complete && m_recording.membersOf(key) < group.ranks.size())
-                return lacking(*members.front().link, members.size(), group.ranks.size(), group.name);
+            const std::size_t expected = m_recording.expectedMembers(key.group);
+            const bool complete = coverage.timing != CollectiveTiming::Separated || members.size() == expected;
+            if (!complete && m_recording.membersOf(key) < expected)
+                return lacking(*members.front().link, members.size(), expected, group.name);
             const NodeIndex met = m_builder.meeting(members.front().link->step);
             // Members out of the chosen steps came when they came.
             if (!complete)

@@ -353,12 +353,12 @@ private:
         for (const auto& [key, members] : m_operations) {
             const ProcessGroupInfo& group = m_recording.info.groups[static_cast<std::size_t>(key.group.value)];
             const auto coverage = groupCoverage(m_recording.info, key.group);
-            const bool complete =
-                coverage.timing != CollectiveTiming::Separated || members.size() >= group.ranks.size();
-            if (!complete && m_recording.membersOf(key) < group.ranks.size())
+            const std::size_t expected = m_recording.expectedMembers(key.group);
+            const bool complete = coverage.timing != CollectiveTiming::Separated || members.size() >= expected;
+            if (!complete && m_recording.membersOf(key) < expected)
                 return Error{ErrorCode::Format,
                              m_recording.describe(members.front().piece) + " has " + std::to_string(members.size()) +
-                                 " of " + std::to_string(group.ranks.size()) + " members of group " + group.name,
+                                 " of " + std::to_string(expected) + " members of group " + group.name,
                              "replay",
                              "record every rank of the job, or choose steps that are complete with --steps A-B"};
             if (members.size() < 2 && complete) continue;

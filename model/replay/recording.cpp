@@ -294,6 +294,17 @@ MeetingKey MeetingKey::of(const CollectiveRecord& record)
     return {record.group, message ? CollectiveOp::Send : record.operation, record.sequence};
 }
 
+std::size_t Recording::expectedMembers(GroupId group) const
+{
+    const std::vector<RankId>& members = info.groups[static_cast<std::size_t>(group.value)].ranks;
+    const std::vector<RankInfo>& ranks = info.header.ranks;
+    if (std::none_of(ranks.begin(), ranks.end(), [](const RankInfo& rank) { return rank.multiplicity > 1; }))
+        return members.size();
+    return static_cast<std::size_t>(std::count_if(ranks.begin(), ranks.end(), [&](const RankInfo& rank) {
+        return std::find(members.begin(), members.end(), rank.rank) != members.end();
+    }));
+}
+
 std::string Recording::describe(std::uint32_t piece) const
 {
     const Piece& of = pieces[piece];

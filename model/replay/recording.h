@@ -67,6 +67,9 @@ struct Recording {
     int stageOf(RankId rank) const;
     /// Members of an operation that the trace has, in the chosen steps or out of them.
     std::size_t membersOf(const MeetingKey& operation) const;
+    /// Members that an operation of a group can have in the trace: all of the group, but where ranks of a prediction stand
+    /// for equal ones those that do.
+    std::size_t expectedMembers(GroupId group) const;
     /// "forward (rank 3, 12.3 ms)".
     std::string describe(std::uint32_t piece) const;
 };

@@ -316,6 +316,38 @@ class OtherTools(unittest.TestCase):
             for path in sorted(folder.iterdir()):
                 path.unlink()
 
+    def test_chakra_export_of_predictions(self):
+        """A predicted rank stands for equal ones: each has its file, its own groups and its own peers."""
+        for plan, size in (("dp=2 tp=2 pp=2 microbatches=4", 8), ("dp=4 zero=1 microbatches=1", 4), ("pp=2 microbatches=4", 2)):
+            run, folder = self.folder / "step.fourwalls", self.folder / "et"
+            self.run_cli("predict", "--model", "gpt-tiny", "--plan", plan, "--batch", "16", "--cluster", "dgx-a100", "-o", run)
+            self.run_cli("export", run, "--format", "chakra", "-o", folder)
+            ranks = {rank: [node_of(each) for each in list(messages((folder / f"step.{rank}.et").read_bytes()))[1:]]
+                     for rank in range(size)}
+            self.assertEqual(len(list(folder.glob("*.et"))), size)
+            groups = json.loads((folder / "groups.json").read_text())
+            calls, ends = Counter(), Counter()
+            for rank, nodes in ranks.items():
+                for node in nodes:
+                    self.assertLess(node["length"], 1 << 40)
+                    if node["type"] == 7:
+                        self.assertIn(rank, groups[node["pg_name"]])
+                        calls[node["pg_name"], rank] += 1
+                    elif node["type"] in (5, 6):
+                        self.assertEqual(rank, node["comm_src" if node["type"] == 5 else "comm_dst"])
+                        self.assertEqual(abs(node["comm_src"] - node["comm_dst"]), size // 2)
+                        ends[node["comm_src"], node["comm_dst"], node["comm_tag"]] += 1
+            # All members of a group take part in as many operations; a message has two ends.
+            for name in {name for name, _ in calls}:
+                self.assertEqual(len({calls[name, rank] for rank in groups[name]}), 1)
+            self.assertEqual(set(ends.values()) - {2}, set())
+            # A simulator that knows nothing of the trace comes to the step that was predicted, but for whole microseconds.
+            predicted = json.loads(self.run_cli("metrics", run, "--json"))["step_time_ms"]
+            longest = max(len(nodes) for nodes in ranks.values())
+            self.assertAlmostEqual(simulated(ranks), predicted * 1000, delta=longest)
+            for path in folder.iterdir():
+                path.unlink()
+
     def test_chakra_program(self):
         """Nodes without begins lie where their dependencies let them."""
         def number(value):
