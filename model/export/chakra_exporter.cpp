@@ -81,13 +81,9 @@ public:
         inner.number(typeField, value);
         message(10, inner);
     }
-    void attribute(const std::string& name, const std::string& value)
-    {
-        Message inner;
-        inner.text(1, name);
-        inner.text(29, value);
-        message(10, inner);
-    }
+    void attribute(const std::string& name, const std::string& value) { message(10, named(name, value)); }
+    /// Of GlobalMetadata.
+    void metadataAttribute(const std::string& name, const std::string& value) { message(2, named(name, value)); }
     /// With its length before it.
     void appendTo(std::ostream& file) const
     {
@@ -97,6 +93,13 @@ public:
     }
 
 private:
+    static Message named(const std::string& name, const std::string& value)
+    {
+        Message inner;
+        inner.text(1, name);
+        inner.text(29, value);
+        return inner;
+    }
     template <class Write>
     void write(Write&& write)
     {
@@ -214,9 +217,7 @@ public:
             for (m_further = 0; m_further < m_equal.countOf(rank); ++m_further) {
                 const std::string name = "step." + std::to_string(rank.value + m_further) + ".et";
                 std::ofstream file(folder / name, std::ios::binary);
-                Message metadata;
-                metadata.text(1, "0.0.4");
-                metadata.appendTo(file);
+                metadata().appendTo(file);
                 if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", name, ""};
                 writeRank(rank, file, result);
                 FOURWALLS_TRY(closed(file, folder / name));
@@ -230,6 +231,19 @@ public:
     }
 
 private:
+    /// The format's version, and how the lengths came about: the format itself does not tell a recording from a prediction.
+    Message metadata() const
+    {
+        const TraceHeader& header = m_info.header;
+        Message all;
+        all.text(1, "0.0.4");
+        all.metadataAttribute("fourwalls_source", std::string(name(header.source)));
+        all.metadataAttribute("fourwalls_clock", std::string(name(header.clock)));
+        all.metadataAttribute("fourwalls_compute", header.computeLabel);
+        all.metadataAttribute("fourwalls_communication", header.communicationLabel);
+        return all;
+    }
+
     static Status closed(std::ofstream& file, const std::filesystem::path& path)
     {
         file.close();

@@ -64,11 +64,16 @@ struct ChakraNode {
     }
 };
 
-/// Node.attr: a name and a value of any of a dozen types.
-void readAttribute(ProtobufReader& reader, ChakraNode& node)
-{
+/// AttributeProto: a name and a value of any of a dozen types.
+struct ChakraAttribute {
     std::string name, text;
     std::optional<std::int64_t> number;
+};
+
+ChakraAttribute attributeOf(ProtobufReader& reader)
+{
+    ChakraAttribute attribute;
+    auto& [name, text, number] = attribute;
     reader.enter();
     while (reader.next()) {
         const int field = reader.field();
@@ -84,6 +89,13 @@ void readAttribute(ProtobufReader& reader, ChakraNode& node)
             number = reader.integer();
     }
     reader.leave();
+    return attribute;
+}
+
+/// Node.attr.
+void readAttribute(ProtobufReader& reader, ChakraNode& node)
+{
+    const auto [name, text, number] = attributeOf(reader);
     if (name == "is_cpu_op") node.onHost = number.value_or(0) != 0;
     if (name == "comm_type") node.operation = number;
     if (name == "comm_size") node.bytes = number;
@@ -239,6 +251,8 @@ public:
         ProfileDescription& description = reader->m_description;
         description.path = path;
         description.producer = "Chakra execution trace";
+        // A file of a converter and one of a generator look alike.
+        description.times = "as the file says, measured or not";
         description.ranks.emplace_back();
         description.ranks.front().number = rankOfEt(path);
         ProgramOrder order;
@@ -263,7 +277,7 @@ public:
             reader->m_missing = missing;
             if (nodes > 0 && reader->m_begins.empty())
                 return Error{ErrorCode::Format, "what its nodes wait for goes in a circle", path, "convert it again"};
-            description.times = "as the program says";
+            if (description.communicationTimes.empty()) description.times = "as the program says";
         }
         return std::unique_ptr<ProfileReader>(std::move(reader));
     }
@@ -304,7 +318,10 @@ private:
         ChakraNode node;
         // The first message says which version of the format it is.
         for (bool metadata = true; reader.nextOfFile(); metadata = false) {
-            if (metadata) continue;
+            if (metadata) {
+                readMetadata(reader);
+                continue;
+            }
             readNode(reader, node);
             if (reader.damaged()) break;
             if ((++m_nodes & 0xfff) == 0 && stop.stop_requested())
@@ -313,6 +330,26 @@ private:
         }
         if (reader.damaged()) return reader.error();
         return {};
+    }
+
+    /// What our own export says of where its times come from.
+    void readMetadata(ProtobufReader& reader)
+    {
+        constexpr std::size_t kLongestLabel = 60;
+        reader.enter();
+        while (reader.next()) {
+            if (reader.field() != 2) continue;
+            const ChakraAttribute attribute = attributeOf(reader);
+            const std::string text = attribute.text.substr(0, kLongestLabel);
+            if (attribute.name == "fourwalls_source" && !text.empty())
+                m_description.producer = "Chakra execution trace of Fourwalls (" + text + ")";
+            if (attribute.name == "fourwalls_compute" && !text.empty()) m_description.times = text;
+            if (attribute.name == "fourwalls_communication") m_description.communicationTimes = text;
+            if (attribute.name != "fourwalls_clock") continue;
+            for (const ClockKind clock : {ClockKind::Device, ClockKind::Predicted})
+                if (text == name(clock)) m_description.clock = clock;
+        }
+        reader.leave();
     }
 
     void row(const ChakraNode& node, std::uint64_t begin, ProfileVisitor& visitor)

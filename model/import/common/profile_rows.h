@@ -40,6 +40,8 @@ struct ProfileDescription {
     std::string backend;                ///< transport of its collectives ("rccl", "hccl"); empty: not said
     bool cpuOnly = false;               ///< no accelerator ran anything: operators of the host are the work
     std::string times = "measured";     ///< how the lengths of its rows came about
+    std::string communicationTimes;     ///< those of communication; empty: as `times`
+    ClockKind clock = ClockKind::Wall;  ///< what its times are
 };
 
 /// A stretch of time on a lane. Texts are valid during the call.

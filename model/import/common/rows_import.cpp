@@ -114,12 +114,23 @@ private:
     }
 
     void describe()
+    /// Files whose lengths came about in different ways name them all.
+    static void addLabel(std::string& all, const std::string& label)
+    {
+        if (("; " + all + "; ").find("; " + label + "; ") == std::string::npos)
+            all += (all.empty() ? "" : "; ") + label;
+    }
+
     {
         m_header.source = TraceSource::Imported;
-        m_header.clock = ClockKind::Wall;
         const ProfileDescription& first = m_files.front().description();
-        m_header.computeLabel = first.times;
-        m_header.communicationLabel = first.times;
+        m_header.clock = first.clock;
+        for (const RowFile& file : m_files) {
+            const ProfileDescription& each = file.description();
+            addLabel(m_header.computeLabel, each.times);
+            addLabel(m_header.communicationLabel,
+                     each.communicationTimes.empty() ? each.times : each.communicationTimes);
+        }
         m_header.producer = first.producer;
         m_header.worldSize = first.worldSize;
         m_backend = first.backend;

@@ -287,6 +287,14 @@ class OtherTools(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         return run.stdout.decode()
 
+    def attributes(self, metadata):
+        pairs = [dict(fields(value)) for field, value in fields(metadata) if field == 2]
+        return {each[1].decode(): each[29].decode() for each in pairs}
+
+    def labels(self, trace):
+        info = json.loads(self.run_cli("info", trace, "--json"))
+        return info["clock"], info["compute"], info["communication"]
+
     def test_chakra_export(self):
         for plan in ("dp=2 pp=2 microbatches=4", "tp=2 dp=2 zero=1"):
             run = self.folder / "run.fourwalls"
@@ -298,13 +306,15 @@ class OtherTools(unittest.TestCase):
             ranks = {}
             for rank in range(4):
                 metadata, *nodes = messages((folder / f"step.{rank}.et").read_bytes())
-                self.assertEqual(dict(fields(metadata)), {1: b"0.0.4"})
+                self.assertEqual(dict(fields(metadata))[1], b"0.0.4")
+                self.assertEqual(self.attributes(metadata)["fourwalls_clock"], "device")
                 ranks[rank] = [node_of(each) for each in nodes]
             # A simulator that knows nothing of the trace comes to the step that was recorded, but for whole microseconds.
             longest = max(len(nodes) for nodes in ranks.values())
             self.assertAlmostEqual(simulated(ranks), step["recorded_ms"] * 1000, delta=longest)
             # What is read back lies where it was.
             back = self.imported(folder)
+            self.assertEqual(self.labels(self.folder / "out.fourwalls"), self.labels(run))
             rows = [(rank, 1000 * node["start"], 1000 * node["length"]) for rank, nodes in ranks.items() for node in nodes]
             first = min(start for _, start, _ in rows)
             self.assertEqual(
@@ -342,6 +352,10 @@ class OtherTools(unittest.TestCase):
                 self.assertEqual(len({calls[name, rank] for rank in groups[name]}), 1)
             self.assertEqual(set(ends.values()) - {2}, set())
             # A simulator that knows nothing of the trace comes to the step that was predicted, but for whole microseconds.
+            # It stays a prediction.
+            self.imported(folder)
+            self.assertEqual(self.labels(self.folder / "out.fourwalls"), self.labels(run))
+            self.assertEqual(self.labels(run)[:2], ("predicted", "modelled"))
             predicted = json.loads(self.run_cli("metrics", run, "--json"))["step_time_ms"]
             longest = max(len(nodes) for nodes in ranks.values())
             self.assertAlmostEqual(simulated(ranks), predicted * 1000, delta=longest)
@@ -365,6 +379,7 @@ class OtherTools(unittest.TestCase):
         rows = sorted(trace.execute("SELECT slice.start, slice.dur FROM slice"))
         self.assertEqual(rows, [(0, 100_000), (100_000, 50_000), (100_000, 300_000), (400_000, 10_000)])
         self.assertEqual(trace.execute("SELECT rank FROM collective").fetchall(), [(3,)])
+        self.assertEqual(self.labels(self.folder / "out.fourwalls")[1], "as the program says")
         path.write_bytes(metadata + node(1, 4, 1, [2]) + node(2, 4, 1, [1]))
         self.assertIn("goes in a circle", self.refused(path))
 
