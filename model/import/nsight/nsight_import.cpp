@@ -74,6 +74,7 @@ private:
                     const auto kind = collectiveOf(file.tables.string(work.name));
                     rank.communication.push_back({work.start, work.end, kind ? static_cast<int>(*kind) : -1});
                 }
+                    if (work.correlation) rank.requests.addKernel(*work.correlation, kind);
                 rank.lanes.noteWork(lane,
                                     copy            ? LaneIndex::Work::Copy
                                     : communication ? LaneIndex::Work::Communication
@@ -116,12 +117,22 @@ private:
             rank.passes.note(context.phase);
             rank.links.addOperator(lane, -kLargestTimeNs, file.lastNs + 1, context);
         }));
-        for (auto& [process, rank] : file.ranks) rank.requests.settle();
-        for (auto& [process, rank] : file.ranks) FOURWALLS_TRY(rank.links.resolve(rank.passes.otherwise()));
+        FOURWALLS_TRY(settle(file));
         return file.tables.refuseEmpty();
     }
 
     void describe()
+    /// Who launched what, once all of the file was seen.
+    static Status settle(NsightFile& file)
+    {
+        for (auto& [process, rank] : file.ranks) {
+            rank.requests.settle();
+            FOURWALLS_TRY(rank.links.resolve(rank.passes.otherwise()));
+            rank.requests.share(rank.links);
+        }
+        return {};
+    }
+
     {
         m_header.source = TraceSource::Imported;
         m_header.clock = ClockKind::Wall;

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fourwalls::importers {
@@ -25,12 +26,18 @@ public:
     /// payload: what a range of NCCL's says beside its name.
     int add(int lane, std::int64_t begin, std::int64_t end, std::string_view text, const NvtxPayload& payload = {});
 
+    /// A communication kernel of the process, and what its name says of its operation (Other: sends and receives).
+    void addKernel(std::int64_t correlation, std::optional<CollectiveOp> kind);
+
     /// Call once, when all have been added. Communicators are known by the calls that made them; an all-to-all without one
     /// is one send per member: that tells the group's size.
     void settle();
+    /// Gives the calls between ncclGroupStart and ncclGroupEnd to the kernels that the latter launched, where it is certain
+    /// which kernel carried out which. Call once, when the links are resolved.
+    void share(const LaunchLinks& links);
 
-    /// What the request of a launch says; null: it has none.
-    const CollectiveDetail* find(const std::optional<Launch>& launch) const;
+    /// What the request of a launch says; null: it has none. kind: as of addKernel.
+    const CollectiveDetail* find(const std::optional<Launch>& launch, std::optional<CollectiveOp> kind = {}) const;
 
     /// What a kernel of unknown launch that sends and receives must be: the framework asked for all-to-alls of one group
     /// and nothing else. Null otherwise.
@@ -41,18 +48,30 @@ private:
         std::int64_t begin = 0, end = 0;
         int lane = 0;
         std::int32_t detail = -1;
-        bool framework = false; ///< not NCCL's own range
+        bool framework = false;  ///< not NCCL's own range
+        std::int32_t group = -1; ///< it is an ncclGroupEnd
         std::optional<std::int64_t> bytes, communicator;
     };
     struct SendCall {
         int lane = 0;
         std::int64_t at = 0;
     };
+    /// A group of NCCL's calls: they are launched together when it ends.
+    struct Group {
+        std::vector<std::int32_t> members;                                        ///< requests
+        std::int32_t around = -1;                                                 ///< the framework's request
+        std::vector<std::optional<CollectiveOp>> kernels;                         ///< by what their names say
+        std::vector<std::pair<std::optional<CollectiveOp>, std::int32_t>> shares; ///< details, by the same
+    };
     std::int32_t detailIndex(CollectiveDetail detail);
     void takePayload(const Request& request, CollectiveDetail& detail) const;
+    void collectGroups();
+    CollectiveDetail shareOf(const Group& group, std::optional<CollectiveOp> kind) const;
 
     std::vector<Request> m_requests;
-    std::vector<SendCall> m_sends;
+    std::vector<SendCall> m_sends, m_groupStarts;
+    std::vector<Group> m_groups;
+    std::vector<std::pair<std::int64_t, std::optional<CollectiveOp>>> m_kernels; ///< until share()
     std::vector<CollectiveDetail>
         m_details;                         ///< kinds of operation, sizes and groups; of many, equal ones may be several
     std::map<std::int64_t, int> m_ranksOf; ///< by communicator

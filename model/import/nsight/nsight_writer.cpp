@@ -3,6 +3,7 @@
 #include "model/import/nsight/nsight_writer.h"
 
 #include "model/base/ascii.h"
+#include "model/import/common/kernel_class.h"
 #include "model/import/nsight/nsight_beside.h"
 #include "model/import/nsight/nsight_names.h"
 #include "model/trace/audit_counter.h"
@@ -112,7 +113,7 @@ void NsightWriter::work(const NsightWork& work)
 void NsightWriter::collective(const NsightWork& work, NsightProcess& rank, TrackId track, const std::string& name,
                               const NamedWork& named, const std::optional<Launch>& launch)
 {
-    const CollectiveDetail* asked = rank.requests.find(launch);
+    const CollectiveDetail* asked = rank.requests.find(launch, collectiveOf(name));
     if (!launch && name.find("SendRecv") != std::string::npos) asked = rank.requests.onlyAllToAll();
     const bool said = asked && asked->operation && *asked->operation != CollectiveOp::Other;
     LaneWriter::collective(rank.rank, track, work.start, work.end, name, asked ? *asked : CollectiveDetail{},
