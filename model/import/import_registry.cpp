@@ -337,6 +337,7 @@ Result<std::unique_ptr<TraceImport>> openFormats(const RunInputs& run, const Imp
         if (files.empty()) continue;
         auto import = format->open(files, options);
         if (!import.ok()) return oneLine(import.error());
+        if (!*import) continue; // all its files were left out
         (format == kernels ? opened : buffers) = std::move(*import);
     }
     if (opened && buffers) {

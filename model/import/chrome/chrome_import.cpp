@@ -51,6 +51,7 @@ public:
             done += static_cast<double>(file.bytes);
             import->m_files.push_back(std::move(file));
         }
+        if (import->m_files.empty()) return std::unique_ptr<TraceImport>();
         import->settleRanks();
         import->settleClocks();
         FOURWALLS_TRY(import->m_run.check());

@@ -25,7 +25,7 @@ public:
     Result<bool> next();
     /// "" for columns that the row, or the table (-1), does not have.
     std::string_view text(int column) const;
-    bool damaged() const { return m_damaged; }
+    bool damaged() const { return m_damaged || !m_source->damage().empty(); }
 
 private:
     Result<bool> fill();

@@ -17,6 +17,7 @@ struct ImportFormat {
     std::string_view name;
     /// Whether a file that begins with these bytes (up to 4 KiB, unpacked) is of this kind.
     bool (*recognises)(std::string_view beginning);
+    /// Null where all of the files were left out.
     Result<std::unique_ptr<TraceImport>> (*open)(const std::vector<std::string>& paths, const ImportOptions& options);
     Result<TraceFacts> (*facts)(const std::string& path, const ImportOptions& options);
     /// The rank that a file's beginning (up to kInputBeginning, unpacked) tells, for lists before an import; may be null.

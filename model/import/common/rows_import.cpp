@@ -28,6 +28,7 @@ public:
             for (RankState& rank : file.ranks) FOURWALLS_TRY(rank.links.resolve(rank.passes.otherwise()));
             import->m_files.push_back(std::move(file));
         }
+        if (import->m_files.empty()) return std::unique_ptr<TraceImport>();
         FOURWALLS_TRY(import->settleRanks());
         import->settleClocks();
         FOURWALLS_TRY(import->m_run.check());
@@ -113,7 +114,6 @@ private:
         return source;
     }
 
-    void describe()
     /// Files whose lengths came about in different ways name them all.
     static void addLabel(std::string& all, const std::string& label)
     {
@@ -121,6 +121,7 @@ private:
             all += (all.empty() ? "" : "; ") + label;
     }
 
+    void describe()
     {
         m_header.source = TraceSource::Imported;
         const ProfileDescription& first = m_files.front().description();

@@ -33,6 +33,7 @@ public:
             ranks += static_cast<int>(file.ranks.size());
             import->m_files.push_back(std::move(file));
         }
+        if (import->m_files.empty()) return std::unique_ptr<TraceImport>();
         import->describe();
         import->settleClocks();
         FOURWALLS_TRY(import->m_run.check());
@@ -73,8 +74,8 @@ private:
                 if (communication) {
                     const auto kind = collectiveOf(file.tables.string(work.name));
                     rank.communication.push_back({work.start, work.end, kind ? static_cast<int>(*kind) : -1});
-                }
                     if (work.correlation) rank.requests.addKernel(*work.correlation, kind);
+                }
                 rank.lanes.noteWork(lane,
                                     copy            ? LaneIndex::Work::Copy
                                     : communication ? LaneIndex::Work::Communication
@@ -121,7 +122,6 @@ private:
         return file.tables.refuseEmpty();
     }
 
-    void describe()
     /// Who launched what, once all of the file was seen.
     static Status settle(NsightFile& file)
     {
@@ -133,6 +133,7 @@ private:
         return {};
     }
 
+    void describe()
     {
         m_header.source = TraceSource::Imported;
         m_header.clock = ClockKind::Wall;

@@ -51,11 +51,17 @@ std::string processOfTable(const std::string& path)
 
 class RocprofReader final : public ProfileReader {
 public:
-    /// paths: the tables of one process.
+    /// paths: the tables of one process. Those that cannot be read are left out where the options say so; null: all are.
     static Result<std::unique_ptr<ProfileReader>> open(std::vector<std::string> paths, const ImportOptions& options)
     {
         auto reader = std::make_unique<RocprofReader>();
-        reader->m_paths = std::move(paths);
+        for (std::string& path : paths) {
+            const Status readable = tableOf(path);
+            if (leftOut(options, path, readable)) continue;
+            FOURWALLS_TRY(readable);
+            reader->m_paths.push_back(std::move(path));
+        }
+        if (reader->m_paths.empty()) return std::unique_ptr<ProfileReader>();
         reader->m_description.path = reader->m_paths.front();
         reader->m_description.producer = "rocprofv3";
         reader->m_description.backend = "rccl";
@@ -72,15 +78,14 @@ public:
         m_rows = m_badRows = m_damaged = 0;
         for (const std::string& path : m_paths) {
             FOURWALLS_TRY_ASSIGN(CsvRows rows, CsvRows::open(path));
-            const auto table = rocprofTable(rows);
-            if (!table) return otherTable(path);
+            const RocprofTable table = rocprofTable(rows).value_or(RocprofTable::Calls);
             const Columns columns(rows);
             for (;;) {
                 FOURWALLS_TRY_ASSIGN(const bool more, rows.next());
                 if (!more) break;
                 if ((++m_rows & 0xfff) == 0 && stop.stop_requested())
                     return Error{ErrorCode::Cancelled, "cancelled", path, ""};
-                if (!row(rows, columns, *table, visitor)) ++m_badRows;
+                if (!row(rows, columns, table, visitor)) ++m_badRows;
             }
             m_damaged += rows.damaged();
         }
@@ -93,12 +98,16 @@ public:
         auditCount(sink, AuditCounter::FileCut, m_damaged, "tables that end in a row without an end");
     }
 
-    static Error otherTable(const std::string& path)
+private:
+    /// Whether a file is such a table: its heading says so.
+    static Status tableOf(const std::string& path)
     {
-        return {ErrorCode::Unsupported, "a table (CSV) of something else than rocprofv3's traces", path, kRocprofAgain};
+        FOURWALLS_TRY_ASSIGN(const CsvRows rows, CsvRows::open(path));
+        if (rocprofTable(rows)) return {};
+        return Error{ErrorCode::Unsupported, "a table (CSV) of something else than rocprofv3's traces", path,
+                     kRocprofAgain};
     }
 
-private:
     struct Columns {
         explicit Columns(const CsvRows& rows)
             : begin(rows.column("Start_Timestamp"))
@@ -123,21 +132,30 @@ private:
         int grid[3], block[3];
     };
 
+    /// When a row's work was; absent: it does not say, or it was cut.
+    static std::optional<std::pair<std::int64_t, std::int64_t>> timesOf(const CsvRows& rows, int begin, int end)
+    {
+        const auto start = integerFromText(rows.text(begin)), stop = integerFromText(rows.text(end));
+        if (!start || !stop || !soundTimes(*start, *stop)) return std::nullopt;
+        return std::pair{*start, *stop};
+    }
+
     /// The devices that ran something are the ranks.
     Status findAgents(const std::stop_token& stop)
     {
         std::map<std::int64_t, std::string> agents;
         for (const std::string& path : m_paths) {
             FOURWALLS_TRY_ASSIGN(CsvRows rows, CsvRows::open(path));
-            const auto table = rocprofTable(rows);
-            if (!table) return otherTable(path);
-            const int agent = rows.column("Agent_Id");
+            const bool kernels = rocprofTable(rows) == RocprofTable::Kernels;
+            const int agent = rows.column("Agent_Id"), begin = rows.column("Start_Timestamp"),
+                      end = rows.column("End_Timestamp");
             std::int64_t count = 0;
-            while (*table == RocprofTable::Kernels) {
+            while (kernels) {
                 FOURWALLS_TRY_ASSIGN(const bool more, rows.next());
                 if (!more) break;
                 if ((++count & 0xfff) == 0 && stop.stop_requested())
                     return Error{ErrorCode::Cancelled, "cancelled", path, ""};
+                if (!timesOf(rows, begin, end)) continue;
                 const std::string_view text = agentNumber(rows.text(agent));
                 if (agents.size() < kMostAgents) agents.emplace(integerFromText(text).value_or(0), text);
             }
@@ -158,11 +176,11 @@ private:
 
     bool row(const CsvRows& rows, const Columns& columns, RocprofTable table, ProfileVisitor& visitor)
     {
-        const auto start = integerFromText(rows.text(columns.begin)), end = integerFromText(rows.text(columns.end));
-        if (!start || !end || !soundTimes(*start, *end)) return false;
+        const auto times = timesOf(rows, columns.begin, columns.end);
+        if (!times) return false;
         ProfileRow out;
-        out.start = {*start, 0};
-        out.end = {*end, 0};
+        out.start = {times->first, 0};
+        out.end = {times->second, 0};
         out.correlation = integerFromText(rows.text(columns.correlation));
         if (out.correlation == 0) out.correlation.reset();
         if (table == RocprofTable::Calls) {
@@ -250,7 +268,7 @@ Result<std::unique_ptr<TraceImport>> openRocprofTables(const std::vector<std::st
     auto processes = byProcess(paths);
     for (std::vector<std::string>& process : processes) {
         FOURWALLS_TRY_ASSIGN(std::unique_ptr<ProfileReader> reader, RocprofReader::open(std::move(process), options));
-        readers.push_back(std::move(reader));
+        if (reader) readers.push_back(std::move(reader));
     }
     return importRows(std::move(readers), options);
 }

@@ -320,6 +320,7 @@ public:
             if (options.progress)
                 options.progress(0.5 * static_cast<double>(i + 1) / static_cast<double>(paths.size()));
         }
+        if (import->m_files.empty()) return std::unique_ptr<TraceImport>();
         import->describe();
         return std::unique_ptr<TraceImport>(std::move(import));
     }

@@ -301,6 +301,45 @@ class Archives(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("rank0.json: the file is empty", said)
 
+    def test_all_profiles_of_a_kind_are_lost(self):
+        # What is sound is read, though it is of another kind than all that is not.
+        snapshot = {"segments": [{"device": 0, "address": 1 << 30, "total_size": 1 << 21, "stream": 0, "blocks": []}],
+                    "device_traces": [[]]}
+        database = self.folder / "empty.sqlite"
+        with sqlite3.connect(database) as open_database:
+            open_database.execute("CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT)")
+        open_database.close()
+        table = b'"Kernel_Name","Correlation_Id","Start_Timestamp","End_Timestamp"\n'
+        for name, data in (("rank0.json", b'{"traceEvents": []}'), ("job.sqlite", database.read_bytes()),
+                           ("7_kernel_trace.csv", table)):
+            with self.subTest(name):
+                folder = self.folder_of({"memory_rank0.pickle": pickle.dumps(snapshot), name: data})
+                severity, count, detail = self.audit_of(folder, ranks=1)["files_unreadable"]
+                self.assertEqual((severity, count), ("dropped", 1))
+                self.assertIn(name, detail)
+                (folder / name).unlink()
+        code, _, said = self.run_cli(self.folder_of({"memory_rank0.pickle": b"\x80\x04}(\x8c\x08segments"}))
+        self.assertEqual(code, 1)
+        self.assertIn("memory_rank0.pickle", said)
+
+    def test_a_damaged_table_of_rocprof(self):
+        heading = b'"Kernel_Name","Agent_Id","Queue_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n'
+        kernels = heading + b"".join(b'"gemm","Agent 4",1,%d,%d,%d\n' % (i, 1000 * i, 1000 * i + 500) for i in range(1, 4))
+        calls = b'"Function","Correlation_Id","Start_Timestamp","End_Timestamp"\n"hipLaunchKernel",1,900,950\n'
+        folder = self.folder_of({"run/7_kernel_trace.csv": kernels, "run/7_hip_api_trace.csv": calls})
+        severity, count, detail = self.audit_of(folder, ranks=1)["files_unreadable"]
+        self.assertEqual((severity, count), ("dropped", 1))
+        self.assertIn("7_hip_api_trace.csv: a table (CSV) of something else than rocprofv3's traces", detail)
+        # Named, it is refused; and one whose packed stream is cut says so.
+        code, _, said = self.run_cli(folder / "run" / "7_hip_api_trace.csv", folder / "run" / "7_kernel_trace.csv")
+        self.assertEqual(code, 1)
+        self.assertIn("something else than rocprofv3's traces", said)
+        cut = gzip.compress(heading + b"".join(b'"gemm%d","Agent 4",1,%d,%d,%d\n' % (i * i, i, 1000 * i, 1000 * i + 500)
+                                              for i in range(1, 20000)))
+        (folder / "run" / "7_hip_api_trace.csv").unlink()
+        self.folder_of({"run/7_kernel_trace.csv": cut[: len(cut) // 2]})
+        self.assertEqual(self.audit_of(folder, ranks=1)["file_cut"][1], 1)
+
     def test_windows_of_one_process(self):
         # torch.profiler's handler writes a file per window; the third of one rank was not written any more.
         def window(rank, number):
