@@ -144,6 +144,7 @@ std::optional<std::string> ArchiveReader::next()
             damaged();
             return std::nullopt;
         }
+        if (++m_entries > kMostEntries) return std::nullopt;
         if (rc == ARCHIVE_RETRY || rc == ARCHIVE_FAILED) continue;
         if (archive_entry_hardlink(entry) || archive_entry_symlink(entry))
             ++m_links;

@@ -29,8 +29,13 @@ public:
     ArchiveReader(const ArchiveReader&) = delete;
     ArchiveReader& operator=(const ArchiveReader&) = delete;
 
-    /// Moves to the next regular file and gives its name; absent at the end and where the archive is damaged.
+    /// Entries that next moves over at most, links, folders and the like included.
+    static constexpr std::int64_t kMostEntries = 200'000;
+
+    /// Moves to the next regular file and gives its name; absent at the end, where the archive is damaged, and where there
+    /// are too many entries.
     std::optional<std::string> next();
+    bool hasTooMany() const { return m_entries > kMostEntries; }
     /// Of the file that next moved to; 0 at its end and at damage.
     std::size_t read(char* to, std::size_t size);
 
@@ -51,7 +56,7 @@ private:
     std::string_view m_block;             ///< of the file, not read yet
     std::int64_t m_at = 0, m_blockAt = 0; ///< in the file: read so far, where the block begins
     std::string m_damage;
-    std::int64_t m_links = 0, m_encrypted = 0;
+    std::int64_t m_entries = 0, m_links = 0, m_encrypted = 0;
 };
 
 } // namespace fourwalls::importers

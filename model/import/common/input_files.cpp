@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostLooked = 200'000; ///< looked at in one folder or archive
+constexpr std::size_t kMostLooked = 200'000; ///< looked at in one folder
 constexpr std::size_t kMostFiles = 4096;     ///< taken of one folder or archive
 constexpr std::size_t kNamesKept = 100;      ///< of what is left alone
 constexpr std::size_t kCopyBytes = std::size_t{1} << 18;
@@ -226,12 +226,8 @@ private:
         m_checkpoint = false;
         m_room = kAlwaysUnpacked + kMostUnpacking * std::max<std::int64_t>(fileBytes(path), 1);
         const std::size_t before = m_inputs.files.size();
-        std::size_t looked = 0;
         while (const auto member = archive->next()) {
             FOURWALLS_TRY(checkStop(name));
-            if (++looked > kMostLooked)
-                return inputRefused("an archive with more than " + std::to_string(kMostLooked) + " files", name,
-                                    "unpack it and give some of them");
             const std::string shown = name + "//" + printable(*member);
             const std::string file = fs::path(*member).filename().string();
             m_checkpoint = m_checkpoint || file == "data.pkl"; // as torch.save names it
@@ -243,6 +239,9 @@ private:
             if (m_inputs.files.size() - before >= kMostFiles) return tooMany("an archive", name);
             FOURWALLS_TRY(takeMember(*archive, *folder, name, *member, shown, only.empty()));
         }
+        if (archive->hasTooMany())
+            return inputRefused("an archive with more than " + std::to_string(ArchiveReader::kMostEntries) + " files",
+                                name, "unpack it and give some of them");
         noteArchive(*archive, name);
         if (m_inputs.files.size() > before) return {};
         if (!only.empty())

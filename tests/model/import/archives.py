@@ -340,6 +340,27 @@ class Archives(unittest.TestCase):
         self.folder_of({"run/7_kernel_trace.csv": cut[: len(cut) // 2]})
         self.assertEqual(self.audit_of(folder, ranks=1)["file_cut"][1], 1)
 
+    def test_archives_of_a_million_entries(self):
+        # The same header a million times, in packed pieces that are made once. Folders and links count, too.
+        for kind in (tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE):
+            with self.subTest(kind):
+                member = tarfile.TarInfo("notes.txt")
+                member.type = kind
+                member.linkname = "elsewhere" if kind == tarfile.SYMTYPE else ""
+                piece = gzip.compress(member.tobuf(tarfile.USTAR_FORMAT) * 10000, 1)
+                path = self.folder / "many.tar.gz"
+                path.write_bytes(piece * 100)
+                code, _, said = self.run_cli(path)
+                self.assertEqual(code, 1)
+                self.assertIn("an archive with more than 200000 files", said)
+        # Many are no fault: a profile behind them is found.
+        plain = tarfile.TarInfo("notes.txt").tobuf(tarfile.USTAR_FORMAT) * 20000
+        rank = tarfile.TarInfo("rank0.json")
+        rank.size = len(profile(0))
+        data = profile(0) + b"\0" * (-rank.size % 512)
+        path.write_bytes(gzip.compress(plain + rank.tobuf(tarfile.USTAR_FORMAT) + data + b"\0" * 1024, 1))
+        self.assertEqual(self.audit_of(path, ranks=1)["files_left_alone"][1], 20000)
+
     def test_windows_of_one_process(self):
         # torch.profiler's handler writes a file per window; the third of one rank was not written any more.
         def window(rank, number):
