@@ -2,15 +2,13 @@
 // Running fourwalls-cli from a test.
 #pragma once
 
-#include <QFile>
-#include <QJsonArray>
+#include "tests/support/even_kernels.h"
+
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QProcess>
 #include <QString>
 #include <QStringList>
-
-#include <cmath>
 
 namespace fourwalls::test {
 
@@ -47,18 +45,8 @@ inline Answer recordEvenly(const QStringList& arguments, const QString& table)
 {
     const QStringList words = QStringList{"record", "--clock", "device", "--kernel-times", table} + arguments;
     const Answer found = run(words);
-    QFile file(table);
-    if (found.exitCode != 0 || !file.open(QIODevice::ReadWrite)) return found;
-    QJsonObject root = QJsonDocument::fromJson(file.readAll()).object();
-    QJsonArray kernels = root["kernel_times"].toArray();
-    for (QJsonValueRef each : kernels) {
-        QJsonObject kernel = each.toObject();
-        kernel["ns"] = std::ceil(1000 + kernel["flops"].toDouble() / 20 + kernel["bytes"].toDouble() / 10);
-        each = kernel;
-    }
-    root["kernel_times"] = kernels;
-    if (!file.resize(0) || file.write(QJsonDocument(root).toJson()) <= 0) return {};
-    file.close();
+    if (found.exitCode != 0) return found;
+    if (!makeKernelsEven(table)) return {};
     return run(words);
 }
 
