@@ -329,7 +329,8 @@ bool PipelineView::showsFinalData() const
 {
     if (!session() || !session()->isOpen() || !m_pending.isEmpty()) return false;
     if (!emptyReason().isEmpty()) return true;
-    return m_painted && !(whatIf() && (whatIf()->isPredicting() || whatIf()->replayer().isBusy()));
+    if (!m_picture || (whatIf() && (whatIf()->isPredicting() || whatIf()->replayer().isBusy()))) return false;
+    return m_painted || isOutOfSight(*m_plot);
 }
 
 QString PipelineView::emptyReason() const

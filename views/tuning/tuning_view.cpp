@@ -360,7 +360,8 @@ bool TuningView::showsFinalData() const
 {
     if (!session() || !session()->isOpen()) return false;
     if (!emptyReason().isEmpty()) return true;
-    return m_result && !isSearching() && m_painted && !m_refresh->isActive() && !whatIf()->isPredicting();
+    if (!m_result || isSearching() || m_refresh->isActive() || whatIf()->isPredicting()) return false;
+    return m_painted || isOutOfSight(*m_scatter);
 }
 
 QString TuningView::emptyReason() const
