@@ -23,8 +23,10 @@ void findHostPauses(CaseFacts& facts);
 void findWarmUp(CaseFacts& facts);
 void findHostBound(CaseFacts& facts);
 
-// transfer_causes.cpp
+// link_causes.cpp
 void findSlowLinks(CaseFacts& facts);
+
+// transfer_causes.cpp
 void findWaiting(CaseFacts& facts);
 void findExposedCommunication(CaseFacts& facts);
 

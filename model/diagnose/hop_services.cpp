@@ -63,7 +63,7 @@ std::vector<HopService> hopServices(const JoinedOperation& operation, const HopS
         const auto took = static_cast<double>((hop->recorded->end - begin).ns);
         if (took > 0 && seen)
             services.push_back({schedule.members[static_cast<std::size_t>(hop->from)],
-                                schedule.members[static_cast<std::size_t>(hop->to)], hop->bytes, took});
+                                schedule.members[static_cast<std::size_t>(hop->to)], hop->bytes, took, hop->turn});
     }
     return services;
 }

@@ -14,6 +14,7 @@ struct HopService {
     RankId from, to;
     double bytes = 0;
     double took = 0; ///< [ns]
+    int turn = 0;    ///< that of the schedule: hops of other turns wait for other things
 };
 
 /// What hops wait for before their own time begins.

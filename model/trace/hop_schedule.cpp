@@ -140,11 +140,13 @@ Result<HopSchedule> hopSchedule(TraceQuery& trace, const JoinedOperation& operat
     case CollectiveAlgorithm::Hierarchical: schedule.algorithm = "hierarchical"; break;
     default: schedule.algorithm = "ring"; break;
     }
+    std::map<std::pair<int, int>, int> sent; // by round and sender
     for (const CollectiveHop& hop : collectiveHops(shape, algorithm)) {
         ScheduledHop each;
         each.round = hop.round;
         each.from = hop.from;
         each.to = hop.to;
+        each.turn = sent[{hop.round, hop.from}]++;
         each.firstPart = static_cast<int>(hop.first);
         each.parts = static_cast<int>(hop.count);
         each.reduce = hop.reduce;

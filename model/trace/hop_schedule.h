@@ -15,6 +15,7 @@ namespace fourwalls {
 struct ScheduledHop {
     int round = 0;
     int from = 0, to = 0; ///< places in HopSchedule::members
+    int turn = 0;         ///< so many hops of its round does the sender send before it
     int firstPart = 0, parts = 0;
     bool reduce = false; ///< added to the receiver's own, else it replaces it
     double bytes = 0;
