@@ -127,6 +127,7 @@ private:
         if (!learned) return std::optional<replay::MachineRates>{}; // the cost model's own
         rates->cluster = std::move(learned->cluster);
         rates->calibration = std::move(learned->calibration);
+        rates->fromRecording = true;
         return rates;
     }
 

@@ -177,9 +177,9 @@ void scale(ReplayOutcome& outcome, const SpecRatio& ratio)
     outcome.low = times(outcome.low, ratio.low);
     outcome.high = times(outcome.high, ratio.high);
     if (outcome.peakBytes) *outcome.peakBytes *= ratio.bytes;
-    outcome.measured = 0;
+    outcome.measured = ratio.measured;
     outcome.modelled = ratio.modelled;
-    outcome.scaled = 1 - ratio.modelled;
+    outcome.scaled = 1 - ratio.measured - ratio.modelled;
     outcome.assumed.insert(outcome.assumed.end(), ratio.assumed.begin(), ratio.assumed.end());
 }
 

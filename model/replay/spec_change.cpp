@@ -10,10 +10,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <set>
 #include <sstream>
+#include <string>
+#include <tuple>
 #include <utility>
 
 namespace fourwalls::replay {
@@ -98,10 +103,50 @@ Result<cost::CostModel> modelOf(RunSpec& spec, const TraceClosing& measured, con
     return cost::CostModel::create(spec, framework, calibration);
 }
 
-Result<cost::PredictedStep> predicted(RunSpec spec, const TraceClosing& measured, const MachineRates* rates)
+/// A specification's step, and the model that it is from.
+struct Modelled {
+    cost::CostModel model;
+    cost::PredictedStep step;
+};
+
+Result<Modelled> modelled(RunSpec spec, const TraceClosing& measured, const MachineRates* rates)
 {
     FOURWALLS_TRY_ASSIGN(cost::CostModel model, modelOf(spec, measured, rates));
-    return cost::predictStep(model, spec);
+    FOURWALLS_TRY_ASSIGN(cost::PredictedStep step, cost::predictFigures(model, spec));
+    return Modelled{std::move(model), std::move(step)};
+}
+
+/// Name, whether backward, the part of the step, FLOPs, bytes in memory and on the wire, picoseconds: products of several
+/// widths may have the same FLOPs, but do not take the same time.
+using OperatorShape = std::tuple<std::string, bool, cost::CostPart, double, double, double, std::int64_t>;
+
+/// The operators that the passes of a step wait for, and the seconds that a rank spends in each [mean over the stages].
+std::map<OperatorShape, double> operatorSeconds(Modelled& of)
+{
+    const cost::StepCost& cost = of.step.priced->cost;
+    const cost::OperatorsOfPass operators = cost::operatorsOf(of.model, of.step);
+    const double times = static_cast<double>(cost.shape.microbatches) / cost.shape.stages;
+    std::map<OperatorShape, double> seconds;
+    for (int position = 0; position < cost.shape.positions(); ++position)
+        for (const Phase phase : {Phase::Forward, Phase::Recompute, Phase::BackwardInput, Phase::BackwardWeight}) {
+            if (phase == Phase::Recompute && cost.chunk(position).recompute.seconds() <= 0) continue;
+            const bool backward = phase == Phase::BackwardInput || phase == Phase::BackwardWeight;
+            for (const cost::OperatorCost& each : operators(position, phase))
+                if (!each.hidden)
+                    seconds[{each.name, backward, each.part, each.flops, each.bytes, each.wireBytes,
+                             std::llround(each.seconds * 1e12)}] += each.seconds * times;
+        }
+    return seconds;
+}
+
+/// The share of a step in operators of shapes that another one has, too.
+double shareOfSameShapes(Modelled& before, Modelled& after)
+{
+    const std::map<OperatorShape, double> recorded = operatorSeconds(before);
+    double same = 0;
+    for (const auto& [shape, seconds] : operatorSeconds(after))
+        if (recorded.count(shape)) same += seconds;
+    return after.step.seconds > 0 ? std::min(1.0, same / after.step.seconds) : 0;
 }
 
 } // namespace
@@ -143,8 +188,9 @@ Result<SpecRatio> ratioOfSpecs(const Recording& recording, std::span<const Repla
             "--change cluster=",
             "record with --clock device --cluster NAME, or with the file of `fourwalls-cli calibrate` as --cluster"};
     const TraceClosing& measured = recording.info.closing;
-    FOURWALLS_TRY_ASSIGN(const cost::PredictedStep before, predicted(recorded, measured, rates));
-    FOURWALLS_TRY_ASSIGN(const cost::PredictedStep after, predicted(changed, measured, rates));
+    FOURWALLS_TRY_ASSIGN(Modelled recordedModel, modelled(recorded, measured, rates));
+    FOURWALLS_TRY_ASSIGN(Modelled changedModel, modelled(changed, measured, rates));
+    const cost::PredictedStep &before = recordedModel.step, &after = changedModel.step;
     SpecRatio ratio;
     if (before.seconds <= 0 || before.peakBytes <= 0)
         return Error{ErrorCode::Unsupported, "the cost model has no time for the recorded plan", "--change",
@@ -159,8 +205,14 @@ Result<SpecRatio> ratioOfSpecs(const Recording& recording, std::span<const Repla
         if (before.parts.seconds[part] <= kNoPart * before.seconds)
             ratio.modelled += std::min(1.0, after.parts.seconds[part] / after.seconds);
     ratio.modelled = std::min(1.0, ratio.modelled);
+    if (rates && rates->fromRecording)
+        ratio.measured = std::min(1 - ratio.modelled, shareOfSameShapes(recordedModel, changedModel));
     ratio.assumed.push_back("all work changes by what the cost model says of the whole step: times " +
                             std::to_string(ratio.time));
+    if (ratio.measured > 0)
+        ratio.assumed.push_back(formatPercent(ratio.measured) +
+                                " of it is operators of recorded shapes, at the times that they took there; "
+                                "other shapes take the rates of the recorded ones near them");
     if (error > 0)
         ratio.assumed.push_back(
             "the band is at least the largest error of such answers whose plan was recorded as well: " +

@@ -18,7 +18,9 @@ namespace fourwalls::replay {
 struct SpecRatio {
     /// Changed by recorded; low and high: the cost model's band around it, and at least what such answers were off by.
     double time = 1, low = 1, high = 1;
-    double modelled = 0;              ///< share of the changed step in parts that the recorded one has none of
+    /// Shares of the changed step: in operators of shapes that the recorded step has, too, which take what they took there;
+    /// in parts that the recorded one has none of. The rest are other shapes, at the rate of the recorded ones near them.
+    double measured = 0, modelled = 0;
     double bytes = 1;                 ///< of the peak of the fullest rank
     std::vector<std::string> assumed; ///< sentences
 };
@@ -27,6 +29,7 @@ struct SpecRatio {
 struct MachineRates {
     ClusterSpec cluster;
     Calibration calibration;
+    bool fromRecording = false; ///< learned from the recording itself: what it has, takes what it took
 };
 
 /// The specification after the changes of kinds Plan, Batch and Cluster. Errors: those of the plan and the preset.

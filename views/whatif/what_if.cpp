@@ -299,7 +299,7 @@ void WhatIf::learnRates(TraceSession& session)
             const learn::TeachingTrace teacher{&trace, "the trace"};
             FOURWALLS_TRY_ASSIGN(learn::LearnedCalibration learned,
                                  learn::learnCalibration(std::span(&teacher, 1), std::nullopt, std::move(stop)));
-            return replay::MachineRates{std::move(learned.cluster), std::move(learned.calibration)};
+            return replay::MachineRates{std::move(learned.cluster), std::move(learned.calibration), true};
         },
         [this](const Answer<replay::MachineRates>& answer) {
             if (!answer.ok()) return; // the cost model then has its own rates
