@@ -213,6 +213,7 @@ enum class Lack : std::uint8_t {
     WorkAwaited, ///< the program waits long for the device: what the device did then
     Snapshot,    ///< a memory snapshot has nothing but memory
     WorkBefore,  ///< the device begins long after its work was launched: what it did until then
+    Cores,       ///< steps are longer, and their ranks worked no longer: they stood still, or had no core
     Reads        ///< no device's work, and the program reads values of tensors: on a device each read waits
 };
 

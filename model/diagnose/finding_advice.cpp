@@ -181,6 +181,11 @@ Wording reasonOf(const Abstention& abstention)
         return {FOURWALLS_WORDS(
             "FindingWords",
             "The program waits long for the device, and what the device did then is not in the trace.")};
+    case Lack::Cores:
+        return {FOURWALLS_WORDS(
+            "FindingWords",
+            "Some steps are longer, and the ranks used no more of their processors in them: they stood still, or other "
+            "programs had their cores.")};
     case Lack::Reads:
         return {FOURWALLS_WORDS("FindingWords",
                                 "The program reads values of tensors: what that costs on a device, a trace without one "
@@ -227,6 +232,9 @@ Wording whatToRecord(const Abstention& abstention)
         return {FOURWALLS_WORDS(
             "FindingWords", "Record the kernels inside graphs, too (nsys --cuda-graph-trace=node), or a step without "
                             "graphs.")};
+    case Lack::Cores:
+        return {FOURWALLS_WORDS("FindingWords",
+                                "Record on a machine that does nothing else, or with `record --clock device`.")};
     case Lack::Reads: return {FOURWALLS_WORDS("FindingWords", "Record a step on a device (ProfilerActivity.CUDA).")};
     case Lack::CommonWork: return {};
     case Lack::Allocations:

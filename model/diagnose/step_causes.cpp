@@ -4,6 +4,7 @@
 #include "model/diagnose/causes.h"
 
 #include <cmath>
+#include <map>
 #include <set>
 
 namespace fourwalls::diagnose {
@@ -14,6 +15,7 @@ constexpr double kBadDeviations = 6;
 constexpr double kBadShare = 0.1; ///< longer than the median by so much at least
 constexpr double kMostBad = 0.2;  ///< of the steps; more are no exception
 constexpr std::size_t kLeastCounted = 6;
+constexpr double kLeastWorked = 0.25; ///< of what such steps are longer by, where the ranks did it themselves
 
 /// Which rank works longest in a bad step, against what it does in the others; absent: all alike.
 std::optional<RankId> slowIn(const CaseFacts& facts, const std::set<StepIndex>& bad)
@@ -37,6 +39,38 @@ std::optional<RankId> slowIn(const CaseFacts& facts, const std::set<StepIndex>& 
         }
     }
     return slow && most - 1 > 2 * (second - 1) ? slow : std::nullopt;
+}
+
+/// How much longer the ranks worked in those steps than in their others: in each step the rank that worked most, added up
+/// [ns of processor time]. Absent: the recording does not say, or its clock is no wall clock.
+std::optional<double> longerWork(const CaseFacts& facts, const std::set<StepIndex>& bad)
+{
+    const TraceInfo& info = facts.trace.info();
+    if (info.header.clock != ClockKind::Wall) return std::nullopt;
+    std::map<CounterId, std::vector<std::pair<StepIndex, double>>> worked; // of a rank each
+    const auto scanned = facts.trace.scanCounters([&](const CounterRecord& sample) {
+        if (info.counters[static_cast<std::size_t>(sample.counter.value)].name != "step_cpu_ms") return true;
+        const auto step = std::find_if(facts.steps.begin(), facts.steps.end(), [&](const JobStep& each) {
+            return each.range.begin <= sample.at && sample.at < each.range.end;
+        });
+        if (step != facts.steps.end() && step->complete && step->state != StepState::Warmup)
+            worked[sample.counter].push_back({step->step, sample.value * 1e6});
+        return true;
+    });
+    if (!scanned.ok() || worked.empty()) return std::nullopt;
+    std::map<StepIndex, double> most;
+    for (const auto& [counter, steps] : worked) {
+        std::vector<double> usual;
+        for (const auto& [step, time] : steps)
+            if (!bad.contains(step)) usual.push_back(time);
+        if (usual.empty()) return std::nullopt;
+        const double middle = median(std::move(usual));
+        for (const auto& [step, time] : steps)
+            if (bad.contains(step)) most[step] = std::max(most[step], time - middle);
+    }
+    double longer = 0;
+    for (const auto& [step, time] : most) longer += time;
+    return longer;
 }
 
 /// What the job does between steps, in all.
@@ -119,6 +153,14 @@ void findBadSteps(CaseFacts& facts)
     if (bad.empty() || static_cast<double>(bad.size()) > kMostBad * all) return;
     const double share = excess / (middle * all + excess);
     if (share < kLeastFault) return;
+    if (const auto longer = longerWork(facts, bad); longer && *longer < kLeastWorked * excess) {
+        facts.abstain(Cause::BadSteps, Lack::Cores,
+                      std::to_string(bad.size()) + " of " + std::to_string(lengths.size()) + " steps are longer, by " +
+                          std::to_string(std::lround(excess * 1e-6)) + " ms in all, and their ranks worked " +
+                          std::to_string(std::lround(*longer * 1e-6)) +
+                          " ms longer: they stood still, or other programs had their cores");
+        return;
+    }
     Finding finding;
     finding.cause = Cause::BadSteps;
     finding.steps.assign(bad.begin(), bad.end());

@@ -3032,6 +3032,14 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
         <source>Later steps do not have it: begin to record after the first ones (torch.profiler&apos;s schedule with warmup=3).</source>
         <translation>之后的步没有这部分：请在最初几步之后再开始记录（torch.profiler 的 schedule，warmup=3）。</translation>
     </message>
+    <message>
+        <source>Some steps are longer, and the ranks used no more of their processors in them: they stood still, or other programs had their cores.</source>
+        <translation>有些步更长，但其中各 rank 并没有用更多的处理器时间：它们停住了，或者核心被别的程序占用。</translation>
+    </message>
+    <message>
+        <source>Record on a machine that does nothing else, or with `record --clock device`.</source>
+        <translation>请在没有其他负载的机器上记录，或使用 `record --clock device`。</translation>
+    </message>
 </context>
 <context>
     <name>FindingsView</name>

@@ -75,6 +75,36 @@ class DiagnosisLimitsTest : public QObject {
     Q_OBJECT
 
 private slots:
+    /// One step of ten takes 40 ms in place of 10. It is the rank's doing where its processor worked for it, and nobody's
+    /// where it worked as long as ever.
+    void longStepsOfABusyMachine()
+    {
+        const auto said = [](double work, bool onTheWallClock) {
+            TraceHeader header = headerOf(1);
+            header.clock = onTheWallClock ? ClockKind::Wall : ClockKind::Device;
+            Builder b(1, header);
+            const CounterId cpu = b.trace.defineCounter({RankId{0}, "step_cpu_ms", {}});
+            std::int64_t at = 0;
+            for (int i = 0; i < 10; ++i) {
+                const std::int64_t length = (i == 6 ? 40 : 10) * kMs;
+                b.step(0, i, at, at + length);
+                b.work(0, "forward", Phase::Forward, at, at + length);
+                b.producer->counter({cpu, Instant{at + length - 1}, i == 6 ? work : 9});
+                at += length;
+            }
+            return diagnosed(b);
+        };
+        const auto abstains = [](const Diagnosis& of) {
+            return std::any_of(of.abstained.begin(), of.abstained.end(), [](const diagnose::Abstention& each) {
+                return each.lack == Lack::Cores && each.because.find("1 of 10 steps are longer, by 30 ms") == 0;
+            });
+        };
+        QVERIFY(has(said(39, true), Cause::BadSteps) && !abstains(said(39, true)));
+        QVERIFY(!has(said(9.5, true), Cause::BadSteps) && abstains(said(9.5, true)));
+        // On a clock that no other program moves, the step is what it is.
+        QVERIFY(has(said(9.5, false), Cause::BadSteps));
+    }
+
     /// One kernel of 20 ns, and nobody marked a step: that all of it is small kernels tells nobody anything.
     void aFewKernelsAreNoStep()
     {
