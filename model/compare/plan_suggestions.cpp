@@ -26,7 +26,7 @@ void addExchange(Neighbours& found, PlanChange change, const ParallelPlan& plan,
         if (from == &ParallelPlan::dp) next.microbatches *= 2;
         if (to == &ParallelPlan::dp && next.microbatches % 2 == 0) next.microbatches /= 2;
         if (next.tp == 1) next.sequenceParallel = false;
-        dropMisfittingLayers(next);
+        dropMisfittingStages(next);
         if (next.pp == 1) {
             next.schedule = PipelineSchedule::OneFOneB;
             next.vpp = 1;
@@ -43,7 +43,7 @@ void addSchedules(Neighbours& found, const ParallelPlan& plan)
         ParallelPlan next = plan;
         next.schedule = schedule;
         next.vpp = chunks;
-        dropMisfittingLayers(next);
+        dropMisfittingStages(next);
         found.emplace_back(PlanChange::Schedule, next);
     };
     add(PipelineSchedule::OneFOneB, 1);
@@ -73,7 +73,7 @@ std::vector<std::pair<PlanChange, ParallelPlan>> neighbours(const RunSpec& spec)
     }
     if (isTransformer) {
         for (const Recompute mode : {Recompute::None, Recompute::Selective, Recompute::Full})
-            add(PlanChange::Recomputation, [&](ParallelPlan& p) { p.recompute = mode; });
+            add(PlanChange::Recomputation, [&](ParallelPlan& p) { p.setRecompute(mode); });
         add(PlanChange::FusedAttention, [](ParallelPlan& p) { p.fusedAttention = true; });
     }
     if (plan.dp * plan.cp > 1) {

@@ -137,7 +137,7 @@ Status scoreAnalyticMemory(const PublishedRow& row, const Calibration& calibrati
     }
     ParallelPlan whole = row.spec.plan;
     whole.sequenceParallel = false;
-    whole.recompute = Recompute::None;
+    whole.setRecompute(Recompute::None);
     FOURWALLS_TRY_ASSIGN(const LayerMemory baseline, layerMemory(row, whole, calibration));
     scored.predictedMemoryGb = 100 * memory.activations / baseline.activations;
     return {};

@@ -23,6 +23,7 @@ struct GroupPlacement {
 
     bool insideNode() const { return perNode >= ranks; }
     int nodes() const { return perNode > 0 ? (ranks + perNode - 1) / perNode : 1; }
+    friend bool operator==(const GroupPlacement&, const GroupPlacement&) = default;
 };
 
 /// The placement of a group of `ranks` whose members are `stride` apart in rank order.

@@ -67,6 +67,7 @@ void slow(ChunkCost& chunk, double slowest, double busy)
 struct ChunkContents {
     std::int64_t dense = 0, mixture = 0;
     bool embedding = false, head = false;
+    Recompute recompute = Recompute::None;
     bool tableBelow = false;    ///< a head whose table is the embedding's, on the same stage
     std::size_t firstBlock = 0; ///< of networks whose blocks differ
     friend bool operator==(const ChunkContents&, const ChunkContents&) = default;
@@ -99,7 +100,7 @@ struct CostModel::State {
         return cache.emplace(setting, make()).first->second;
     }
 
-    LayerSetting setting(const ParallelPlan& plan, double microBatch) const;
+    LayerSetting setting(const ParallelPlan& plan, double microBatch, Recompute recompute) const;
     Result<StepCost> build(const ParallelPlan& plan, std::int64_t batch);
     Status check(const ParallelPlan& plan);
     std::vector<ChunkContents> contents(const PipelineShape& shape) const;
@@ -155,7 +156,7 @@ const Calibration& CostModel::calibration() const
     return m_state->calibration;
 }
 
-LayerSetting CostModel::State::setting(const ParallelPlan& plan, double microBatch) const
+LayerSetting CostModel::State::setting(const ParallelPlan& plan, double microBatch, Recompute recompute) const
 {
     LayerSetting s;
     s.microBatch = microBatch;
@@ -169,13 +170,13 @@ LayerSetting CostModel::State::setting(const ParallelPlan& plan, double microBat
     s.overlap = plan.overlap;
     s.fuse = plan.fuse;
     s.splitBackward = pipelineShape(plan).splitsBackward();
-    s.recompute = plan.recompute;
+    s.recompute = recompute;
     s.naturalRouting = plan.routing == MoeRouting::Natural;
     s.gathersContext = plan.cp > 1 && framework.contextOf(plan) == ContextExchange::Gather;
     s.oncePerNode = plan.ep > 1 && framework.dispatchOf(plan) == ExpertDispatch::OncePerNode;
     s.overlapExperts = plan.ep > 1 && plan.overlap && plan.overlapExperts;
     if (framework.globalRouting && spec.model.transformer() && spec.model.transformer()->hasExperts())
-        s.balanced = plan.dp * plan.cp;
+        s.balanced = denseReplicas(plan, spec.cluster.devicesPerNode).all;
     s.collective = plan.collective;
     s.loraRank = static_cast<double>(spec.training.loraRank);
     // Where gradients stay whole, those of all micro-batches but the first are added. Priced where that was measured.
@@ -217,7 +218,6 @@ Status CostModel::State::check(const ParallelPlan& plan)
 std::vector<ChunkContents> CostModel::State::contents(const PipelineShape& shape) const
 {
     const TransformerSpec* t = spec.model.transformer();
-    const int positions = shape.positions();
     std::int64_t units = 1;
     if (t)
         units = t->layers;
@@ -225,9 +225,9 @@ std::vector<ChunkContents> CostModel::State::contents(const PipelineShape& shape
         units = r->depth >= 152 ? 52 : r->depth >= 101 ? 35 : 18;
     const std::vector<int>& told = spec.plan.stageLayers;
     const std::vector<std::int64_t> split =
-        told.empty() ? splitLayers(units, positions, t ? framework.stageSplit : StageSplit::Layers)
+        told.empty() ? splitLayers(units, shape.positions(), t ? framework.stageSplit : StageSplit::Layers)
                      : std::vector<std::int64_t>(told.begin(), told.end());
-    std::vector<ChunkContents> result(static_cast<std::size_t>(positions));
+    std::vector<ChunkContents> result(static_cast<std::size_t>(shape.positions()));
     std::int64_t next = 0;
     for (std::size_t i = 0; i < result.size(); ++i) {
         ChunkContents& what = result[i];
@@ -239,6 +239,7 @@ std::vector<ChunkContents> CostModel::State::contents(const PipelineShape& shape
             what.dense = split[i];
             what.firstBlock = static_cast<std::size_t>(next);
         }
+        what.recompute = spec.plan.recomputeOf(shape.stageOf(static_cast<int>(i)));
         what.embedding = i == 0;
         what.head = i + 1 == result.size();
         what.tableBelow = t && t->tiedEmbeddings && what.head && shape.stageOf(static_cast<int>(i)) == shape.stageOf(0);
@@ -265,9 +266,10 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
     chunk.layers = what.dense + what.mixture;
     chunk.holdsEmbedding = what.embedding;
     chunk.holdsHead = what.head;
-    const int twice = plan.reshard ? 2 : 1; // dropped between forward and backward pass, or not
+    const double again = what.recompute == Recompute::Full ? framework.recomputeGathers : 0;
+    const double once = 1 + again, twice = (plan.reshard ? 2 : 1) + again; // dropped after the forward pass, or not
     const bool isHere = !shardsPasses(framework, plan) && !plan.offloadActivations && !plan.offloadParameters;
-    const auto take = [&](const LayerCost& priced, double count, int gathers) {
+    const auto take = [&](const LayerCost& priced, double count, double gathers) {
         if (!(count > 0)) return;
         if (isHere)
             add(chunk, priced, count);
@@ -279,7 +281,7 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
         parameters.expertParameters += count * priced.expertParameters;
         parameters.largestLayer = std::max(parameters.largestLayer, priced.parameters + priced.expertParameters);
     };
-    LayerSetting s = setting(plan, microBatch);
+    LayerSetting s = setting(plan, microBatch, what.recompute);
     if (const TransformerSpec* t = spec.model.transformer()) {
         const CostContext c = context();
         // What the forward pass ends with, the backward pass begins with: it stays. That is the head, unless it has
@@ -290,7 +292,7 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
             const LayerCost& priced = cached(layers, s, [&] { return layerCost(c, s); });
             const bool stays = last && !headIsLast && shardsPasses(framework, plan);
             take(priced, static_cast<double>(count - (stays ? 1 : 0)), twice);
-            if (stays) take(priced, 1, 1);
+            if (stays) take(priced, 1, once);
         };
         takeLayers(what.dense, what.mixture == 0);
         s.mixture = true;
@@ -298,8 +300,8 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
         s.mixture = false;
         s.recompute = Recompute::None;
         // The backward pass of a table reads nothing of it; that of a norm behind it does. A tied head reads it.
-        const int reads = 1 + (what.embedding && what.tableBelow && plan.reshard ? 1 : 0) +
-                          (t->embeddingNorm && (plan.reshard || what.tableBelow) ? 1 : 0);
+        const double reads = once + (what.embedding && what.tableBelow && plan.reshard ? 1 : 0) +
+                             (t->embeddingNorm && (plan.reshard || what.tableBelow) ? 1 : 0);
         if (what.embedding) take(cached(embeddings, s, [&] { return embeddingCost(c, s); }), 1, reads);
         if (what.head) {
             LayerCost head = cached(heads, s, [&] { return headCost(c, s); });
@@ -307,7 +309,7 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
             if (what.tableBelow) head.parameters = 0;
             head.parameters += head.normParameters;
             if (s.loraRank > 0) head.frozenParameters = head.parameters;
-            take(head, 1, 1);
+            take(head, 1, once);
         }
     } else {
         const PlainContext c{framework, calibration, rates, *collectives, spec.cluster.devicesPerNode, plan.fuse};
@@ -326,8 +328,7 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
     }
     if (plan.offloadActivations && chunk.layers > 0) {
         // On the device are only those of the layer at work and of the next one, while a pass runs.
-        const auto layerCount = static_cast<double>(chunk.layers);
-        const double near = chunk.activationBytes * std::min(2.0, layerCount) / layerCount;
+        const double near = chunk.activationBytes * std::min(1.0, 2.0 / static_cast<double>(chunk.layers));
         chunk.transientForwardBytes += near;
         chunk.transientBackwardBytes += near;
         chunk.activationBytes = chunk.weightGradientBytes = 0;
@@ -458,7 +459,7 @@ Result<std::vector<OperatorCost>> CostModel::operators(const ParallelPlan& plan,
     for (int i = 0; i < position; ++i)
         begin += what[static_cast<std::size_t>(i)].dense + what[static_cast<std::size_t>(i)].mixture;
     const std::int64_t end = begin + here.dense + here.mixture;
-    LayerSetting s = state.setting(plan, microBatch);
+    LayerSetting s = state.setting(plan, microBatch, here.recompute);
     if (const TransformerSpec* t = state.spec.model.transformer()) {
         const CostContext c = state.context();
         LayerSetting ends = s;

@@ -177,8 +177,8 @@ std::size_t LayerSettingHash::operator()(const LayerSetting& s) const
     };
     for (const double each : {s.microBatch, s.sequence, s.added, s.besideExchange, s.loraRank})
         add(std::hash<double>()(each));
-    for (const int each :
-         {s.tp, s.cp, s.ep, s.etp, s.balanced, static_cast<int>(s.recompute), static_cast<int>(s.collective)})
+    for (const int each : {s.tp, s.cp, s.ep, s.etp, s.balanced.ranks, s.balanced.perNode, static_cast<int>(s.recompute),
+                           static_cast<int>(s.collective)})
         add(static_cast<std::uint64_t>(each));
     for (const bool each : {s.sequenceParallel, s.fusedAttention, s.overlap, s.fuse, s.splitBackward, s.naturalRouting,
                             s.mixture, s.gathersContext, s.oncePerNode, s.overlapExperts})

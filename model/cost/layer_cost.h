@@ -28,7 +28,7 @@ struct LayerSetting {
     Recompute recompute = Recompute::None;
     bool naturalRouting = false;
     double added = 0;            ///< share of the weight gradients that is added to those of earlier micro-batches
-    int balanced = 1;            ///< ranks over which the router's balance is counted in every pass
+    GroupPlacement balanced;     ///< ranks over which the router's balance is counted in every pass
     bool mixture = false;        ///< the layer holds a mixture of experts
     double loraRank = 0;         ///< of the adapters that are trained in place of the weights; 0: these are trained
     bool gathersContext = false; ///< keys and values of all context ranks come before attention, not in a ring

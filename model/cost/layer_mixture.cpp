@@ -106,12 +106,11 @@ void LayerShape::mixtureForward(PassBuilder& pass, const CostContext& c, const L
     gatherExperts(pass, c, s, "moe.all_gather");
     pass.gemm("moe.router", {1, rowsSplit, all, hidden});
     pass.memory("moe.top_k", 8 * rowsSplit * all, 6);
-    if (s.balanced > 1) { // choices and probabilities of every expert
+    if (s.balanced.ranks > 1) { // choices and probabilities of every expert
         const double bytes = 2 * 4 * all;
-        const GroupPlacement replicas = placeGroup(s.balanced, s.tp, c.devicesPerNode);
         pass.communicate("moe.balance", CostPart::ParameterComm, Collective::AllReduce,
-                         c.collectives.seconds(Collective::AllReduce, bytes, replicas), bytes,
-                         CollectiveTimes::wireBytes(Collective::AllReduce, bytes, s.balanced));
+                         c.collectives.seconds(Collective::AllReduce, bytes, s.balanced), bytes,
+                         CollectiveTimes::wireBytes(Collective::AllReduce, bytes, s.balanced.ranks));
     }
     pass.memory("moe.permute", 2 * e * m_routed * hidden, 4);
     exchangeCounts(pass, c, s);

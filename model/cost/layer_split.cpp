@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -26,6 +28,8 @@ struct PricedSplit {
     std::vector<std::uint32_t> kinds;       ///< by stage: equal ones cost the same
     std::vector<double> seconds, bytes;     ///< by stage: of a micro-batch; at the peak
     std::vector<double> exposed, optimizer; ///< by stage, once per step
+    std::vector<double> peaks;              ///< by stage, as simulated where that is quick
+    double usable = 0;                      ///< bytes of a device; 0 unknown
     std::vector<double> loads;              ///< what should become even, largest first
 
     /// Fewer and smaller loads are better where the values are equal: several stages may be slowest together.
@@ -40,32 +44,46 @@ std::size_t largest(const std::vector<double>& values)
     return static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
 }
 
-std::optional<PricedSplit> priceSplit(CostModel& model, const ParallelPlan& plan, SearchObjective objective)
+/// What every stage recomputes so that it is as little as fits: what a stage needs depends on no other one, and a quicker
+/// stage makes the step no longer. Where the peak itself is made least, what fits is the least that the fullest stage needs.
+/// peaks: bytes by choice and stage. Returns the place of the choice, by stage.
+std::vector<std::size_t> leastRecompute(std::span<const std::vector<double>> peaks, double usable,
+                                        SearchObjective objective)
 {
-    const auto cost = model.stepCost(plan);
-    if (!cost) return std::nullopt;
-    PricedSplit split;
-    if (isSimulatedQuickly(plan)) {
-        const auto simulated = simulatedPlan(*cost, plan);
-        if (!simulated) return std::nullopt;
-        split.plan = *simulated;
-    } else {
-        split.plan = pricedPlan(*cost, plan, closedForm(*cost, model.calibration()));
+    const auto smallest = [&](std::size_t stage) {
+        const auto best = std::min_element(peaks.begin(), peaks.end(),
+                                           [stage](const auto& a, const auto& b) { return a[stage] < b[stage]; });
+        return static_cast<std::size_t>(best - peaks.begin());
+    };
+    const std::size_t stages = peaks.front().size();
+    double limit = usable > 0 ? usable : std::numeric_limits<double>::infinity();
+    if (objective == SearchObjective::Memory) {
+        limit = 0;
+        for (std::size_t i = 0; i < stages; ++i) limit = std::max(limit, peaks[smallest(i)][i]);
     }
-    split.value = split.plan.feasible ? valueOf(split.plan, objective) : split.plan.peakBytes;
-    split.seconds = stageSeconds(*cost);
-    for (std::size_t i = 0; i < cost->stages.size(); ++i) {
-        const int stage = static_cast<int>(i);
-        split.layers.push_back(static_cast<int>(cost->chunk(stage).layers));
-        split.kinds.push_back(cost->kindOfPosition[i]);
-        split.bytes.push_back(cost->stages[i].memory.total());
-        split.exposed.push_back(cost->stages[i].gradientCommExposed);
-        split.optimizer.push_back(cost->stages[i].optimizerSeconds);
+    std::vector<std::size_t> chosen;
+    for (std::size_t i = 0; i < stages; ++i) {
+        const auto fits =
+            std::find_if(peaks.begin(), peaks.end(), [&](const std::vector<double>& each) { return each[i] <= limit; });
+        chosen.push_back(fits == peaks.end() ? smallest(i) : static_cast<std::size_t>(fits - peaks.begin()));
     }
-    const bool byMemory = !split.plan.feasible || objective == SearchObjective::Memory;
-    split.loads = byMemory ? split.bytes : split.seconds;
-    std::sort(split.loads.begin(), split.loads.end(), std::greater<>());
-    return split;
+    return chosen;
+}
+
+SearchedPlan searchedPlan(const StepCost& cost, const ParallelPlan& plan, const SimulatedStep& step)
+{
+    SearchedPlan simulated{plan, step.seconds, 0, true, energyOf(cost, step.seconds)};
+    for (const SimulatedStage& stage : step.stages)
+        simulated.peakBytes = std::max(simulated.peakBytes, stage.peakBytes);
+    simulated.feasible = cost.usableMemoryBytes <= 0 || simulated.peakBytes <= cost.usableMemoryBytes;
+    return simulated;
+}
+
+std::vector<double> peaksOf(const StepCost& cost)
+{
+    std::vector<double> peaks;
+    for (const StageCost& stage : cost.stages) peaks.push_back(stage.memory.total());
+    return peaks;
 }
 
 /// Where a layer could come from: the slowest stage, or the fullest.
@@ -95,18 +113,23 @@ std::vector<std::size_t> targetsOf(const PricedSplit& split, std::size_t source)
     return targets;
 }
 
-using Moves = std::vector<std::pair<std::size_t, std::size_t>>; ///< of a layer, from a stage to a stage
+/// Of some layers from a stage to another.
+struct Move {
+    std::size_t source = 0, target = 0;
+    int layers = 1;
+};
+using Moves = std::vector<Move>;
 
 Moves hopefulMoves(const PricedSplit& split, SearchObjective objective)
 {
     Moves moves;
     for (const std::size_t source : sourcesOf(split, objective))
-        for (const std::size_t target : targetsOf(split, source)) moves.emplace_back(source, target);
+        for (const std::size_t target : targetsOf(split, source)) moves.push_back({source, target, 1});
     return moves;
 }
 
 /// How long stages wait for each other depends on their order, too; all moves are tried while they are few.
-Moves allMoves(const PricedSplit& split)
+Moves allMoves(const PricedSplit& split, int layers)
 {
     constexpr std::size_t kFewStages = 8;
     const std::size_t stages = split.layers.size();
@@ -114,27 +137,125 @@ Moves allMoves(const PricedSplit& split)
     const bool areFew = stages <= kFewStages && isSimulatedQuickly(split.plan.plan);
     for (std::size_t source = 0; areFew && source < stages; ++source)
         for (std::size_t target = 0; target < stages; ++target)
-            if (source != target) moves.emplace_back(source, target);
+            if (source != target && split.layers[source] > layers) moves.push_back({source, target, layers});
     return moves;
 }
 
-/// The split that the best of some moves leads to; nothing where none makes it better.
-std::optional<PricedSplit> bestMove(CostModel& model, const PricedSplit& from, const Moves& moves,
-                                    SearchObjective objective, std::vector<SearchedPlan>& priced)
+/// Whether a pipeline never has a micro-batch for each of its stages. Then none is the slowest one, all wait for each other,
+/// and what a split is worth rises and falls from layer to layer.
+bool isNeverFull(const ParallelPlan& plan)
+{
+    return plan.microbatches < plan.pp;
+}
+
+/// Prices splits of one pipeline, which all have its shape.
+class StagePricer {
+public:
+    /// priced: gets every plan that was looked at.
+    StagePricer(CostModel& model, const StageFreedom& freedom, SearchObjective objective,
+                std::vector<SearchedPlan>& priced)
+        : m_model(model)
+        , m_freedom(freedom)
+        , m_objective(objective)
+        , m_priced(priced)
+    {}
+
+    /// plan: its layers; what its stages recompute is the best of what they may.
+    std::optional<PricedSplit> priceStages(ParallelPlan plan);
+    /// A better split, the best of those that some moves lead to; nothing where none is found.
+    std::optional<PricedSplit> betterSplit(const PricedSplit& from);
+
+private:
+    std::optional<PricedSplit> bestMove(const PricedSplit& from, const Moves& moves);
+    std::optional<PricedSplit> priceSplit(const ParallelPlan& plan);
+
+    CostModel& m_model;
+    const StageFreedom& m_freedom;
+    SearchObjective m_objective;
+    std::vector<SearchedPlan>& m_priced;
+    ScheduleSimulation m_simulation;
+};
+
+std::optional<PricedSplit> StagePricer::priceSplit(const ParallelPlan& plan)
+{
+    const auto cost = m_model.stepCost(plan);
+    if (!cost) return std::nullopt;
+    PricedSplit split;
+    split.usable = cost->usableMemoryBytes;
+    if (isSimulatedQuickly(plan)) {
+        const auto step = m_simulation.run(*cost);
+        if (!step) return std::nullopt;
+        split.plan = searchedPlan(*cost, plan, *step);
+        for (const SimulatedStage& stage : step->stages) split.peaks.push_back(stage.peakBytes);
+    } else {
+        split.plan = pricedPlan(*cost, plan, closedForm(*cost, m_model.calibration()));
+        split.peaks = peaksOf(*cost);
+    }
+    split.value = split.plan.feasible ? valueOf(split.plan, m_objective) : split.plan.peakBytes;
+    split.seconds = stageSeconds(*cost);
+    for (std::size_t i = 0; i < cost->stages.size(); ++i) {
+        const int stage = static_cast<int>(i);
+        split.layers.push_back(static_cast<int>(cost->chunk(stage).layers));
+        split.kinds.push_back(cost->kindOfPosition[i]);
+        split.bytes.push_back(cost->stages[i].memory.total());
+        split.exposed.push_back(cost->stages[i].gradientCommExposed);
+        split.optimizer.push_back(cost->stages[i].optimizerSeconds);
+    }
+    const bool byMemory = !split.plan.feasible || m_objective == SearchObjective::Memory;
+    split.loads = byMemory ? split.bytes : split.seconds;
+    std::sort(split.loads.begin(), split.loads.end(), std::greater<>());
+    return split;
+}
+
+std::optional<PricedSplit> StagePricer::priceStages(ParallelPlan plan)
+{
+    const auto price = [&] {
+        auto split = priceSplit(plan);
+        if (split) m_priced.push_back(split->plan);
+        return split;
+    };
+    if (m_freedom.recompute.empty()) return price();
+    std::vector<PricedSplit> alike;
+    std::vector<std::vector<double>> peaks;
+    for (const Recompute choice : m_freedom.recompute) {
+        plan.setRecompute(choice);
+        auto split = price();
+        if (!split || (alike.empty() && split->plan.feasible && m_objective != SearchObjective::Memory)) return split;
+        peaks.push_back(split->peaks);
+        alike.push_back(std::move(*split));
+    }
+    std::vector<Recompute> chosen;
+    for (const std::size_t choice : leastRecompute(peaks, alike.front().usable, m_objective))
+        chosen.push_back(m_freedom.recompute[choice]);
+    plan.setRecompute(std::move(chosen));
+    for (PricedSplit& each : alike)
+        if (each.plan.plan == plan) return std::move(each);
+    return price();
+}
+
+std::optional<PricedSplit> StagePricer::bestMove(const PricedSplit& from, const Moves& moves)
 {
     std::optional<PricedSplit> best;
-    for (const auto& [source, target] : moves) {
-        if (from.layers[source] < 2) continue;
+    for (const auto& [source, target, layers] : moves) {
+        if (from.layers[source] <= layers) continue;
         ParallelPlan plan = from.plan.plan;
         plan.stageLayers = from.layers;
-        --plan.stageLayers[source];
-        ++plan.stageLayers[target];
-        auto moved = priceSplit(model, plan, objective);
+        plan.stageLayers[source] -= layers;
+        plan.stageLayers[target] += layers;
+        auto moved = priceStages(std::move(plan));
         if (!moved) continue;
-        priced.push_back(moved->plan);
         if (moved->isBetterThan(best ? *best : from)) best = std::move(moved);
     }
     return best;
+}
+
+std::optional<PricedSplit> StagePricer::betterSplit(const PricedSplit& from)
+{
+    auto better = bestMove(from, hopefulMoves(from, m_objective));
+    if (!better) better = bestMove(from, allMoves(from, 1));
+    const int most = isNeverFull(from.plan.plan) ? *std::max_element(from.layers.begin(), from.layers.end()) : 0;
+    for (int layers = 2; !better && layers < most; layers *= 2) better = bestMove(from, allMoves(from, layers));
+    return better;
 }
 
 } // namespace
@@ -164,6 +285,36 @@ SplitBound boundOfSplits(const StepCost& even, const Prediction& prediction)
     return bound;
 }
 
+SplitHope hopeOf(CostModel& model, ParallelPlan plan, const StepCost& even, const Prediction& prediction,
+                 const StageFreedom& freedom, SearchObjective objective)
+{
+    const SplitBound bound = boundOfSplits(even, prediction);
+    SplitHope hope{bound, bound};
+    if (freedom.recompute.empty() || (prediction.feasible && objective != SearchObjective::Memory)) return hope;
+    std::vector<SplitBound> bounds{bound};
+    std::vector<std::vector<double>> peaks{peaksOf(even)};
+    for (const Recompute choice : freedom.recompute.subspan(1)) {
+        plan.setRecompute(choice);
+        const auto cost = model.stepCost(plan);
+        if (!cost) return hope;
+        const SplitBound other = boundOfSplits(*cost, closedForm(*cost, model.calibration()));
+        hope.least = {std::min(hope.least.seconds, other.seconds), std::min(hope.least.peakBytes, other.peakBytes),
+                      std::min(hope.least.joules, other.joules)};
+        bounds.push_back(other);
+        peaks.push_back(peaksOf(*cost));
+    }
+    // A bound grows with the work of the stages together: that of a mixture lies between those of its parts.
+    const std::vector<std::size_t> chosen = leastRecompute(peaks, even.usableMemoryBytes, objective);
+    const auto stages = static_cast<double>(chosen.size());
+    hope.likely = {0, peaks[chosen[0]][0], 0};
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+        hope.likely.seconds += bounds[chosen[i]].seconds / stages;
+        hope.likely.joules += bounds[chosen[i]].joules / stages;
+        hope.likely.peakBytes = std::min(hope.likely.peakBytes, peaks[chosen[i]][i]);
+    }
+    return hope;
+}
+
 SearchedPlan pricedPlan(const StepCost& cost, const ParallelPlan& plan, const Prediction& prediction)
 {
     return {plan, prediction.seconds, prediction.peakBytes, prediction.feasible, energyOf(cost, prediction.seconds)};
@@ -173,11 +324,7 @@ std::optional<SearchedPlan> simulatedPlan(const StepCost& cost, const ParallelPl
 {
     const auto step = simulateSchedule(cost);
     if (!step) return std::nullopt;
-    SearchedPlan simulated{plan, step->seconds, 0, true, energyOf(cost, step->seconds)};
-    for (const SimulatedStage& stage : step->stages)
-        simulated.peakBytes = std::max(simulated.peakBytes, stage.peakBytes);
-    simulated.feasible = cost.usableMemoryBytes <= 0 || simulated.peakBytes <= cost.usableMemoryBytes;
-    return simulated;
+    return searchedPlan(cost, plan, *step);
 }
 
 bool isSimulatedQuickly(const ParallelPlan& plan)
@@ -192,15 +339,18 @@ bool splitsFreely(const RunSpec& spec, const FrameworkPreset& framework, const P
            plan.stageLayers.empty();
 }
 
-SearchedPlan bestSplit(CostModel& model, const SearchedPlan& even, bool mayMove, SearchObjective objective,
-                       std::vector<SearchedPlan>& priced)
+SearchedPlan bestSplit(CostModel& model, const SearchedPlan& even, const StageFreedom& freedom,
+                       SearchObjective objective, std::vector<SearchedPlan>& priced)
 {
-    std::optional<PricedSplit> best = priceSplit(model, even.plan, objective);
-    if (!best || !mayMove) return best ? best->plan : even;
+    StagePricer stages(model, freedom, objective, priced);
+    std::optional<PricedSplit> best = stages.priceStages(even.plan);
+    // The others were looked at before.
+    const auto isNew = [](const SearchedPlan& each) { return !each.plan.stageRecompute.empty(); };
+    std::erase_if(priced, [&](const SearchedPlan& each) { return freedom.recompute.empty() || !isNew(each); });
+    if (!best || !freedom.layers) return best ? best->plan : even;
     const std::size_t mostMoves = 4 * best->layers.size();
     for (std::size_t move = 0; move < mostMoves; ++move) {
-        auto next = bestMove(model, *best, hopefulMoves(*best, objective), objective, priced);
-        if (!next) next = bestMove(model, *best, allMoves(*best), objective, priced);
+        auto next = stages.betterSplit(*best);
         if (!next) break;
         best = std::move(next);
     }

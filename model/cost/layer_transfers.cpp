@@ -29,7 +29,7 @@ bool shardsPasses(const FrameworkPreset& framework, const ParallelPlan& plan)
 // ZeRO-3: the layer's weights are gathered before each pass and its gradient scattered after it, beside the
 // computation of the layers around it unless the framework waits for them. With a pipeline the weights stay gathered
 // through the step (see step_traffic) unless the framework says otherwise.
-LayerCost shardedLayer(const TrafficContext& c, const ParallelPlan& plan, LayerCost layer, int gathers)
+LayerCost shardedLayer(const TrafficContext& c, const ParallelPlan& plan, LayerCost layer, double gathers)
 {
     if (!shardsPasses(c.framework, plan)) return layer;
     const int perNode = c.spec.cluster.devicesPerNode;
@@ -64,8 +64,7 @@ LayerCost shardedLayer(const TrafficContext& c, const ParallelPlan& plan, LayerC
         pass.parts[CostPart::ParameterComm] += run.exposed;
     };
     const double backward = backwardWindow(plan, layer);
-    // For the backward pass.
-    const double again = gathers - 1 + (plan.recompute == Recompute::Full ? framework.recomputeGathers : 0);
+    const double again = gathers - 1; // for the backward pass
     beside(layer.forward, gather.seconds, layer.forward.seconds());
     beside(layer.backwardInput, again * gather.seconds + scatter.seconds, backward);
     layer.forward.wire.add(CostPart::ParameterComm, Collective::AllGather, gather.wire);

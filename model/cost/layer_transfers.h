@@ -11,8 +11,9 @@ namespace fourwalls::cost {
 /// Whether weights are brought together for every pass (ZeRO-3), not once a step.
 bool shardsPasses(const FrameworkPreset& framework, const ParallelPlan& plan);
 
-/// A layer whose weights are cut over its replicas. gathers: times that they are brought together for one micro-batch.
-LayerCost shardedLayer(const TrafficContext& context, const ParallelPlan& plan, LayerCost layer, int gathers);
+/// A layer whose weights are cut over its replicas. gathers: times that they are brought together for one micro-batch,
+/// a share of them counts as such.
+LayerCost shardedLayer(const TrafficContext& context, const ParallelPlan& plan, LayerCost layer, double gathers);
 
 /// A layer whose activations or weights wait on the host.
 LayerCost offloadedLayer(const TrafficContext& context, const ParallelPlan& plan, LayerCost layer);

@@ -23,6 +23,13 @@ constexpr PlanPart degree(const char* key)
             [](const ParallelPlan& plan) { return std::to_string(plan.*Degree); }, true};
 }
 
+/// What differs by stage is a value of its own.
+int recomputeValue(const ParallelPlan& plan)
+{
+    constexpr int kByStage = 3;
+    return plan.stageRecompute.empty() ? static_cast<int>(plan.recompute) : kByStage;
+}
+
 std::string layersInWords(const ParallelPlan& plan)
 {
     std::string text;
@@ -38,14 +45,15 @@ const PlanPart kParts[] = {
     degree<&ParallelPlan::vpp>("vpp"),
     degree<&ParallelPlan::microbatches>("microbatches"),
     degree<&ParallelPlan::zero>("zero"),
-    {"recompute", [](const ParallelPlan& plan) { return static_cast<int>(plan.recompute); },
-     [](const ParallelPlan& plan) { return std::string(name(plan.recompute)); }, false},
+    {"recompute", recomputeValue, recomputeText, false},
     {"schedule", [](const ParallelPlan& plan) { return static_cast<int>(plan.schedule); },
      [](const ParallelPlan& plan) { return std::string(name(plan.schedule)); }, false},
+    {"order", [](const ParallelPlan& plan) { return static_cast<int>(plan.order); },
+     [](const ParallelPlan& plan) { return std::string(wordOf(kOrderWords, plan.order)); }, false},
     {"layers", [](const ParallelPlan& plan) { return static_cast<int>(!plan.stageLayers.empty()); }, layersInWords,
      false},
 };
-static_assert(std::size(kParts) == 10, "BestByPart has a map for each");
+static_assert(std::size(kParts) == kPlanParts, "BestByPart has a map for each");
 
 bool isBetter(const SearchedPlan& a, const SearchedPlan& b, SearchObjective objective)
 {

@@ -26,6 +26,8 @@ struct PlanPart {
 /// The parts that a search chooses, except for dp, which the others leave over.
 std::span<const PlanPart> searchedParts();
 
+inline constexpr std::size_t kPlanParts = 11; ///< parts of a plan that a reason can be of
+
 /// Keeps the best plan with each value of each part, while a search prices one after another.
 class BestByPart {
 public:
@@ -41,7 +43,7 @@ public:
 
 private:
     SearchObjective m_objective;
-    std::array<std::map<int, SearchedPlan>, 10> m_best; ///< by part, by value
+    std::array<std::map<int, SearchedPlan>, kPlanParts> m_best; ///< by part, by value
 };
 
 /// Prices the neighbours and says what they cost more, in the order of the parts. Those that cannot be priced are left out.

@@ -43,10 +43,12 @@ public:
             return std::tuple(!p.feasible, p.feasible ? valueOf(p, m_objective) : p.peakBytes, p.seconds, p.peakBytes,
                               p.plan.tp, p.plan.pp, p.plan.cp, p.plan.ep, p.plan.vpp, p.plan.zero, p.plan.microbatches,
                               p.plan.shard, static_cast<int>(p.plan.recompute), p.plan.sequenceParallel,
-                              static_cast<int>(p.plan.schedule));
+                              static_cast<int>(p.plan.schedule), static_cast<int>(p.plan.order));
         };
         const auto first = key(a), second = key(b);
-        return first != second ? first < second : a.plan.stageLayers < b.plan.stageLayers;
+        if (first != second) return first < second;
+        return std::tie(a.plan.stageLayers, a.plan.stageRecompute) <
+               std::tie(b.plan.stageLayers, b.plan.stageRecompute);
     }
 
 private:
@@ -69,6 +71,12 @@ public:
         std::push_heap(m_heap.begin(), m_heap.end(), m_better);
     }
     const std::vector<SearchedPlan>& plans() const { return m_heap; }
+    /// What another plan must be under to be kept.
+    double worst(SearchObjective objective) const
+    {
+        const bool isFull = m_heap.size() == m_most && m_heap.front().feasible;
+        return isFull ? valueOf(m_heap.front(), objective) : std::numeric_limits<double>::infinity();
+    }
 
 private:
     std::size_t m_most;
@@ -95,7 +103,8 @@ bool needsSimulation(const ParallelPlan& plan)
 
 /// A plan that a split of its layers, or its simulation, could make one of the best.
 struct SplitCandidate {
-    double least = 0; ///< of what the search makes least, under any split
+    double least = 0;  ///< of what the search makes least, under any split
+    double likely = 0; ///< the same as far as can be told: which candidates are looked at first
     SearchedPlan plan;
     bool looked = false;
 };
@@ -133,7 +142,7 @@ public:
 private:
     bool precedes(const SplitCandidate& a, const SplitCandidate& b) const
     {
-        return a.least != b.least ? a.least < b.least : m_better(a.plan, b.plan);
+        return a.likely != b.likely ? a.likely < b.likely : m_better(a.plan, b.plan);
     }
 
     Better m_better;
@@ -149,6 +158,7 @@ public:
         , m_calibration(calibration)
         , m_options(options)
         , m_launch(options.launch ? options.launch : framework.launch)
+        , m_recompute(recomputeChoices(spec, framework))
         , m_parameters(static_cast<double>(parameterCount(spec.model)))
         , m_best(keptFor(options.limit), options.objective)
         , m_splits(options.objective)
@@ -176,11 +186,17 @@ private:
     void inParallel(std::size_t tasks, const std::function<void(CostModel&)>& each);
     double worstToReturn() const;
     void lookCloser();
-    bool mayMove(const ParallelPlan& plan) const;
+    bool choosesByStage(const ParallelPlan& plan) const;
+    StageFreedom freedomOf(const ParallelPlan& plan) const;
+    /// Nothing where nothing differs by stage, no such plan can fit, or none can be one of `best`.
+    std::optional<SplitCandidate> candidateOf(CostModel& model, const SearchedPlan& priced, const StepCost& cost,
+                                              const Prediction& prediction, const BestPlans& best) const;
+    bool isHopeless(const SearchedPlan& priced, const StepCost& cost, const Prediction& prediction,
+                    const BestPlans& best) const;
     /// Whether the arguments can say it; keeps the first refusal.
     bool canStart(const ParallelPlan& plan);
     static void offerUnseen(const std::optional<SplitCandidate>& candidate, BestPlans& best);
-    void lookCloser(CostModel& model, std::span<SplitCandidate> candidates, std::atomic<std::int64_t>& work);
+    void lookCloser(CostModel& model, std::span<SplitCandidate* const> candidates, std::atomic<std::int64_t>& work);
     /// The candidates with simulated times, best first, and which of them is robust.
     void simulate();
     void chooseRobust(std::span<const std::array<double, kRateKinds>> shares);
@@ -196,6 +212,7 @@ private:
     const Calibration& m_calibration;
     const SearchOptions& m_options;
     const std::optional<LaunchTarget> m_launch; ///< whose arguments must say a plan
+    const std::vector<Recompute> m_recompute;   ///< what a stage can recompute, the quickest first
     FrameworkPreset m_held;                     ///< the framework with what it holds for a weight of the network
     double m_parameters = 0, m_expertParameters = 0;
     double m_memory = 0;             ///< of a device; 0 unknown
@@ -218,19 +235,37 @@ std::optional<SearchedPlan> Search::price(CostModel& model, const ParallelPlan& 
     if (!cost) return std::nullopt;
     const Prediction prediction = closedForm(*cost, m_calibration);
     const SearchedPlan priced = pricedPlan(*cost, plan, prediction);
-    const bool simulates = needsSimulation(plan);
-    bool looksCloser = simulates || mayMove(plan);
-    if (looksCloser) {
-        const SplitBound bound = boundOfSplits(*cost, prediction);
-        looksCloser = cost->usableMemoryBytes <= 0 || bound.peakBytes <= cost->usableMemoryBytes;
-        if (looksCloser)
-            offerUnseen(
-                splits.offer(
-                    {valueOf({plan, bound.seconds, bound.peakBytes, true, bound.joules}, m_options.objective), priced}),
-                best);
-    }
-    if (!simulates || !looksCloser) best.offer(priced);
+    auto candidate = candidateOf(model, priced, *cost, prediction, best);
+    if (!needsSimulation(plan) || !candidate) best.offer(priced);
+    if (candidate) offerUnseen(splits.offer(std::move(*candidate)), best);
     return priced;
+}
+
+std::optional<SplitCandidate> Search::candidateOf(CostModel& model, const SearchedPlan& priced, const StepCost& cost,
+                                                  const Prediction& prediction, const BestPlans& best) const
+{
+    const StageFreedom freedom = freedomOf(priced.plan);
+    if (freedom.isNone() && !needsSimulation(priced.plan)) return std::nullopt;
+    if (!freedom.recompute.empty() && !priced.feasible && isHopeless(priced, cost, prediction, best))
+        return std::nullopt;
+    const SplitHope hope = hopeOf(model, priced.plan, cost, prediction, freedom, m_options.objective);
+    if (cost.usableMemoryBytes > 0 && hope.least.peakBytes > cost.usableMemoryBytes) return std::nullopt;
+    const auto value = [&](const SplitBound& bound) {
+        return valueOf({priced.plan, bound.seconds, bound.peakBytes, true, bound.joules}, m_options.objective);
+    };
+    return SplitCandidate{value(hope.least), value(hope.likely), priced};
+}
+
+/// Of a plan that recomputes nothing and does not fit: whether none that does so by stage can be quick enough. It works no
+/// less; only the gradients' traffic may hide behind what is added.
+bool Search::isHopeless(const SearchedPlan& priced, const StepCost& cost, const Prediction& prediction,
+                        const BestPlans& best) const
+{
+    if (!growsWithTime(m_options.objective)) return false;
+    double exposed = 0;
+    for (const StageCost& stage : cost.stages) exposed = std::max(exposed, stage.gradientCommExposed);
+    const double seconds = boundOfSplits(cost, prediction).seconds - exposed;
+    return valueOf({priced.plan, seconds, 0, true, 0}, m_options.objective) >= best.worst(m_options.objective);
 }
 
 void Search::merge(const std::vector<SearchedPlan>& found, const std::vector<SearchedPlan>& all,
@@ -317,9 +352,13 @@ void Search::lookCloser()
     constexpr std::int64_t kMostWork = 10'000'000; // about half a second on one core
     std::int64_t work = 0;
     std::vector<SplitCandidate> candidates = m_splits.sorted();
-    for (std::size_t begin = 0; begin < candidates.size() && !stops() && work <= kMostWork; begin += kRound) {
-        if (candidates[begin].least >= worstToReturn()) return;
-        const auto round = std::span(candidates).subspan(begin, std::min(kRound, candidates.size() - begin));
+    for (std::size_t begin = 0; begin < candidates.size() && !stops() && work <= kMostWork;) {
+        const double worst = worstToReturn();
+        std::vector<SplitCandidate*> round;
+        for (; begin < candidates.size() && round.size() < kRound; ++begin) {
+            candidates[begin].looked = candidates[begin].least >= worst; // it cannot become one of them
+            if (!candidates[begin].looked) round.push_back(&candidates[begin]);
+        }
         m_next = 0;
         std::atomic<std::int64_t> done{0};
         inParallel(round.size(), [&](CostModel& model) { lookCloser(model, round, done); });
@@ -339,10 +378,23 @@ bool Search::canStart(const ParallelPlan& plan)
     return false;
 }
 
-bool Search::mayMove(const ParallelPlan& plan) const
+/// Whether the search chooses what each stage of such a pipeline recomputes.
+bool Search::choosesByStage(const ParallelPlan& plan) const
 {
+    return m_framework.recomputesByStage && !m_launch && !m_options.fixed.recompute && m_recompute.size() > 1 &&
+           plan.pp > 1 && pipelineShape(plan).chunks == 1;
+}
+
+StageFreedom Search::freedomOf(const ParallelPlan& plan) const
+{
+    const bool chooses = choosesByStage(plan);
+    // From the plan that recomputes nothing all others are reached.
+    if (chooses && plan.recomputes()) return {};
     const bool takesCounts = !m_launch || *m_launch == LaunchTarget::Megatron;
-    return takesCounts && !m_options.fixed.layers && splitsFreely(m_spec, m_framework, plan);
+    StageFreedom freedom;
+    freedom.layers = takesCounts && !m_options.fixed.layers && splitsFreely(m_spec, m_framework, plan);
+    if (chooses) freedom.recompute = m_recompute;
+    return freedom;
 }
 
 /// A plan that nobody looks at closer. Those that a simulation only prices were not offered before.
@@ -351,15 +403,15 @@ void Search::offerUnseen(const std::optional<SplitCandidate>& candidate, BestPla
     if (candidate && needsSimulation(candidate->plan.plan)) best.offer(candidate->plan);
 }
 
-void Search::lookCloser(CostModel& model, std::span<SplitCandidate> candidates, std::atomic<std::int64_t>& work)
+void Search::lookCloser(CostModel& model, std::span<SplitCandidate* const> candidates, std::atomic<std::int64_t>& work)
 {
     while (!stops()) {
         const std::size_t index = m_next.fetch_add(1);
         if (index >= candidates.size()) return;
         std::vector<SearchedPlan> all;
-        const SearchedPlan& even = candidates[index].plan;
-        const SearchedPlan best = bestSplit(model, even, mayMove(even.plan), m_options.objective, all);
-        candidates[index].looked = true;
+        const SearchedPlan& even = candidates[index]->plan;
+        const SearchedPlan best = bestSplit(model, even, freedomOf(even.plan), m_options.objective, all);
+        candidates[index]->looked = true;
         // A stage costs as much as some tens of simulated passes.
         constexpr std::int64_t kOfStage = 25;
         const std::int64_t passes = isSimulatedQuickly(even.plan) ? even.plan.microbatches : 0;
@@ -369,7 +421,8 @@ void Search::lookCloser(CostModel& model, std::span<SplitCandidate> candidates, 
         counts.considered = counts.evaluated = evaluated;
         for (const SearchedPlan& each : all) counts.feasible += each.feasible;
         m_evaluated += counts.evaluated;
-        const bool isNew = !best.plan.stageLayers.empty() || needsSimulation(even.plan);
+        const bool isNew =
+            !best.plan.stageLayers.empty() || !best.plan.stageRecompute.empty() || needsSimulation(even.plan);
         merge(isNew ? std::vector{best} : std::vector<SearchedPlan>{}, all, counts);
     }
 }
@@ -397,6 +450,10 @@ void Search::simulate()
               [better = Better(m_options.objective)](const Candidate& a, const Candidate& b) {
                   return better(a.plan, b.plan);
               });
+    // What a plan becomes by stage may have been found from several.
+    candidates.erase(std::unique(candidates.begin(), candidates.end(),
+                                 [](const Candidate& a, const Candidate& b) { return a.plan.plan == b.plan.plan; }),
+                     candidates.end());
     std::vector<std::array<double, kRateKinds>> shares;
     for (Candidate& each : candidates) {
         m_result.best.push_back(std::move(each.plan));

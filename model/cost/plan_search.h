@@ -58,7 +58,7 @@ double valueOf(const SearchedPlan& plan, SearchObjective objective);
 /// What a search does not choose: the parts of a plan that its text names.
 struct FixedParts {
     bool dp = false, tp = false, pp = false, cp = false, ep = false, vpp = false, microbatches = false, zero = false;
-    bool sequenceParallel = false, recompute = false, schedule = false, layers = false;
+    bool sequenceParallel = false, recompute = false, schedule = false, layers = false, order = false;
     bool shard = false, expertTensor = false, offload = false; ///< not varied, but only kept where they are named
     ParallelPlan plan;
 
@@ -76,7 +76,8 @@ struct FixedParts {
         return allowsDegrees(other) && (!vpp || plan.vpp == other.vpp) && (!shard || plan.shard == other.shard) &&
                (!microbatches || plan.microbatches == other.microbatches) && (!zero || plan.zero == other.zero) &&
                (!sequenceParallel || plan.sequenceParallel == other.sequenceParallel) &&
-               (!recompute || plan.recompute == other.recompute) && (!schedule || plan.schedule == other.schedule);
+               (!recompute || (plan.recompute == other.recompute && plan.stageRecompute == other.stageRecompute)) &&
+               (!schedule || plan.schedule == other.schedule) && (!order || plan.order == other.order);
     }
 };
 

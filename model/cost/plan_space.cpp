@@ -51,13 +51,12 @@ std::vector<int> shardGroups(const RunSpec& spec, const FrameworkPreset& framewo
     return {0, node};
 }
 
-/// Whether the framework has selective recomputation and it recomputes anything: fused attention keeps nothing that
-/// could be.
-bool recomputesSelectively(const RunSpec& spec, const FrameworkPreset& framework)
+/// Whether it can matter if the replicas or the stages of a pipeline share a node.
+bool placesMatter(const RunSpec& spec, const ParallelPlan& degrees)
 {
-    if (!framework.recomputesSelected) return false;
-    const bool fused = spec.plan.fusedAttention && framework.flashAttention;
-    return framework.selective != SelectiveRecompute::AttentionCore || framework.recomputesFused || !fused;
+    const int node = spec.cluster.devicesPerNode;
+    return degrees.pp > 1 && degrees.dp > 1 && degrees.ep == 1 && degrees.worldSize() > node &&
+           degrees.tp * degrees.cp < node;
 }
 
 /// How context ranks can exchange keys: as the framework does by itself, and in its other ways.
@@ -88,16 +87,33 @@ std::vector<int> divisorsOf(std::int64_t number)
     return small;
 }
 
+std::vector<Recompute> recomputeChoices(const RunSpec& spec, const FrameworkPreset& framework)
+{
+    if (!spec.model.transformer()) return {Recompute::None};
+    const bool fused = spec.plan.fusedAttention && framework.flashAttention;
+    const bool keepsNothing = framework.selective == SelectiveRecompute::AttentionCore && fused;
+    if (!framework.recomputesSelected || (keepsNothing && !framework.recomputesFused))
+        return {Recompute::None, Recompute::Full};
+    return {Recompute::None, Recompute::Selective, Recompute::Full};
+}
+
 std::vector<PlanFamily> planFamilies(const RunSpec& spec, const FrameworkPreset& framework,
                                      const SearchOptions& options, std::int64_t& considered)
 {
     const auto allows = [&](const ParallelPlan& degrees) {
         return options.fixed.allowsDegrees(degrees) && hasDegrees(framework, degrees).ok();
     };
+    std::vector<PlanFamily> families;
+    const auto add = [&](PlanFamily family) {
+        if (!allows(family.degrees)) return;
+        families.push_back(family);
+        if (options.fixed.order || !placesMatter(spec, family.degrees)) return;
+        family.degrees.order = RankOrder::StagesFirst;
+        if (allows(family.degrees)) families.push_back(family);
+    };
     std::vector<int> worlds{options.devices};
     if (mayUseFewer(options.objective)) worlds = divisorsOf(options.devices);
     const TransformerSpec* model = spec.model.transformer();
-    std::vector<PlanFamily> families;
     for (const int world : worlds) {
         for (const int tp : divisorsOf(world)) {
             ++considered;
@@ -118,19 +134,21 @@ std::vector<PlanFamily> planFamilies(const RunSpec& spec, const FrameworkPreset&
                     family.degrees.dp = world / tp / pp / cp;
                     family.degrees.ep = 1;
                     if (!options.fixed.layers) family.degrees.stageLayers.clear();
+                    if (!options.fixed.recompute) family.degrees.stageRecompute.clear();
+                    if (!options.fixed.order) family.degrees.order = RankOrder::ReplicasFirst;
                     if (!options.fixed.shard) family.degrees.shard = 0;
                     if (!options.fixed.expertTensor) family.degrees.expertTensor = 0;
                     if (!options.fixed.offload)
                         family.degrees.offloadOptimizer = family.degrees.offloadParameters = false;
                     if (spec.training.batch % family.degrees.dp != 0) continue;
                     if (tp % family.degrees.expertTensorDegree() != 0) continue;
-                    if (allows(family.degrees)) families.push_back(family);
+                    add(family);
                     if (!model || !model->hasExperts()) continue;
                     for (const int ep : divisorsOf(family.degrees.expertReplicas())) {
                         ++considered;
                         if (ep == 1 || model->mixture.experts % ep != 0) continue;
                         family.degrees.ep = ep;
-                        if (allows(family.degrees)) families.push_back(family);
+                        add(family);
                     }
                 }
             }
@@ -151,12 +169,13 @@ void visitPlans(const RunSpec& spec, const FrameworkPreset& framework, const Pla
     const bool canSplitSequence =
         isTransformer && plan.tp > 1 && framework.splitsSequences && spec.training.sequence % plan.tp == 0;
     const bool shards = std::int64_t{plan.dp} * plan.cp > 1;
+    const std::vector<Recompute> choices = recomputeChoices(spec, framework);
     for (const int microbatches : divisorsOf(spec.training.batch / plan.dp)) {
         plan.microbatches = microbatches;
-        for (const Recompute recompute : {Recompute::None, Recompute::Selective, Recompute::Full}) {
-            if (recompute != Recompute::None && !isTransformer) continue;
-            if (recompute == Recompute::Selective && !recomputesSelectively(spec, framework)) continue;
-            plan.recompute = recompute;
+        for (const Recompute recompute : choices) {
+            // What the user named by stage stays as it is named.
+            if (plan.stageRecompute.empty()) plan.recompute = recompute;
+            if (!plan.stageRecompute.empty() && recompute != Recompute::None) continue;
             for (const bool sequenceParallel : {false, true}) {
                 if (sequenceParallel && !canSplitSequence) continue;
                 plan.sequenceParallel = sequenceParallel;
@@ -199,6 +218,7 @@ FixedParts FixedParts::of(std::string_view text, const ParallelPlan& plan)
                                                                     {"recompute", &FixedParts::recompute},
                                                                     {"schedule", &FixedParts::schedule},
                                                                     {"layers", &FixedParts::layers},
+                                                                    {"order", &FixedParts::order},
                                                                     {"shard", &FixedParts::shard},
                                                                     {"etp", &FixedParts::expertTensor},
                                                                     {"offload", &FixedParts::offload}};
@@ -228,8 +248,12 @@ ParallelPlan FixedParts::named() const
                                         {expertTensor, &ParallelPlan::expertTensor}})
         if (isNamed) result.*part = plan.*part;
     if (sequenceParallel) result.sequenceParallel = plan.sequenceParallel;
-    if (recompute) result.recompute = plan.recompute;
+    if (recompute) {
+        result.recompute = plan.recompute;
+        result.stageRecompute = plan.stageRecompute;
+    }
     if (schedule) result.schedule = plan.schedule;
+    if (order) result.order = plan.order;
     if (layers) result.stageLayers = plan.stageLayers;
     // Without a word on them they are the framework's.
     result.context = plan.context;

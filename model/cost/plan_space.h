@@ -29,6 +29,10 @@ std::vector<PlanFamily> planFamilies(const RunSpec& spec, const FrameworkPreset&
 void visitPlans(const RunSpec& spec, const FrameworkPreset& framework, const PlanFamily& family, bool offloadOptimizer,
                 const std::function<bool(const ParallelPlan&)>& visit);
 
+/// What a layer can recompute in this framework, the quickest first. Selective recomputation is left out where it
+/// recomputes nothing: fused attention keeps nothing that could be.
+std::vector<Recompute> recomputeChoices(const RunSpec& spec, const FrameworkPreset& framework);
+
 /// A lower bound of the states (weights, gradients, optimizer) that a rank holds [bytes], without building anything.
 double leastStateBytes(double parameters, double expertParameters, const FrameworkPreset& framework,
                        const ParallelPlan& plan);

@@ -5,6 +5,8 @@
 
 #include "model/cost/collective_time.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <numeric>
 
 namespace fourwalls::cost {
@@ -16,16 +18,34 @@ struct ReplicaGroups {
     int shards() const { return shard.ranks; }
 };
 
-inline ReplicaGroups groupsOf(int replicas, int shards, int stride, int devicesPerNode)
+/// Where replicas are, by their number: `inner` of them `stride` ranks apart, and so many again every `outer` ranks.
+struct ReplicaSpread {
+    int stride = 1, inner = 1, outer = 1;
+};
+
+/// The placement of `ranks` replicas, every `step`-th one from the first.
+inline GroupPlacement placeReplicas(int ranks, int step, const ReplicaSpread& at, int devicesPerNode)
 {
-    return {placeGroup(replicas, stride, devicesPerNode), placeGroup(shards, stride, devicesPerNode),
-            placeGroup(replicas / shards, stride * shards, devicesPerNode)};
+    if (at.outer == at.stride * at.inner) return placeGroup(ranks, at.stride * step, devicesPerNode);
+    GroupPlacement group{std::max(1, ranks), 0};
+    const auto end = [&](std::int64_t replica) {
+        return at.outer * (replica / at.inner) + at.stride * (replica % at.inner + 1);
+    };
+    while (group.perNode < group.ranks && end(std::int64_t{step} * group.perNode) <= devicesPerNode) ++group.perNode;
+    group.perNode = std::max(1, group.perNode);
+    return group;
+}
+
+inline ReplicaGroups groupsOf(int replicas, int shards, const ReplicaSpread& at, int devicesPerNode)
+{
+    return {placeReplicas(replicas, 1, at, devicesPerNode), placeReplicas(shards, 1, at, devicesPerNode),
+            placeReplicas(replicas / shards, shards, at, devicesPerNode)};
 }
 
 /// Of the weights outside of experts.
 inline ReplicaGroups denseReplicas(const ParallelPlan& plan, int devicesPerNode)
 {
-    return groupsOf(plan.replicas(), plan.shards(), plan.tp, devicesPerNode);
+    return groupsOf(plan.replicas(), plan.shards(), {plan.tp, plan.cp, plan.replicaStride()}, devicesPerNode);
 }
 
 /// Of the weights of experts.
@@ -33,7 +53,9 @@ inline ReplicaGroups expertReplicas(const ParallelPlan& plan, int devicesPerNode
 {
     const int replicas = plan.expertReplicas() / plan.ep > 0 ? plan.expertReplicas() / plan.ep : 1;
     const int shards = plan.shard > 0 ? std::gcd(plan.shard, replicas) : replicas;
-    return groupsOf(replicas, shards, plan.expertTensorDegree() * plan.ep, devicesPerNode);
+    const int stride = plan.expertTensorDegree() * plan.ep;
+    if (plan.order == RankOrder::ReplicasFirst) return groupsOf(replicas, shards, {stride, 1, stride}, devicesPerNode);
+    return groupsOf(replicas, shards, {stride, plan.tp * plan.cp / stride, plan.replicaStride()}, devicesPerNode);
 }
 
 /// Time of a rank [s] and bytes that it sends.

@@ -41,7 +41,7 @@ RunSpec onOneDevice(const RunSpec& spec)
 {
     RunSpec one = withReplicas(spec, 1);
     one.plan.tp = one.plan.cp = one.plan.pp = one.plan.ep = one.plan.vpp = 1;
-    dropMisfittingLayers(one.plan);
+    dropMisfittingStages(one.plan);
     one.plan.zero = 0;
     one.plan.sequenceParallel = false;
     one.plan.schedule = PipelineSchedule::OneFOneB;

@@ -138,6 +138,19 @@ double exposedSeconds(const TrafficContext& c, const ParallelPlan& plan, const G
     return bucket + reduce.exposed + gather.exposed + c.calibration.contention * (reduce.hidden + gather.hidden);
 }
 
+/// Whether two stages of a pipeline are in one node. Where pipelines lie one after the other, of each of them.
+bool shareNode(const ParallelPlan& plan, int from, int to, int devicesPerNode)
+{
+    const std::int64_t stride = plan.stageStride(), perNode = std::max(1, devicesPerNode);
+    const std::int64_t pipelines =
+        plan.order == RankOrder::StagesFirst ? std::min<std::int64_t>(plan.dp, perNode) : 1; // then they repeat
+    for (std::int64_t i = 0; i < pipelines; ++i) {
+        const std::int64_t begin = i * plan.replicaStride();
+        if ((begin + from * stride) / perNode != (begin + to * stride) / perNode) return false;
+    }
+    return true;
+}
+
 } // namespace
 
 void addBoundaries(const TrafficContext& c, const ParallelPlan& plan, double microBatch, StepCost& cost)
@@ -159,14 +172,13 @@ void addBoundaries(const TrafficContext& c, const ParallelPlan& plan, double mic
         cut && !plan.sequenceParallel
             ? c.collectives.seconds(Collective::AllGather, whole, placeGroup(plan.tp, 1, c.spec.cluster.devicesPerNode))
             : 0;
-    const int stride = plan.tp * plan.cp * plan.dp, perNode = std::max(1, c.spec.cluster.devicesPerNode);
     const double near = c.collectives.pointToPoint(bytes, true) + again,
                  far = c.collectives.pointToPoint(bytes, false) + again;
-    const auto nodeOf = [&](int stage) { return static_cast<std::int64_t>(stage) * stride / perNode; };
     for (int i = 0; i + 1 < positions; ++i) {
         const int from = cost.shape.stageOf(i), to = cost.shape.stageOf(i + 1);
         if (from == to) continue;
-        cost.boundaries[static_cast<std::size_t>(i)] = {bytes, nodeOf(from) == nodeOf(to) ? near : far};
+        cost.boundaries[static_cast<std::size_t>(i)] = {
+            bytes, shareNode(plan, from, to, c.spec.cluster.devicesPerNode) ? near : far};
     }
 }
 
@@ -228,7 +240,7 @@ void addStageTraffic(const TrafficContext& c, const ParallelPlan& plan, int stag
         const bool shards = c.framework.sumsTableShards && (plan.zero >= 1 || c.framework.shardOptimizer);
         const double bytes = c.framework.reduceBytes * static_cast<double>(t->vocabulary) *
                              static_cast<double>(t->hidden) / plan.tp / (shards ? contents.dense.shards() : 1);
-        addReduction(bytes, placeGroup(2, plan.tp * plan.cp * plan.dp, perNode), 1, result.tableWireBytes);
+        addReduction(bytes, {2, shareNode(plan, first, last, perNode) ? 2 : 1}, 1, result.tableWireBytes);
     }
     if (plan.tp > 1 && contents.partialParameters > 0)
         addReduction(c.framework.reduceBytes * contents.partialParameters, placeGroup(plan.tp, 1, perNode), reductions,

@@ -111,7 +111,7 @@ Result<StepOperators> predictedOperators(cost::CostModel& model, const RunSpec& 
         for (const auto& [pass, again] : {std::pair{PipelinePass::Forward, false},
                                           {PipelinePass::Forward, true},
                                           {PipelinePass::Backward, false}}) {
-            if (again && plan.recompute == Recompute::None) continue;
+            if (again && !plan.recomputes()) continue;
             FOURWALLS_TRY_ASSIGN(const auto list, model.operators(plan, position, pass, again, spec.training.batch));
             for (const cost::OperatorCost& op : list) {
                 if (op.communication || !isComputation(op.part)) continue;

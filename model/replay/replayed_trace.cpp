@@ -258,7 +258,7 @@ void nameOrder(TraceHeader& header, const PassOrder& order)
     spec.plan.microbatches = order.changedShape.microbatches;
     spec.plan.schedule = order.changedShape.schedule;
     spec.plan.vpp = spec.plan.schedule == PipelineSchedule::ZeroBubbleV ? 1 : order.changedShape.chunks;
-    dropMisfittingLayers(spec.plan);
+    dropMisfittingStages(spec.plan);
     spec.training.batch = std::llround(static_cast<double>(spec.training.batch) * factor);
 }
 

@@ -62,6 +62,8 @@ constexpr std::pair<const char*, bool FrameworkPreset::*> kFlags[] = {
     {"flush_messages", &FrameworkPreset::flushMessages},
     {"offloads_parameters", &FrameworkPreset::offloadsParameters},
     {"takes_layer_counts", &FrameworkPreset::takesLayerCounts},
+    {"stages_first", &FrameworkPreset::stagesFirst},
+    {"recomputes_by_stage", &FrameworkPreset::recomputesByStage},
     {"microbatches_are_stages", &FrameworkPreset::microbatchesAreStages},
 };
 
@@ -71,6 +73,7 @@ constexpr std::pair<const char*, std::int64_t FrameworkPreset::*> kMostDegrees[]
     {"most_pipeline", &FrameworkPreset::mostPipeline},
     {"most_context", &FrameworkPreset::mostContext},
     {"most_context_in_pipeline", &FrameworkPreset::mostContextInPipeline},
+    {"most_context_stages_first", &FrameworkPreset::mostContextStagesFirst},
     {"most_experts", &FrameworkPreset::mostExperts},
 };
 
@@ -139,6 +142,11 @@ Status hasDegrees(const FrameworkPreset& framework, const ParallelPlan& plan)
         if (value > most) return lacks(framework, key, value, most);
     if (plan.pp > 1 && plan.cp > framework.mostContextInPipeline)
         return lacks(framework, "cp", plan.cp, framework.mostContextInPipeline, " in a pipeline");
+    if (plan.order == RankOrder::ReplicasFirst) return {};
+    const std::string order = "order=" + std::string(wordOf(kOrderWords, plan.order));
+    if (!framework.stagesFirst) return lacks(framework, order, "leave order out");
+    if (plan.cp > framework.mostContextStagesFirst)
+        return lacks(framework, "cp", plan.cp, framework.mostContextStagesFirst, " with " + order);
     return {};
 }
 
@@ -153,6 +161,8 @@ Status canRun(const FrameworkPreset& framework, const ParallelPlan& plan)
     if (plan.sequenceParallel && !framework.splitsSequences) return lacks(framework, "sp=1", "sp=0");
     if (plan.recompute == Recompute::Selective && !framework.recomputesSelected)
         return lacks(framework, "recompute=selective", "recompute=full or recompute=none");
+    if (!plan.stageRecompute.empty() && !framework.recomputesByStage)
+        return lacks(framework, "recomputation by stage", "one word of recompute for all stages");
     FOURWALLS_TRY(
         hasWord(framework, "context", kContextWords, plan.context, framework.contexts, ContextExchange::Ring));
     FOURWALLS_TRY(

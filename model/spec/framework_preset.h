@@ -108,9 +108,10 @@ struct FrameworkPreset {
     std::int64_t mostZero = 3, mostZeroInPipeline = 3; ///< largest ZeRO stage that it has, and has with a pipeline
     std::int64_t mostTensor = kAnyDegree, mostPipeline = kAnyDegree, mostExperts = kAnyDegree; ///< largest degrees
     std::int64_t mostContext = kAnyDegree, mostContextInPipeline = kAnyDegree;
-    bool splitsSequences = true;             ///< sp=1, Megatron's sequence parallelism
-    bool recomputesSelected = true;          ///< recompute=selective
-    std::vector<PipelineSchedule> schedules; ///< empty: all
+    std::int64_t mostContextStagesFirst = kAnyDegree; ///< where stages lie side by side (RankOrder)
+    bool splitsSequences = true;                      ///< sp=1, Megatron's sequence parallelism
+    bool recomputesSelected = true;                   ///< recompute=selective
+    std::vector<PipelineSchedule> schedules;          ///< empty: all
     /// What it has, and first what it does where a plan says `auto`. Empty: a ring, and all-to-all.
     std::vector<ContextExchange> contexts;
     std::vector<ExpertDispatch> dispatches;
@@ -134,6 +135,8 @@ struct FrameworkPreset {
     std::int64_t defaultHeads = 0; ///< 0: heads of about 128
     std::int64_t defaultVocabulary = 51200;
     bool takesLayerCounts = false;      ///< it can be told how many layers each pipeline stage has
+    bool stagesFirst = false;           ///< it can lay the stages of a pipeline side by side (RankOrder)
+    bool recomputesByStage = false;     ///< it can be told what each pipeline stage recomputes
     bool microbatchesAreStages = false; ///< as many micro-batches as pipeline stages, unless told
 
     // Memory.

@@ -53,6 +53,21 @@ std::vector<std::int64_t> layersOfPositions(const RunSpec& spec, const ParallelP
     return splitLayers(model->layers, pipelineShape(plan).positions(), framework.stageSplit);
 }
 
+/// Their switches of recomputation are of all stages.
+Status checkRecompute(const char* framework, const ParallelPlan& plan)
+{
+    if (plan.stageRecompute.empty()) return {};
+    return cannot(framework, "recomputation by stage", "recompute=none, selective or full on all stages");
+}
+
+/// Their stages are apart in the order of ranks: torchtitan's ParallelDims.build_mesh and DeepSpeed's
+/// PipeModelDataParallelTopology have the pipeline as the outermost axis.
+Status checkOrder(const char* framework, const ParallelPlan& plan)
+{
+    if (plan.order == RankOrder::ReplicasFirst) return {};
+    return cannot(framework, "order=" + std::string(wordOf(kOrderWords, plan.order)), "leave order out");
+}
+
 Status checkMegatronPrecision(const RunSpec& spec)
 {
     if (spec.training.precision != Precision::Tf32) return {};
@@ -97,6 +112,11 @@ Status checkMegatron(const RunSpec& spec, const ParallelPlan& plan)
     if (plan.pp > 1 && !interleaved && plan.schedule != PipelineSchedule::OneFOneB)
         return cannot(kName, "schedule=" + std::string(name(plan.schedule)), "schedule=1f1b, or vpp=2");
     if (plan.offloadActivations || plan.offloadParameters) return cannot(kName, "such offload", "offload=optimizer");
+    FOURWALLS_TRY(checkRecompute(kName, plan));
+    // Its arguments refuse contexts (and experts, which resolve does) with --use-tp-pp-dp-mapping.
+    if (plan.order == RankOrder::StagesFirst && plan.cp > 1)
+        return cannot(kName, "cp with order=" + std::string(wordOf(kOrderWords, plan.order)),
+                      "cp=1, or leave order out");
     // Megatron-LM's arguments refuse the overlap there: it runs in the schedule of virtual stages, or without a pipeline.
     if (plan.overlapExperts && ((plan.pp > 1 && plan.vpp == 1) || plan.recompute == Recompute::Full))
         return cannot(kName, "epoverlap=1 with full recomputation or a pipeline without virtual stages", "epoverlap=0");
@@ -116,6 +136,7 @@ LaunchArguments megatron(const RunSpec& spec, const FrameworkPreset& framework)
         words.value("--pipeline-model-parallel-layout", megatronLayout(layers));
     else if (plan.vpp > 1)
         words.count("--num-virtual-stages-per-pipeline-rank", plan.vpp);
+    if (plan.order == RankOrder::StagesFirst) words.flag("--use-tp-pp-dp-mapping");
     if (plan.cp > 1) {
         words.count("--context-parallel-size", plan.cp);
         words.value("--cp-comm-type", framework.contextOf(plan) == ContextExchange::Gather ? "all_gather" : "p2p");
@@ -248,6 +269,8 @@ Status checkTorchtitan(const RunSpec& spec, const ParallelPlan& plan, const Fram
     if (const auto schedule = titanSchedule(plan.schedule); !schedule) return schedule.error();
     FOURWALLS_TRY(checkTitanPrecision(spec));
     FOURWALLS_TRY(checkTitanShards(plan));
+    FOURWALLS_TRY(checkRecompute(kName, plan));
+    FOURWALLS_TRY(checkOrder(kName, plan));
     if (plan.tp > 1 && !plan.sequenceParallel) return cannot(kName, "tensor parallelism without sp=1", "sp=1");
     // ParallelDims.seq_len_divisor
     const std::int64_t divisor = 2 * std::int64_t{plan.tp} * plan.cp;
@@ -300,6 +323,8 @@ LaunchArguments torchtitan(const RunSpec& spec, const FrameworkPreset& framework
 
 Status checkDeepSpeed(const RunSpec& spec, const ParallelPlan& plan)
 {
+    FOURWALLS_TRY(checkRecompute("a configuration of DeepSpeed", plan));
+    FOURWALLS_TRY(checkOrder("a configuration of DeepSpeed", plan));
     const Precision precision = spec.training.precision;
     if (precision == Precision::Fp8 || precision == Precision::Mxfp8 || precision == Precision::Fp4)
         return cannot("a configuration of DeepSpeed", std::string(name(precision)), "--precision bf16 or f16");

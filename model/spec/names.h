@@ -43,6 +43,8 @@ inline constexpr WordTable<PipelineSchedule, 7> kScheduleWords{{{PipelineSchedul
                                                                 {PipelineSchedule::ZeroBubbleH1, "zb"},
                                                                 {PipelineSchedule::ZeroBubble2p, "zb2p"},
                                                                 {PipelineSchedule::ZeroBubbleV, "zbv"}}};
+inline constexpr WordTable<RankOrder, 2> kOrderWords{
+    {{RankOrder::ReplicasFirst, "tp-cp-ep-dp-pp"}, {RankOrder::StagesFirst, "tp-cp-ep-pp-dp"}}};
 inline constexpr WordTable<CollectiveAlgorithm, 5> kCollectiveWords{
     {{CollectiveAlgorithm::Auto, "auto"},
      {CollectiveAlgorithm::Ring, "ring"},

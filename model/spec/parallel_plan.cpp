@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <set>
@@ -89,8 +90,29 @@ Status readLayers(std::string_view text, std::vector<int>& target)
     return planError("layers names too many stages", fmt::format("at most {}", kMostPositions));
 }
 
+/// "full", or "full,none,none" by stage.
+Status readRecompute(std::string_view text, ParallelPlan& plan)
+{
+    constexpr std::size_t kMostStages = 100'000;
+    std::vector<Recompute> stages;
+    while (stages.size() < kMostStages) {
+        const std::size_t comma = text.find(',');
+        FOURWALLS_TRY(readWord("recompute", text.substr(0, comma), kRecomputeWords, stages.emplace_back()));
+        if (comma == std::string_view::npos) {
+            const bool isOne = stages.size() == 1;
+            if (isOne)
+                plan.setRecompute(stages.front());
+            else
+                plan.stageRecompute = std::move(stages); // with as many words as there are: resolve counts them
+            return {};
+        }
+        text.remove_prefix(comma + 1);
+    }
+    return planError("recompute names too many stages", fmt::format("at most {}", kMostStages));
+}
+
 constexpr std::string_view kKeys =
-    "dp, tp, pp, cp, ep, etp, vpp, layers, microbatches, zero, shard, reshard, sp, recompute, offload, "
+    "dp, tp, pp, cp, ep, etp, vpp, order, layers, microbatches, zero, shard, reshard, sp, recompute, offload, "
     "schedule, collective, overlap, fuse, inplace, "
     "attention, context, routing, dispatch, epoverlap, conv, ps, servers";
 
@@ -104,13 +126,14 @@ Status readKey(std::string_view key, std::string_view value, ParallelPlan& plan)
     if (key == "ep") return degree(plan.ep);
     if (key == "etp") return degree(plan.expertTensor);
     if (key == "vpp") return degree(plan.vpp);
+    if (key == "order") return readWord(key, value, kOrderWords, plan.order);
     if (key == "layers") return readLayers(value, plan.stageLayers);
     if (key == "microbatches") return degree(plan.microbatches);
     if (key == "zero") return readInt(key, value, 0, 3, plan.zero);
     if (key == "shard") return degree(plan.shard);
     if (key == "reshard") return readSwitch(key, value, plan.reshard);
     if (key == "sp") return readSwitch(key, value, plan.sequenceParallel);
-    if (key == "recompute") return readWord(key, value, kRecomputeWords, plan.recompute);
+    if (key == "recompute") return readRecompute(value, plan);
     if (key == "offload") return readOffload(value, plan);
     if (key == "schedule") return readWord(key, value, kScheduleWords, plan.schedule);
     if (key == "collective") return readWord(key, value, kCollectiveWords, plan.collective);
@@ -140,6 +163,22 @@ PipelineSchedule impliedSchedule(const ParallelPlan& plan)
 }
 
 } // namespace
+
+void ParallelPlan::setRecompute(std::vector<Recompute> byStage)
+{
+    const bool differ = std::adjacent_find(byStage.begin(), byStage.end(), std::not_equal_to<>()) != byStage.end();
+    recompute = differ || byStage.empty() ? Recompute::None : byStage.front();
+    stageRecompute = differ ? std::move(byStage) : std::vector<Recompute>{};
+}
+
+std::string recomputeText(const ParallelPlan& plan)
+{
+    if (plan.stageRecompute.empty()) return std::string(wordOf(kRecomputeWords, plan.recompute));
+    std::string text;
+    for (const Recompute each : plan.stageRecompute)
+        text.append(text.empty() ? "" : ",").append(wordOf(kRecomputeWords, each));
+    return text;
+}
 
 Result<ParallelPlan> parsePlan(std::string_view text)
 {
@@ -188,6 +227,7 @@ std::string formatPlan(const ParallelPlan& plan)
     addInt("ep", plan.ep, defaults.ep);
     addInt("etp", plan.expertTensor, defaults.expertTensor);
     addInt("vpp", plan.vpp, defaults.vpp);
+    if (plan.order != defaults.order) add("order", wordOf(kOrderWords, plan.order));
     std::string layers;
     for (const int each : plan.stageLayers) layers += (layers.empty() ? "" : ",") + std::to_string(each);
     if (!layers.empty()) add("layers", layers);
@@ -196,7 +236,7 @@ std::string formatPlan(const ParallelPlan& plan)
     addInt("shard", plan.shard, defaults.shard);
     addInt("reshard", plan.reshard, defaults.reshard);
     addInt("sp", plan.sequenceParallel, defaults.sequenceParallel);
-    if (plan.recompute != defaults.recompute) add("recompute", wordOf(kRecomputeWords, plan.recompute));
+    if (plan.recomputes()) add("recompute", recomputeText(plan));
     std::string offload;
     for (const auto& [on, word] :
          {std::pair{plan.offloadOptimizer, "optimizer"}, std::pair{plan.offloadActivations, "activations"},

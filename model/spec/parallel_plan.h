@@ -12,6 +12,8 @@ namespace fourwalls {
 
 enum class Recompute { None, Selective, Full };
 enum class PipelineSchedule { Naive, GPipe, OneFOneB, Interleaved, ZeroBubbleH1, ZeroBubble2p, ZeroBubbleV };
+/// Which ranks are neighbours, after those of a tensor and a context group: the replicas of a stage, or its pipeline.
+enum class RankOrder { ReplicasFirst, StagesFirst };
 enum class CollectiveAlgorithm { Auto, Ring, Tree, Direct, Hierarchical };
 enum class ParameterServer { None, Sync, Async };
 enum class MoeRouting { Balanced, Natural };
@@ -28,6 +30,7 @@ enum class ConvolutionAlgorithm { Auto, Direct, Winograd }; ///< Auto: what the 
 struct ParallelPlan {
     int dp = 1, tp = 1, pp = 1, cp = 1, ep = 1; ///< data, tensor, pipeline, context, expert parallel degrees
     int vpp = 1;                                ///< virtual pipeline stages per rank
+    RankOrder order = RankOrder::ReplicasFirst;
     std::vector<int> stageLayers; ///< layers of each position of the pipeline, from the input; none: about as many each
     int microbatches = 1;
     int zero = 0;         ///< ZeRO stage 0..3
@@ -35,7 +38,8 @@ struct ParallelPlan {
     int expertTensor = 0; ///< tensor parallel degree of experts; 0: as the other layers
     bool reshard = true;  ///< zero=3: weights are dropped after a layer's forward pass
     bool sequenceParallel = false;
-    Recompute recompute = Recompute::None;
+    Recompute recompute = Recompute::None; ///< on every stage of the pipeline
+    std::vector<Recompute> stageRecompute; ///< on each of them where they differ; then `recompute` is None
     bool offloadOptimizer = false, offloadActivations = false, offloadParameters = false;
     PipelineSchedule schedule = PipelineSchedule::OneFOneB;
     CollectiveAlgorithm collective = CollectiveAlgorithm::Auto;
@@ -52,9 +56,27 @@ struct ParallelPlan {
     int servers = 0;
 
     int worldSize() const { return dp * tp * pp * cp; }
+    /// How far ranks are apart that differ in their replica, or in their stage, by one.
+    int replicaStride() const { return tp * cp * (order == RankOrder::StagesFirst ? pp : 1); }
+    int stageStride() const { return tp * cp * (order == RankOrder::StagesFirst ? 1 : dp); }
     /// Ranks that hold the same dense weights, and of them those that zero cuts the states over.
     int replicas() const { return dp * cp; }
     int shards() const { return shard > 0 ? shard : replicas(); }
+    /// What a stage of the pipeline recomputes, and whether any of them does.
+    Recompute recomputeOf(int stage) const
+    {
+        const auto at = static_cast<std::size_t>(stage);
+        return at < stageRecompute.size() ? stageRecompute[at] : recompute;
+    }
+    bool recomputes() const { return recompute != Recompute::None || !stageRecompute.empty(); }
+    /// The same on all stages.
+    void setRecompute(Recompute everywhere)
+    {
+        recompute = everywhere;
+        stageRecompute.clear();
+    }
+    /// By stage, from the input; equal ones become one for all.
+    void setRecompute(std::vector<Recompute> byStage);
     int expertTensorDegree() const { return expertTensor > 0 ? expertTensor : tp; }
     /// Ranks of a stage that share out and repeat the experts' shards.
     int expertReplicas() const { return dp * cp * (tp / expertTensorDegree()); }
@@ -67,5 +89,8 @@ Result<ParallelPlan> parsePlan(std::string_view text);
 
 /// The shortest text that parsePlan reads back as the same plan; keys at their default are left out.
 std::string formatPlan(const ParallelPlan& plan);
+
+/// "full", or by stage "full,none,none".
+std::string recomputeText(const ParallelPlan& plan);
 
 } // namespace fourwalls

@@ -237,9 +237,10 @@ PipelineShape pipelineShape(const ParallelPlan& plan)
     return {plan.schedule, plan.pp, isV && plan.vpp == 1 ? 2 : plan.vpp, plan.microbatches};
 }
 
-void dropMisfittingLayers(ParallelPlan& plan)
+void dropMisfittingStages(ParallelPlan& plan)
 {
     if (pipelineShape(plan).positions() != static_cast<int>(plan.stageLayers.size())) plan.stageLayers.clear();
+    if (plan.pp != static_cast<int>(plan.stageRecompute.size())) plan.stageRecompute.clear();
 }
 
 Status checkPipeline(const PipelineShape& shape)

@@ -70,8 +70,9 @@ struct PipelineShape {
 /// The shape of a plan's pipeline. Chunks of ZeroBubbleV are 2 whether or not the plan says vpp=2.
 PipelineShape pipelineShape(const ParallelPlan& plan);
 
-/// Forgets how many layers each position holds where the plan has another number of positions by now.
-void dropMisfittingLayers(ParallelPlan& plan);
+/// Forgets how many layers each position holds, and what each stage recomputes, where the plan has another number of them by
+/// now.
+void dropMisfittingStages(ParallelPlan& plan);
 
 /// Whether the schedule exists for this shape.
 /// Errors: InvalidArgument naming pp, vpp, microbatches or schedule: degrees below 1, virtual stages where the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank arithmetic: every group of a kind is an arithmetic progression of ranks.
+// Rank arithmetic: every group of a kind is an arithmetic progression of ranks, or a progression of progressions.
 #include "model/spec/rank_layout.h"
 
 namespace fourwalls {
@@ -25,17 +25,17 @@ RankLayout::RankLayout(const ParallelPlan& plan)
     , m_dp(plan.dp)
     , m_pp(plan.pp)
     , m_ep(plan.ep)
+    , m_replicaStride(plan.replicaStride())
+    , m_stageStride(plan.stageStride())
 {}
 
 RankCoordinates RankLayout::coordinates(RankId rank) const
 {
     RankCoordinates at;
-    int rest = rank.value;
-    at.tensor = rest % m_tp;
-    rest /= m_tp;
-    at.context = rest % m_cp;
-    at.data = rest / m_cp % m_dp;
-    at.stage = rest / (m_cp * m_dp);
+    at.tensor = rank.value % m_tp;
+    at.context = rank.value / m_tp % m_cp;
+    at.data = rank.value / m_replicaStride % m_dp;
+    at.stage = rank.value / m_stageStride % m_pp;
     const int replica = at.context + m_cp * at.data;
     at.expert = replica % m_ep;
     at.expertReplica = replica / m_ep;
@@ -44,58 +44,61 @@ RankCoordinates RankLayout::coordinates(RankId rank) const
 
 RankId RankLayout::rankAt(const RankCoordinates& at) const
 {
-    return RankId{at.tensor + m_tp * (at.context + m_cp * (at.data + m_dp * at.stage))};
+    return RankId{at.tensor + m_tp * at.context + m_replicaStride * at.data + m_stageStride * at.stage};
+}
+
+RankLayout::Axes RankLayout::axesOf(GroupKind kind) const
+{
+    const Axis context{m_cp, m_tp}, data{m_dp, m_replicaStride};
+    switch (kind) {
+    case GroupKind::World: return {{{worldSize(), 1}, {}}};
+    case GroupKind::Tensor: return {{{m_tp, 1}, {}}};
+    case GroupKind::Context: return {{context, {}}};
+    case GroupKind::Data: return {{data, {}}};
+    case GroupKind::DataContext: return {{context, data}};
+    case GroupKind::Expert: return {{{m_ep, m_tp}, {}}};
+    case GroupKind::ExpertData:
+        if (m_ep == 1) return {{context, data}};
+        return {{{m_dp * m_cp / m_ep, m_tp * m_ep}, {}}};
+    case GroupKind::Pipeline: return {{{m_pp, m_stageStride}, {}}};
+    }
+    return {};
 }
 
 int RankLayout::groupSize(GroupKind kind) const
 {
-    switch (kind) {
-    case GroupKind::World: return worldSize();
-    case GroupKind::Tensor: return m_tp;
-    case GroupKind::Context: return m_cp;
-    case GroupKind::Data: return m_dp;
-    case GroupKind::DataContext: return m_dp * m_cp;
-    case GroupKind::Expert: return m_ep;
-    case GroupKind::ExpertData: return m_dp * m_cp / m_ep;
-    case GroupKind::Pipeline: return m_pp;
-    }
-    return 1;
-}
-
-int RankLayout::stride(GroupKind kind) const
-{
-    switch (kind) {
-    case GroupKind::World:
-    case GroupKind::Tensor: return 1;
-    case GroupKind::Context:
-    case GroupKind::DataContext:
-    case GroupKind::Expert: return m_tp;
-    case GroupKind::Data: return m_tp * m_cp;
-    case GroupKind::ExpertData: return m_tp * m_ep;
-    case GroupKind::Pipeline: return m_tp * m_cp * m_dp;
-    }
-    return 1;
+    const Axes axes = axesOf(kind);
+    return axes[0].size * axes[1].size;
 }
 
 int RankLayout::groupOf(GroupKind kind, RankId rank) const
 {
-    // rank = low + stride * (index + size * high), with low < stride and index < size.
-    const int step = stride(kind);
-    return rank.value % step + step * (rank.value / (step * groupSize(kind)));
+    // rank = low + stride * (index + size * high), with low < stride and index < size: what is left without the index.
+    const auto without = [](int value, const Axis& axis) {
+        return value % axis.stride + axis.stride * (value / (axis.stride * axis.size));
+    };
+    const Axes axes = axesOf(kind);
+    return without(without(rank.value, axes[1]), axes[0]);
 }
 
 int RankLayout::indexInGroup(GroupKind kind, RankId rank) const
 {
-    return rank.value / stride(kind) % groupSize(kind);
+    const Axes axes = axesOf(kind);
+    return rank.value / axes[0].stride % axes[0].size + axes[0].size * (rank.value / axes[1].stride % axes[1].size);
 }
 
 std::vector<RankId> RankLayout::members(GroupKind kind, int group) const
 {
-    const int step = stride(kind), size = groupSize(kind);
-    const int first = group % step + step * size * (group / step);
+    const auto with = [](int value, const Axis& axis) { // index 0 put in
+        return value % axis.stride + axis.stride * axis.size * (value / axis.stride);
+    };
+    const Axes axes = axesOf(kind);
+    const int first = with(with(group, axes[0]), axes[1]);
     std::vector<RankId> ranks;
-    ranks.reserve(static_cast<std::size_t>(size));
-    for (int i = 0; i < size; ++i) ranks.push_back(RankId{first + step * i});
+    ranks.reserve(static_cast<std::size_t>(axes[0].size) * static_cast<std::size_t>(axes[1].size));
+    for (int outer = 0; outer < axes[1].size; ++outer)
+        for (int inner = 0; inner < axes[0].size; ++inner)
+            ranks.push_back(RankId{first + axes[0].stride * inner + axes[1].stride * outer});
     return ranks;
 }
 

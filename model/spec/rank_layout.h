@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a rank stands in a plan, and who is in its process groups. Rank order: tensor parallel fastest, then context,
-// expert, data, pipeline parallel. Expert parallel ranks lie inside the data x context ranks: of the ranks that hold
-// the same tensor shard of the same stage, `ep` neighbours share out the experts.
+// expert, data, pipeline parallel, or (RankOrder::StagesFirst) pipeline before data parallel. Expert parallel ranks lie
+// inside the data x context ranks: of the ranks that hold the same tensor shard of the same stage, `ep` neighbours share
+// out the experts.
 #pragma once
 
 #include "model/base/ids.h"
 #include "model/spec/parallel_plan.h"
 
+#include <array>
 #include <string_view>
 #include <vector>
 
@@ -40,7 +42,7 @@ inline constexpr GroupKind kGroupKinds[] = {GroupKind::World,      GroupKind::Te
 /// "world", "tp", "cp", "dp", "dp_cp", "ep", "edp", "pp": names of process groups in traces.
 std::string_view name(GroupKind kind);
 
-/// The layout of a plan's ranks. The plan's degrees must be valid (ep divides dp x cp, see resolve).
+/// The layout of a plan's ranks. The plan must be valid (ep divides dp x cp, and is 1 where stages come first: resolve).
 class RankLayout {
 public:
     explicit RankLayout(const ParallelPlan& plan);
@@ -60,14 +62,20 @@ public:
     /// The members by place.
     std::vector<RankId> members(GroupKind kind, int group) const;
     std::vector<RankId> groupMembers(GroupKind kind, RankId rank) const { return members(kind, groupOf(kind, rank)); }
-    /// The distance between two neighbouring places of a group, in ranks: what decides whether it stays in a node.
-    int stride(GroupKind kind) const;
-
     /// The rank on another stage of the same pipeline.
     RankId onStage(RankId rank, int stage) const;
 
 private:
+    /// `size` ranks that are `stride` apart.
+    struct Axis {
+        int size = 1, stride = 1;
+    };
+    /// A group is one axis, or the product of two: the inner one first.
+    using Axes = std::array<Axis, 2>;
+    Axes axesOf(GroupKind kind) const;
+
     int m_tp, m_cp, m_dp, m_pp, m_ep;
+    int m_replicaStride, m_stageStride;
 };
 
 } // namespace fourwalls

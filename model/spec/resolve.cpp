@@ -122,6 +122,14 @@ Status checkPlan(const ParallelPlan& plan)
                       "a divisor of dp x cp");
     if (plan.shard > 0 && plan.zero == 0)
         return misfit("shard", "shard=" + text(plan.shard) + " without zero cuts nothing", "zero=1, 2 or 3");
+    if (const auto named = static_cast<std::int64_t>(plan.stageRecompute.size()); named > 0 && named != plan.pp)
+        return misfit("recompute",
+                      "recompute names " + text(named) + " stages, and the pipeline has " + text(plan.pp) +
+                          (plan.pp > 1 ? " stages" : ""),
+                      "one word for all stages, or one for each from the input");
+    // Experts are shared out over neighbours among the replicas; Megatron-LM asks for the same.
+    if (plan.order == RankOrder::StagesFirst && plan.ep > 1)
+        return misfit("order", "experts cannot be distributed in this order of ranks", "ep=1, or leave order out");
     if (plan.vpp > 1 && plan.pp == 1) return misfit("vpp", "virtual stages need a pipeline", "pp=2 or more");
     if (plan.vpp > 1 && plan.schedule != PipelineSchedule::Interleaved &&
         plan.schedule != PipelineSchedule::ZeroBubbleV)
@@ -142,6 +150,7 @@ Status resolve(RunSpec& spec)
 {
     FOURWALLS_TRY(checkExtents(spec.model));
     FOURWALLS_TRY(checkPlan(spec.plan));
+    if (!spec.plan.stageRecompute.empty()) spec.plan.setRecompute(spec.plan.stageRecompute);
     FOURWALLS_TRY(checkBatch(spec));
     const TransformerSpec* transformer = spec.model.transformer();
     // The tables of a recommendation model are spread like experts.

@@ -135,7 +135,7 @@ std::string assumedText(const RunSpec& spec, const std::string& field)
     if (field == "cluster") return spec.cluster.name;
     if (field == "precision") return std::string(name(spec.training.precision));
     if (field == "schedule") return std::string(name(plan.schedule));
-    if (field == "recompute") return std::string(name(plan.recompute));
+    if (field == "recompute") return recomputeText(plan);
     if (field == "framework") return spec.framework;
     return "the usual";
 }

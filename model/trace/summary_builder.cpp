@@ -2,6 +2,7 @@
 // Folding of slices and collectives into the stored summaries.
 #include "model/trace/summary_builder.h"
 
+#include "model/spec/rank_layout.h"
 #include "model/trace/saturating_sum.h"
 
 #include <algorithm>
@@ -42,8 +43,7 @@ int pipelineOf(const TraceHeader& header, RankId rank)
             if (info.pipelineStage == stage && info.rank < rank) ++place;
         return place;
     }
-    const int pipelines = header.spec->plan.worldSize() / header.spec->plan.pp;
-    return pipelines > 0 ? rank.value % pipelines : 0;
+    return RankLayout(header.spec->plan).groupOf(GroupKind::Pipeline, rank);
 }
 
 std::optional<ActivityClass> activityClass(Activity activity)

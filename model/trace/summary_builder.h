@@ -21,7 +21,7 @@ std::optional<double> devicePeakFlops(const TraceHeader& header, const TraceClos
 std::optional<double> deviceBytesPerSecond(const TraceHeader& header, const TraceClosing& closing);
 /// Whether the trace's plan has pipeline stages; without a specification: whether its ranks are of several stages.
 bool isPipelined(const TraceHeader& header);
-/// Which pipeline a rank belongs to: ranks of equal number are the stages of one pipeline (rank order: pp slowest).
+/// Which pipeline a rank belongs to: ranks of equal number are the stages of one pipeline.
 int pipelineOf(const TraceHeader& header, RankId rank);
 
 /// What a RankActivity column counts an activity as.

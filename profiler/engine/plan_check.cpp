@@ -86,7 +86,7 @@ constexpr Limit kLimits[] = {
     {"cp", [](const RunSpec& s) { return s.plan.cp > 1 && !transformer(s); }, "there is no sequence to cut", "cp=1"},
     {"sp", [](const RunSpec& s) { return s.plan.sequenceParallel && heldTokens(s) % s.plan.tp != 0; },
      "the tokens of a micro-batch do not divide by tp", "a longer sequence or larger micro-batches"},
-    {"recompute", [](const RunSpec& s) { return s.plan.recompute != Recompute::None && !transformer(s); },
+    {"recompute", [](const RunSpec& s) { return s.plan.recomputes() && !transformer(s); },
      "only transformers recompute their activations", "recompute=none"},
 
     {"ep", [](const RunSpec& s) { return s.plan.ep > 1 && !s.model.transformer(); },

@@ -56,12 +56,14 @@ double leastMemory(const RunSpec& spec)
             layers * hidden * (2 * std::min(hidden, heads) + 2 * static_cast<double>(t->ffnHidden)) +
             hidden * static_cast<double>(t->vocabulary);
         const double rows = samples * static_cast<double>(training.sequence);
-        const bool keepsScores = !spec.plan.fusedAttention && spec.plan.recompute == Recompute::None;
+        // Where stages differ, what the one keeps that recomputes most.
+        Recompute most = spec.plan.recompute;
+        for (const Recompute each : spec.plan.stageRecompute) most = std::max(most, each);
+        const bool keepsScores = !spec.plan.fusedAttention && most == Recompute::None;
         const double scores = keepsScores ? static_cast<double>(t->heads) * static_cast<double>(training.sequence) : 0;
-        const double perToken =
-            spec.plan.recompute == Recompute::Full
-                ? hidden
-                : 4 * hidden + 2 * std::min(hidden, heads) + 2 * static_cast<double>(t->ffnHidden) + scores;
+        const double perToken = most == Recompute::Full ? hidden
+                                                        : 4 * hidden + 2 * std::min(hidden, heads) +
+                                                              2 * static_cast<double>(t->ffnHidden) + scores;
         const double kept = layers * rows * perToken;
         return states * parameters + element * kept;
     }

@@ -7188,6 +7188,14 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <source>one device</source>
         <translation>单设备</translation>
     </message>
+    <message>
+        <source>stages side by side</source>
+        <translation>流水级相邻</translation>
+    </message>
+    <message>
+        <source>replicas side by side</source>
+        <translation>副本相邻</translation>
+    </message>
 </context>
 <context>
     <name>PlotTable</name>
@@ -11774,6 +11782,10 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>Moved along: %1</source>
         <translation>一并改变：%1</translation>
+    </message>
+    <message>
+        <source>by stage</source>
+        <translation>逐级</translation>
     </message>
 </context>
 <context>

@@ -279,7 +279,7 @@ QString changeOf(const compare::PlanSuggestion& suggestion, const ParallelPlan& 
     case PlanChange::Microbatches:
         return Overview::tr("%1 micro-batches instead of %2").arg(to.microbatches).arg(from.microbatches);
     case PlanChange::Recomputation:
-        return Overview::tr("recomputation %1 instead of %2").arg(words(to.recompute), words(from.recompute));
+        return Overview::tr("recomputation %1 instead of %2").arg(recomputeWords(to), recomputeWords(from));
     case PlanChange::Sharding: return Overview::tr("ZeRO stage %1 instead of %2").arg(to.zero).arg(from.zero);
     case PlanChange::TensorAndData: return exchange("tp", from.tp, to.tp, "dp", from.dp, to.dp);
     case PlanChange::PipelineAndData: return exchange("pp", from.pp, to.pp, "dp", from.dp, to.dp);

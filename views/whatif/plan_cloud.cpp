@@ -29,7 +29,7 @@ void PlanCloud::reset(const ParallelPlan& base)
 {
     m_base = base;
     m_points.clear();
-    m_splits.clear();
+    m_stages.clear();
     m_front.clear();
     m_limits = {};
 }
@@ -49,15 +49,19 @@ void PlanCloud::add(std::span<const cost::SearchedPlan> plans)
         point.cp = static_cast<std::int16_t>(plan.cp);
         point.ep = static_cast<std::int16_t>(plan.ep);
         point.vpp = static_cast<std::int16_t>(plan.vpp);
-        if (!plan.stageLayers.empty()) {
-            m_splits.push_back(plan.stageLayers);
-            point.split = static_cast<std::uint32_t>(m_splits.size());
+        if (!plan.stageLayers.empty() || !plan.stageRecompute.empty()) {
+            m_stages.push_back({plan.stageLayers, plan.stageRecompute});
+            point.stages = static_cast<std::uint32_t>(m_stages.size());
         }
         point.zero = static_cast<std::int8_t>(plan.zero);
-        point.recompute = static_cast<std::int8_t>(plan.recompute);
+        // On the axis a plan is where its most eager stage is.
+        Recompute most = plan.recompute;
+        for (const Recompute stage : plan.stageRecompute) most = std::max(most, stage);
+        point.recompute = static_cast<std::int8_t>(most);
         point.schedule = static_cast<std::int8_t>(plan.schedule);
         point.sequenceParallel = plan.sequenceParallel;
         point.offloadOptimizer = plan.offloadOptimizer;
+        point.stagesFirst = plan.order == RankOrder::StagesFirst;
         point.feasible = each.feasible;
         for (std::size_t axis = 0; axis < kPlanAxes; ++axis) {
             const double value = valueOn(static_cast<PlanAxis>(axis), point);
@@ -95,13 +99,19 @@ ParallelPlan PlanCloud::plan(std::size_t index) const
     plan.cp = point.cp;
     plan.ep = point.ep;
     plan.vpp = point.vpp;
-    plan.stageLayers = point.split > 0 ? m_splits[point.split - 1] : std::vector<int>{};
     plan.microbatches = point.microbatches;
     plan.zero = point.zero;
-    plan.recompute = static_cast<Recompute>(point.recompute);
+    plan.setRecompute(static_cast<Recompute>(point.recompute));
+    plan.stageLayers.clear();
+    if (point.stages > 0) {
+        const Stages& stages = m_stages[point.stages - 1];
+        plan.stageLayers = stages.layers;
+        if (!stages.recompute.empty()) plan.setRecompute(stages.recompute);
+    }
     plan.schedule = static_cast<PipelineSchedule>(point.schedule);
     plan.sequenceParallel = point.sequenceParallel;
     plan.offloadOptimizer = point.offloadOptimizer;
+    plan.order = point.stagesFirst ? RankOrder::StagesFirst : RankOrder::ReplicasFirst;
     return plan;
 }
 

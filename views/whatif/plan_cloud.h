@@ -22,10 +22,10 @@ struct PlanPoint {
     float seconds = 0;
     float bytes = 0;
     std::int32_t dp = 1, microbatches = 1;
-    std::uint32_t split = 0; ///< of the layers, in the cloud's list; 0: about as many on each stage
+    std::uint32_t stages = 0; ///< what differs by stage, in the cloud's list; 0: nothing
     std::int16_t tp = 1, pp = 1, cp = 1, ep = 1, vpp = 1;
     std::int8_t zero = 0, recompute = 0, schedule = 0;
-    bool sequenceParallel = false, feasible = false, offloadOptimizer = false;
+    bool sequenceParallel = false, feasible = false, offloadOptimizer = false, stagesFirst = false;
 };
 
 /// A brush: the values of one axis that are let through.
@@ -64,7 +64,12 @@ private:
 
     ParallelPlan m_base;
     std::vector<PlanPoint> m_points;
-    std::vector<std::vector<int>> m_splits; ///< layers by position, of the points that name them
+    /// What a plan says of each stage.
+    struct Stages {
+        std::vector<int> layers;
+        std::vector<Recompute> recompute;
+    };
+    std::vector<Stages> m_stages; ///< of the points that say something of them
     std::vector<std::uint32_t> m_front;
     std::array<std::pair<double, double>, kPlanAxes> m_limits{};
 };

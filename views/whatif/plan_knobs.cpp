@@ -113,11 +113,13 @@ void fitSwitches(RunSpec& spec)
     if (Number{pipelineShape(plan).positions()} != static_cast<Number>(plan.stageLayers.size()) ||
         std::accumulate(plan.stageLayers.begin(), plan.stageLayers.end(), Number{0}) != layers)
         plan.stageLayers.clear();
+    if (Number{plan.pp} != static_cast<Number>(plan.stageRecompute.size())) plan.stageRecompute.clear();
     const Number experts = expertsOf(spec.model), shards = Number{plan.dp} * plan.cp;
     const bool divides = spec.model.transformer() != nullptr;
     while (plan.ep > 1 &&
            (shards % plan.ep != 0 || (divides ? experts == 0 || experts % plan.ep != 0 : plan.ep > experts)))
         --plan.ep;
+    if (plan.ep > 1) plan.order = RankOrder::ReplicasFirst;
 }
 
 /// Micro-batches and their size for dp replicas. batch: of the whole job, or 0 where it follows from the others.
@@ -414,7 +416,7 @@ RunSpec withModel(const RunSpec& spec, const ModelSpec& model)
     changed.training.sequence = t ? t->sequence : 0;
     if (!t) {
         changed.plan.sequenceParallel = false;
-        changed.plan.recompute = Recompute::None;
+        changed.plan.setRecompute(Recompute::None);
     }
     const KnobLocks usual = KnobLocks::usual(), none;
     for (const KnobLocks& locks : {usual, none})

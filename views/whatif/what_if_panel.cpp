@@ -215,7 +215,9 @@ void WhatIfPanel::refreshChoices()
         const QSignalBlocker quiet(box);
         box.setCurrentIndex(box.findData(value));
     };
-    choose(*m_recompute, static_cast<int>(spec.plan.recompute));
+    // What differs by stage is none of the choices.
+    choose(*m_recompute, spec.plan.stageRecompute.empty() ? static_cast<int>(spec.plan.recompute) : -1);
+    m_recompute->setPlaceholderText(spec.plan.stageRecompute.empty() ? QString() : tr("by stage"));
     choose(*m_schedule, static_cast<int>(spec.plan.schedule));
     choose(*m_precision, static_cast<int>(spec.training.precision));
     m_schedule->setEnabled(spec.plan.pp > 1);

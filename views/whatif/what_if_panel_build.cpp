@@ -237,7 +237,7 @@ void WhatIfPanel::buildSwitches(QBoxLayout& column)
     connect(m_recompute, &QComboBox::activated, this, [this](int index) {
         if (!whatIf() || !whatIf()->spec()) return;
         ParallelPlan plan = whatIf()->spec()->plan;
-        plan.recompute = static_cast<Recompute>(m_recompute->itemData(index).toInt());
+        plan.setRecompute(static_cast<Recompute>(m_recompute->itemData(index).toInt()));
         changePlan(plan, m_recomputeName->text());
     });
     // Three words in a row of their own: beside the label they would be wider than the dock of a small window.

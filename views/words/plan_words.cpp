@@ -50,6 +50,14 @@ QString words(Recompute recompute)
     return {};
 }
 
+QString recomputeWords(const ParallelPlan& plan)
+{
+    if (plan.stageRecompute.empty()) return words(plan.recompute);
+    QStringList stages;
+    for (const Recompute each : plan.stageRecompute) stages << words(each);
+    return stages.join(QLatin1Char('-'));
+}
+
 QString words(Precision precision)
 {
     const std::string_view word = name(precision);
@@ -59,8 +67,11 @@ QString words(Precision precision)
 QString partWords(std::string_view key, const ParallelPlan& plan)
 {
     if (key == "zero") return QStringLiteral("ZeRO %1").arg(plan.zero);
-    if (key == "recompute") return PlanWords::tr("recompute %1").arg(words(plan.recompute));
+    if (key == "recompute") return PlanWords::tr("recompute %1").arg(recomputeWords(plan));
     if (key == "schedule") return words(plan.schedule, plan.vpp);
+    if (key == "order")
+        return plan.order == RankOrder::StagesFirst ? PlanWords::tr("stages side by side")
+                                                    : PlanWords::tr("replicas side by side");
     if (key == "layers") {
         QStringList numbers;
         for (const int each : plan.stageLayers) numbers << QString::number(each);
@@ -89,8 +100,9 @@ QString planSummary(const ParallelPlan& plan)
     if (plan.zero > 0) parts << QStringLiteral("ZeRO %1").arg(plan.zero);
     if (plan.pp > 1) parts << words(plan.schedule, plan.vpp);
     if (!plan.stageLayers.empty()) parts << partWords("layers", plan);
+    if (plan.order == RankOrder::StagesFirst) parts << partWords("order", plan);
     add("m", plan.microbatches);
-    if (plan.recompute != Recompute::None) parts << PlanWords::tr("recompute %1").arg(words(plan.recompute));
+    if (plan.recomputes()) parts << partWords("recompute", plan);
     if (plan.sequenceParallel) parts << QStringLiteral("sp");
     return parts.isEmpty() ? PlanWords::tr("one device") : parts.join(QStringLiteral(" \u00b7 "));
 }

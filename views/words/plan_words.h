@@ -16,6 +16,8 @@ QString words(PipelineSchedule schedule, int chunks = 1);
 /// The same where there is room: "zero-bubble (ZB-1p)".
 QString longWords(PipelineSchedule schedule, int chunks = 1);
 QString words(Recompute recompute); ///< "selective"
+/// What a plan recomputes: "selective", or by stage "full-none-none".
+QString recomputeWords(const ParallelPlan& plan);
 QString words(Precision precision); ///< "bf16"
 
 /// What a plan says of one of its parts, by the key of its text: "tp 4", "m 8", "ZeRO 2", "recompute full", "1F1B".

@@ -128,8 +128,8 @@ Result<Network> makeNetwork(RankContext& rank, const RunSpec& spec)
             RecommendationOptions{spec.plan.fuse, spec.plan.parameterServer != ParameterServer::None}));
         return network;
     }
-    const ComputeOptions options{spec.plan.fusedAttention, spec.plan.fuse, spec.plan.recompute, spec.plan.routing,
-                                 spec.plan.microbatches};
+    const ComputeOptions options{spec.plan.fusedAttention, spec.plan.fuse, spec.plan.recomputeOf(stage),
+                                 spec.plan.routing, spec.plan.microbatches};
     const TransformerSpec& transformer = *spec.model.transformer();
     FOURWALLS_TRY_ASSIGN(TextData text,
                          TextData::open(spec.training.dataFile, spec.training.sequence, spec.training.seed));

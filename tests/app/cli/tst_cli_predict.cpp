@@ -29,6 +29,8 @@ private slots:
     void planSearches();
     void planThatNothingFits();
     void planVerifies();
+    void stagesRecomputeByThemselves();
+    void stagesShareANode();
     void planSaysWhyThereIsNone();
     void likeATrace();
     void learnedFromTraces();
@@ -323,6 +325,110 @@ void CliPredictTest::planVerifies()
     QCOMPARE(foreign.exitCode, 2);
     QVERIFY(foreign.saysOneLine() && foreign.err.contains("--like"));
     QCOMPARE(run({"plan", "--like", trace, "--gpus", "4", "--verify", "0"}).exitCode, 2);
+}
+
+/// The engine recomputes on each stage what its word says: the losses are those of any other plan, the step takes as long
+/// as predicted from the recording without recomputation, and the peak of every rank is the predicted one of its stage.
+void CliPredictTest::stagesRecomputeByThemselves()
+{
+    const QString none = m_folder.filePath("stages-none.fourwalls"), table = m_folder.filePath("stages-kernels.json");
+    const auto peaks = [](const QJsonObject& metrics) {
+        std::vector<double> bytes;
+        for (const QJsonValue& rank : metrics["peak_bytes"].toArray())
+            bytes.push_back(rank.toObject()["total"].toDouble());
+        return bytes;
+    };
+    QJsonArray losses;
+    std::vector<std::vector<double>> recorded;
+    std::vector<double> times;
+    for (const char* recompute : {"none", "full,none,none", "none,full,selective", "full"}) {
+        const QString plan = QString("pp=3 microbatches=4 attention=unfused recompute=") + recompute,
+                      trace = losses.isEmpty() ? none : m_folder.filePath("stages-mixed.fourwalls");
+        const Answer run = recordEvenly({"-o", trace, "--model", "gpt-tiny", "--seq", "64", "--batch", "8", "--steps",
+                                         "3", "--plan", plan, "--cluster", "dgx-a100", "--precision", "f32"},
+                                        table);
+        QVERIFY2(run.exitCode == 0, run.err.constData());
+        const QJsonObject metrics = fourwalls::test::run({"metrics", trace, "--json"}).json();
+        if (losses.isEmpty()) losses = metrics["loss"].toArray();
+        QCOMPARE(losses.size(), 3);
+        for (int step = 0; step < losses.size(); ++step)
+            QVERIFY(std::abs(metrics["loss"].toArray()[step].toDouble() / losses[step].toDouble() - 1) < 1e-6);
+        const Answer answer = fourwalls::test::run({"predict", "--like", none, "--plan", plan, "--json"});
+        QVERIFY2(answer.exitCode == 0, answer.err.constData());
+        times.push_back(metrics["step_time_ms"].toDouble());
+        const double time = answer.json()["step_time_ms"].toDouble();
+        QVERIFY2(std::abs(time / times.back() - 1) < 0.05,
+                 qPrintable(QString("%1: %2 ms predicted, %3 ms recorded").arg(recompute).arg(time).arg(times.back())));
+        const std::vector<double> predicted = peaks(answer.json());
+        recorded.push_back(peaks(metrics));
+        QCOMPARE(recorded.back().size(), std::size_t{3});
+        QCOMPARE(predicted.size(), std::size_t{3});
+        for (std::size_t stage = 0; stage < predicted.size(); ++stage)
+            QVERIFY2(std::abs(predicted[stage] / recorded.back()[stage] - 1) < 0.01,
+                     qPrintable(QString("%1, stage %2: %3 predicted, %4 recorded")
+                                    .arg(recompute)
+                                    .arg(stage)
+                                    .arg(predicted[stage])
+                                    .arg(recorded.back()[stage])));
+    }
+    QVERIFY(times[0] < times[1] && times[1] < times[3]);
+    // A stage needs what it needs where all recompute as it does, whatever the others do; but for a message that comes
+    // before or after the peak.
+    const auto isSame = [](double a, double b) { return std::abs(a - b) <= 2 * 64 * 128 * sizeof(float); };
+    const auto &nothing = recorded[0], &first = recorded[1], &mixed = recorded[2], &full = recorded[3];
+    QVERIFY(full[0] < 0.8 * nothing[0]);
+    QVERIFY(isSame(first[0], full[0]));
+    QVERIFY(isSame(first[1], nothing[1]));
+    QVERIFY(isSame(first[2], nothing[2]));
+    QVERIFY(isSame(mixed[0], nothing[0]));
+    QVERIFY(isSame(mixed[1], full[1]));
+    QVERIFY(mixed[2] < nothing[2]);
+}
+
+/// Nodes of two ranks with a slow network between them. A narrow network with long sequences sends more between its stages
+/// than between its replicas: which of them share a node decides the step, on the engine as predicted.
+void CliPredictTest::stagesShareANode()
+{
+    const auto changed = [this](const char* preset, const char* name, const QJsonObject& changes) {
+        QFile from(QString(FOURWALLS_SOURCE_DIR "/resources/presets/") + preset), to(m_folder.filePath(name));
+        if (!from.open(QIODevice::ReadOnly) || !to.open(QIODevice::WriteOnly)) return QString();
+        QJsonObject object = QJsonDocument::fromJson(from.readAll()).object();
+        for (auto each = changes.begin(); each != changes.end(); ++each) object[each.key()] = each.value();
+        to.write(QJsonDocument(object).toJson());
+        return to.fileName();
+    };
+    const QString cluster = changed("clusters/dgx-a100.json", "pairs.json",
+                                    {{"devices_per_node", 2},
+                                     {"nics_per_node", 2},
+                                     {"nic_link", QJsonObject{{"bytes_per_second", 3e7}, {"latency_seconds", 1e-5}}}});
+    const QString model =
+        changed("models/gpt-tiny.json", "narrow.json",
+                {{"layers", 4}, {"sequence", 256}, {"hidden", 32}, {"heads", 4}, {"kv_heads", 4}, {"ffn_hidden", 128}});
+    QVERIFY(!cluster.isEmpty() && !model.isEmpty());
+    const QString plan = "dp=2 pp=2 microbatches=2", table = m_folder.filePath("pairs-kernels.json"),
+                  traces[] = {m_folder.filePath("replicas.fourwalls"), m_folder.filePath("stages.fourwalls")};
+    const QString plans[] = {plan, plan + " order=tp-cp-ep-pp-dp"};
+    double recorded[2], predicted[2];
+    QJsonArray losses;
+    for (int i = 0; i < 2; ++i) {
+        const Answer answer = recordEvenly({"-o", traces[i], "--model", model, "--seq", "256", "--batch", "32",
+                                            "--steps", "3", "--plan", plans[i], "--cluster", cluster},
+                                           table);
+        QVERIFY2(answer.exitCode == 0, answer.err.constData());
+        const QJsonObject metrics = run({"metrics", traces[i], "--json"}).json();
+        recorded[i] = metrics["step_time_ms"].toDouble();
+        if (i == 0) losses = metrics["loss"].toArray();
+        QCOMPARE(metrics["loss"].toArray(), losses);
+        const Answer like = run({"predict", "--like", traces[0], "--plan", plans[i], "--json"});
+        QVERIFY2(like.exitCode == 0, like.err.constData());
+        predicted[i] = like.json()["step_time_ms"].toDouble();
+        QVERIFY2(std::abs(predicted[i] / recorded[i] - 1) < 0.04,
+                 qPrintable(
+                     QString("%1: %2 ms predicted, %3 ms recorded").arg(plans[i]).arg(predicted[i]).arg(recorded[i])));
+    }
+    // The activations stay in the nodes now.
+    QVERIFY2(recorded[0] > 1.1 * recorded[1], qPrintable(QString("%1 and %2").arg(recorded[0]).arg(recorded[1])));
+    QVERIFY2(predicted[0] > 1.1 * predicted[1], qPrintable(QString("%1 and %2").arg(predicted[0]).arg(predicted[1])));
 }
 
 void CliPredictTest::planSaysWhyThereIsNone()

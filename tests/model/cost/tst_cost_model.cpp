@@ -4,13 +4,17 @@
 
 #include "model/cost/closed_form.h"
 #include "model/cost/cost_model.h"
+#include "model/cost/replica_groups.h"
 #include "model/cost/schedule_simulation.h"
 #include "model/cost/step_cost.h"
+#include "model/spec/rank_layout.h"
 #include "tests/support/test_program.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <random>
+#include <string>
 
 namespace tst_cost_model {
 
@@ -36,6 +40,8 @@ private slots:
     void groupsOfExpertsReachFewerNodes();
     void adaptersAreTrainedAlone();
     void theBandWidensForAReason();
+    void stagesRecomputeByThemselves();
+    void placesFollowTheOrder();
 };
 
 namespace {
@@ -459,6 +465,72 @@ void CostModelTest::theBandWidensForAReason()
     const double scale = 7 * band.perDoubling;
     QVERIFY(std::abs(width(llama(), "tp=8 dp=128") - std::hypot(band.dense, scale)) < 1e-9);
     QVERIFY(std::abs(width(llama("dgx-1-v100"), "tp=8") - std::hypot(band.dense, band.unmeasured)) < 1e-9);
+}
+
+/// A stage of a plan that recomputes by stage is that stage of a plan that recomputes so everywhere.
+void CostModelTest::stagesRecomputeByThemselves()
+{
+    RunSpec spec = llama();
+    spec.framework = "fourwalls";
+    spec.training.batch = 64;
+    CostModel model = *CostModel::create(spec);
+    const char* words[] = {"full", "none", "selective", "full"};
+    for (const std::string pipeline : {"tp=8 pp=4 microbatches=8", "tp=8 pp=4 vpp=2 microbatches=8",
+                                       "tp=8 pp=4 microbatches=8 schedule=zb layers=19,21,21,19"}) {
+        const auto mixed = model.stepCost(plan((pipeline + " recompute=full,none,selective,full").c_str()));
+        QVERIFY2(mixed.ok(), mixed.ok() ? "" : mixed.error().message().c_str());
+        double seconds = 0, quickest = 1e300;
+        for (int stage = 0; stage < 4; ++stage) {
+            const auto same = model.stepCost(plan((pipeline + " recompute=" + words[stage]).c_str()));
+            for (int chunk = 0; chunk < mixed->shape.chunks; ++chunk) {
+                const ChunkCost& a = mixed->chunk(mixed->shape.positionOf(stage, chunk));
+                const ChunkCost& b = same->chunk(same->shape.positionOf(stage, chunk));
+                QCOMPARE(a.layers, b.layers);
+                QCOMPARE(a.recompute.seconds(), b.recompute.seconds());
+                QCOMPARE(a.forward.seconds(), b.forward.seconds());
+                QCOMPARE(a.activationBytes, b.activationBytes);
+            }
+            const auto at = static_cast<std::size_t>(stage);
+            QCOMPARE(mixed->stages[at].memory.total(), same->stages[at].memory.total());
+            QCOMPARE(mixed->stages[at].optimizerSeconds, same->stages[at].optimizerSeconds);
+            seconds = std::max(seconds, closedForm(*same, model.calibration()).seconds);
+            quickest = std::min(quickest, closedForm(*same, model.calibration()).seconds);
+        }
+        const double between = closedForm(*mixed, model.calibration()).seconds;
+        QVERIFY(between < seconds && between > quickest);
+    }
+}
+
+/// What is priced inside a node and between nodes is what the ranks of the groups say, member by member.
+void CostModelTest::placesFollowTheOrder()
+{
+    RunSpec spec = llama();
+    spec.framework = "fourwalls";
+    spec.training.batch = 64;
+    for (const int node : {2, 4, 8}) {
+        spec.cluster.devicesPerNode = node;
+        CostModel model = *CostModel::create(spec);
+        const CollectiveTimes times(spec.cluster, model.calibration());
+        for (const std::string degrees : {"dp=4 pp=2", "dp=2 pp=4", "dp=4 cp=2 pp=2", "dp=2 tp=2 pp=8"})
+            for (const char* order : {"", " order=tp-cp-ep-pp-dp"}) {
+                const ParallelPlan each = plan((degrees + " microbatches=8" + order).c_str());
+                const RankLayout layout(each);
+                const auto nodeOf = [node](RankId rank) { return rank.value / node; };
+                const auto group = layout.groupMembers(GroupKind::DataContext, RankId{0});
+                const auto here = std::count_if(group.begin(), group.end(), [&](RankId r) { return nodeOf(r) == 0; });
+                QCOMPARE(denseReplicas(each, node).all.perNode, int(here));
+                const auto cost = model.stepCost(each);
+                QVERIFY2(cost.ok(), cost.ok() ? "" : cost.error().message().c_str());
+                for (int stage = 0; stage + 1 < each.pp; ++stage) {
+                    bool isNear = true;
+                    for (int r = 0; r < layout.worldSize(); ++r)
+                        if (layout.coordinates(RankId{r}).stage == stage)
+                            isNear = isNear && nodeOf(RankId{r}) == nodeOf(layout.onStage(RankId{r}, stage + 1));
+                    const BoundaryCost& boundary = cost->boundaries[static_cast<std::size_t>(stage)];
+                    QCOMPARE(boundary.seconds, times.pointToPoint(boundary.bytes, isNear));
+                }
+            }
+    }
 }
 
 FOURWALLS_TEST(CostModelTest, QCoreApplication)

@@ -137,6 +137,21 @@ void FrameworkLimitsTest::whatIsNamedIsRefused_data()
     QTest::newRow("fsdp alone") << "llm-foundry"
                                 << "tp=2"
                                 << "llm-foundry has no tp=2";
+    QTest::newRow("one switch") << "megatron-core"
+                                << "pp=2 recompute=full,none"
+                                << "megatron-core has no recomputation by stage";
+    QTest::newRow("no switch") << "deepspeed"
+                               << "pp=2 recompute=full,none"
+                               << "deepspeed has no recomputation by stage";
+    QTest::newRow("stages first") << "megatron-core"
+                                  << "dp=2 pp=2 order=tp-cp-ep-pp-dp"
+                                  << "";
+    QTest::newRow("stages first with contexts") << "megatron-core"
+                                                << "dp=2 pp=2 cp=2 order=tp-cp-ep-pp-dp"
+                                                << "megatron-core has no cp=2 with order=tp-cp-ep-pp-dp";
+    QTest::newRow("one order") << "megatron-2021"
+                               << "dp=2 pp=2 order=tp-cp-ep-pp-dp"
+                               << "megatron-2021 has no order=tp-cp-ep-pp-dp";
     QTest::newRow("not named") << "llm-foundry"
                                << "microbatches=4"
                                << "";

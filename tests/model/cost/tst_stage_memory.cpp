@@ -50,7 +50,7 @@ void StageMemoryTest::zeroTable()
     FrameworkPreset framework; // 2 bytes of weights, 2 of gradients, 12 of states
     StageContents contents;
     contents.parameters = billions * 1e9;
-    contents.dense = groupsOf(replicas, replicas, 1, 8);
+    contents.dense = groupsOf(replicas, replicas, {}, 8);
     ParallelPlan plan;
     const auto gigabytes = [&](int zero) {
         plan.zero = zero;

@@ -131,6 +131,22 @@ void LaunchArgumentsTest::megatron()
                          "--pipeline-model-parallel-layout"),
              std::string("Et*27|t*27|t*26L"));
     QVERIFY(!told(LaunchTarget::Torchtitan, specOf("pp=4 layers=15,25,15,25", 8)).ok());
+    // Only Megatron lays stages side by side (initialize_model_parallel's order in megatron/training/initialize.py).
+    const RunSpec stagesFirst = specOf("dp=2 pp=4 order=tp-cp-ep-pp-dp microbatches=4", 8);
+    QVERIFY(hasWord(*told(LaunchTarget::Megatron, stagesFirst), "--use-tp-pp-dp-mapping"));
+    QVERIFY(!hasWord(*plain, "--use-tp-pp-dp-mapping"));
+    const auto withContexts =
+        told(LaunchTarget::Megatron, specOf("dp=2 pp=2 cp=2 order=tp-cp-ep-pp-dp microbatches=4", 8));
+    QVERIFY(!withContexts.ok() && withContexts.error().what.find("cp with order") != std::string::npos);
+    for (const LaunchTarget target : {LaunchTarget::Torchtitan, LaunchTarget::DeepSpeed}) {
+        const auto refused = told(target, specOf("dp=4 order=tp-cp-ep-pp-dp zero=3", 8));
+        QVERIFY(!refused.ok() && refused.error().what.find("order") != std::string::npos);
+    }
+    // None has a switch of recomputation for single stages.
+    for (const LaunchTarget target : {LaunchTarget::Megatron, LaunchTarget::Torchtitan, LaunchTarget::DeepSpeed}) {
+        const auto staged = told(target, specOf("pp=2 microbatches=8 recompute=full,none", 8));
+        QVERIFY(!staged.ok() && staged.error().what.find("recomputation by stage") != std::string::npos);
+    }
     QVERIFY(!hasWord(*plain, "--use-distributed-optimizer") && !hasWord(*plain, "--context-parallel-size"));
     // How keys and tokens travel is said as it was priced, also where the plan leaves it to the framework.
     QCOMPARE(valueOfName(*launch, "--cp-comm-type"), std::string("p2p"));

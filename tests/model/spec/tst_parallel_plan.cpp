@@ -57,6 +57,13 @@ void ParallelPlanTest::readsEveryKey()
     QCOMPARE(plan->expertReplicas(), 2 * 3 * 2); // dp x cp, and the tensor group in two
     QCOMPARE(parsePlan("dp=4 cp=2")->shards(), 8);
     QVERIFY(parsePlan("pp=4 layers=5,6,6,5")->stageLayers == (std::vector{5, 6, 6, 5}));
+    ParallelPlan staged = *parsePlan("pp=3 recompute=full,none,selective");
+    QVERIFY(staged.recomputeOf(0) == Recompute::Full && staged.recomputeOf(1) == Recompute::None &&
+            staged.recomputeOf(2) == Recompute::Selective && staged.recomputes());
+    QVERIFY(staged.recompute == Recompute::None && !(staged == *parsePlan("pp=3")));
+    staged.setRecompute(std::vector{Recompute::Full, Recompute::Full, Recompute::Full});
+    QVERIFY(staged == *parsePlan("pp=3 recompute=full")); // equal on all stages: one word
+    QVERIFY(parsePlan("recompute=full")->recomputeOf(5) == Recompute::Full);
 }
 
 void ParallelPlanTest::roundTrip_data()
@@ -67,7 +74,8 @@ void ParallelPlanTest::roundTrip_data()
           "pp=4 schedule=interleaved", "pp=2 schedule=zb2p", "zero=3 offload=optimizer,activations",
           "recompute=full overlap=0 fuse=0 attention=unfused", "ps=sync servers=2", "dp=16 zero=3 shard=8",
           "dp=4 tp=4 ep=8 etp=1", "cp=2 context=ring", "dp=8 ep=8 dispatch=alltoall epoverlap=1",
-          "pp=4 layers=5,6,6,5 microbatches=8", "pp=2 vpp=2 layers=1,2,2,1"})
+          "pp=4 layers=5,6,6,5 microbatches=8", "pp=2 vpp=2 layers=1,2,2,1", "pp=3 recompute=full,none,selective",
+          "dp=2 pp=2 order=tp-cp-ep-pp-dp"})
         QTest::newRow(text) << QString(text);
 }
 
@@ -90,6 +98,10 @@ void ParallelPlanTest::refuses_data()
                                  << "layers";
     QTest::newRow("half a list") << "pp=3 layers=4,4,"
                                  << "layers";
+    QTest::newRow("half a list of stages") << "pp=2 recompute=full,"
+                                           << "recompute";
+    QTest::newRow("no such recomputation") << "pp=2 recompute=full,some"
+                                           << "recompute";
     QTest::newRow("unknown") << "dp=2 tensor=4"
                              << "tensor";
     QTest::newRow("repeated") << "dp=2 pp=4 dp=2"

@@ -56,6 +56,18 @@ void RankLayoutTest::byHand()
     QCOMPARE(valuesOf(layout.groupMembers(GroupKind::ExpertData, RankId{23})), (std::vector{23, 31}));
     QCOMPARE(valuesOf(layout.groupMembers(GroupKind::Pipeline, RankId{23})), (std::vector{7, 23}));
     QCOMPARE(layout.onStage(RankId{23}, 0).value, 7);
+    // Stages first: Megatron-Core's order tp-cp-ep-pp-dp, 12 ranks of a replica after 12 of the other.
+    ParallelPlan plan = planOf(2, 2, 1, 2, 3);
+    plan.order = RankOrder::StagesFirst;
+    const RankLayout stages(plan);
+    const RankCoordinates there = stages.coordinates(RankId{19}); // 19 = 1 + 2 (1 + 2 (1 + 3 * 1))
+    QVERIFY((there == RankCoordinates{1, 1, 1, 1, 0, 3}));
+    QCOMPARE(valuesOf(stages.groupMembers(GroupKind::Tensor, RankId{19})), (std::vector{18, 19}));
+    QCOMPARE(valuesOf(stages.groupMembers(GroupKind::Context, RankId{19})), (std::vector{17, 19}));
+    QCOMPARE(valuesOf(stages.groupMembers(GroupKind::Pipeline, RankId{19})), (std::vector{15, 19, 23}));
+    QCOMPARE(valuesOf(stages.groupMembers(GroupKind::Data, RankId{19})), (std::vector{7, 19}));
+    QCOMPARE(valuesOf(stages.groupMembers(GroupKind::DataContext, RankId{19})), (std::vector{5, 7, 17, 19}));
+    QCOMPARE(stages.onStage(RankId{19}, 0).value, 15);
 }
 
 void RankLayoutTest::groupsCutTheWorld_data()
@@ -65,14 +77,17 @@ void RankLayoutTest::groupsCutTheWorld_data()
     QTest::addColumn<int>("ep");
     QTest::addColumn<int>("dp");
     QTest::addColumn<int>("pp");
+    QTest::addColumn<bool>("stagesFirst");
     for (const int tp : {1, 2, 3})
         for (const int cp : {1, 2})
             for (const int dp : {1, 3, 4})
                 for (const int pp : {1, 2, 5})
                     for (const int ep : {1, 2, 3, 6})
-                        if (dp * cp % ep == 0)
-                            QTest::addRow("tp=%d cp=%d ep=%d dp=%d pp=%d", tp, cp, ep, dp, pp)
-                                << tp << cp << ep << dp << pp;
+                        for (const bool stagesFirst : {false, true})
+                            if (dp * cp % ep == 0 && (ep == 1 || !stagesFirst))
+                                QTest::addRow("tp=%d cp=%d ep=%d dp=%d pp=%d%s", tp, cp, ep, dp, pp,
+                                              stagesFirst ? " stages first" : "")
+                                    << tp << cp << ep << dp << pp << stagesFirst;
 }
 
 void RankLayoutTest::groupsCutTheWorld()
@@ -82,7 +97,10 @@ void RankLayoutTest::groupsCutTheWorld()
     QFETCH(int, ep);
     QFETCH(int, dp);
     QFETCH(int, pp);
-    const RankLayout layout(planOf(tp, cp, ep, dp, pp));
+    QFETCH(bool, stagesFirst);
+    ParallelPlan plan = planOf(tp, cp, ep, dp, pp);
+    if (stagesFirst) plan.order = RankOrder::StagesFirst;
+    const RankLayout layout(plan);
     QCOMPARE(layout.worldSize(), tp * cp * dp * pp);
     for (int r = 0; r < layout.worldSize(); ++r) {
         const RankCoordinates at = layout.coordinates(RankId{r});

@@ -239,6 +239,12 @@ void RunSpecTest::resolveNamesTheField_data()
                                               << "pp=2 vpp=2 layers=4,4" << 8 << 0 << "layers";
     QTest::newRow("more layers than there are") << "gpt-tiny"
                                                 << "pp=2 layers=5,4" << 8 << 0 << "layers";
+    QTest::newRow("recomputation of too few stages") << "gpt-tiny"
+                                                     << "pp=4 recompute=full,none" << 8 << 0 << "recompute";
+    QTest::newRow("recomputation of stages without a pipeline") << "gpt-tiny"
+                                                                << "recompute=full,none" << 8 << 0 << "recompute";
+    QTest::newRow("experts and stages first") << "moe-tiny"
+                                              << "dp=2 pp=2 ep=2 order=tp-cp-ep-pp-dp" << 8 << 0 << "order";
     QTest::newRow("layers of images") << "resnet50"
                                       << "pp=2 layers=8,8" << 8 << 0 << "layers";
     QTest::newRow("virtual stages") << "gpt-tiny"
