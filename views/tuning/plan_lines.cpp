@@ -13,14 +13,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 namespace fourwalls::views {
 
 namespace {
 
 constexpr double kSide = 34, kNamesRow = 22, kValuesRow = 14, kLinesBottom = 18; ///< around the lines [pixels]
-constexpr std::size_t kMostLines = 700; ///< more do not tell more, and take longer than a frame
-constexpr double kGrab = 26;            ///< an axis is taken from this near [pixels]
+constexpr std::size_t kMostLines = 700;                                          ///< more do not tell more
+constexpr double kGrab = 26; ///< an axis is taken from this near [pixels]
 
 /// Where a value lies on its axis, 0 to 1: degrees by doubling, switches evenly.
 double placed(PlanAxis axis, double value, double low, double high)
@@ -31,7 +33,32 @@ double placed(PlanAxis axis, double value, double low, double high)
     return std::log(std::max(value, least) / least) / std::log(high / least);
 }
 
+/// What n strokes over each other cover, each with that much.
+double coveredBy(int n, double each)
+{
+    return 1 - std::pow(1 - each, n);
+}
+
 } // namespace
+
+std::vector<PlanStroke> planStrokes(std::span<const std::vector<QPointF>> places, std::span<const PlanStroke::Ink> inks)
+{
+    std::vector<PlanStroke> strokes;
+    std::map<std::tuple<PlanStroke::Ink, double, double, double>, std::size_t> known;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        for (std::size_t axis = 1; axis < places[i].size(); ++axis) {
+            const QPointF from = places[i][axis - 1], to = places[i][axis];
+            const auto [found, isNew] = known.try_emplace({inks[i], from.x(), from.y(), to.y()}, strokes.size());
+            if (isNew)
+                strokes.push_back({QLineF(from, to), inks[i], 1});
+            else
+                ++strokes[found->second].plans;
+        }
+    }
+    std::stable_partition(strokes.begin(), strokes.end(),
+                          [](const PlanStroke& each) { return each.ink != PlanStroke::Ink::Best; });
+    return strokes;
+}
 
 PlanLines::PlanLines(QWidget* parent) : QWidget(parent)
 {
@@ -43,12 +70,14 @@ void PlanLines::setCloud(const PlanCloud* cloud)
     m_cloud = cloud;
     m_selected.reset();
     m_brushes = {};
-    refresh();
+    m_shown = {};
+    m_state = State::Old;
+    update();
 }
 
 void PlanLines::refresh()
 {
-    m_valid = false;
+    m_state = m_state == State::Drawing || m_state == State::Again ? State::Again : State::Old;
     update();
 }
 
@@ -156,32 +185,86 @@ QString PlanLines::text(PlanAxis axis, double value) const
     return formatCount(std::llround(value));
 }
 
-void PlanLines::drawLines(double ratio)
+QImage PlanLines::emptyPicture(double ratio) const
 {
-    m_picture = QImage(size() * ratio, QImage::Format_ARGB32_Premultiplied);
-    m_picture.setDevicePixelRatio(ratio);
-    m_picture.fill(Qt::transparent);
-    m_valid = true;
+    QImage picture(size() * ratio, QImage::Format_ARGB32_Premultiplied);
+    picture.setDevicePixelRatio(ratio);
+    picture.fill(Qt::transparent);
+    return picture;
+}
+
+void PlanLines::chooseStrokes()
+{
+    m_strokes.clear();
     if (!m_cloud || m_cloud->points().empty()) return;
     chooseAxes();
-    QPainter painter(&m_picture);
-    painter.setRenderHint(QPainter::Antialiasing, true);
-    const Theme& t = currentTheme();
     // The quick ones on top, in the colour of computing; what does not fit in the wall's.
     std::vector<std::uint32_t> lines = m_cloud->sample(m_brushes, kMostLines);
     const std::vector<std::uint32_t> best = m_cloud->best(m_brushes, 40);
     lines.insert(lines.end(), best.rbegin(), best.rend());
     const std::size_t firstBest = lines.size() - best.size();
-    QPolygonF polygon;
+    m_manyLines = lines.size() > 200;
+    std::vector<std::vector<QPointF>> places(lines.size());
+    std::vector<PlanStroke::Ink> inks(lines.size(), PlanStroke::Ink::Best);
     for (std::size_t i = 0; i < lines.size(); ++i) {
         const PlanPoint& point = m_cloud->points()[lines[i]];
-        QColor ink = point.feasible ? (i >= firstBest ? t.ok : colourOf(t, Phase::Forward)) : t.wallEdge;
-        ink.setAlpha(i >= firstBest ? 150 : lines.size() > 200 ? 34 : 70);
-        painter.setPen(QPen(ink, i >= firstBest ? 1.5 : 1));
-        polygon.clear();
-        for (const PlanAxis axis : m_axes) polygon << QPointF(xOf(axis), yOf(axis, valueOn(axis, point)));
-        painter.drawPolyline(polygon);
+        if (i < firstBest) inks[i] = point.feasible ? PlanStroke::Ink::Fits : PlanStroke::Ink::TooLarge;
+        for (const PlanAxis axis : m_axes) places[i].emplace_back(xOf(axis), yOf(axis, valueOn(axis, point)));
     }
+    m_strokes = planStrokes(places, inks);
+}
+
+void PlanLines::beginScreen(double ratio)
+{
+    chooseStrokes();
+    m_next = emptyPicture(ratio);
+    m_drawn = 0;
+    m_state = State::Drawing;
+}
+
+std::size_t PlanLines::drawStrokes(QImage& picture, std::size_t first, std::size_t most) const
+{
+    QPainter painter(&picture);
+    painter.setRenderHint(QPainter::Antialiasing, true);
+    const Theme& t = currentTheme();
+    const std::size_t end = std::min(m_strokes.size(), first + most);
+    for (std::size_t i = first; i < end; ++i) {
+        const PlanStroke& stroke = m_strokes[i];
+        const bool isBest = stroke.ink == PlanStroke::Ink::Best;
+        QColor ink = isBest ? t.ok : stroke.ink == PlanStroke::Ink::Fits ? colourOf(t, Phase::Forward) : t.wallEdge;
+        ink.setAlphaF(static_cast<float>(coveredBy(stroke.plans, (isBest ? 150 : m_manyLines ? 34 : 70) / 255.0)));
+        // Ends are flat: lines that go on behind an axis do not lie over themselves.
+        painter.setPen(QPen(ink, isBest ? 1.5 : 1, Qt::SolidLine, Qt::FlatCap));
+        painter.drawLine(stroke.line);
+    }
+    return end - first;
+}
+
+QImage PlanLines::picture(QPainter& painter)
+{
+    const double ratio = imageRatio(painter, *this);
+    const bool isSameSize = m_next.size() == size() * ratio && m_next.devicePixelRatio() == ratio;
+    if (isPaper(painter)) {
+        if (m_state == State::Old) beginScreen(devicePixelRatioF());
+        QImage whole = emptyPicture(ratio);
+        drawStrokes(whole, 0, m_strokes.size());
+        return whole;
+    }
+    if (m_state == State::Old || !isSameSize) beginScreen(ratio);
+    m_painted = drawStrokes(m_next, m_drawn, kStrokesPerPaint);
+    m_drawn += m_painted;
+    if (m_drawn < m_strokes.size()) {
+        update();
+        return m_shown.size() == m_next.size() ? m_shown : m_next;
+    }
+    m_shown = m_next;
+    if (m_state == State::Again) {
+        m_state = State::Old;
+        update();
+    } else {
+        m_state = State::Complete;
+    }
+    return m_shown;
 }
 
 void PlanLines::paintAxis(QPainter& painter, PlanAxis axis) const
@@ -216,10 +299,9 @@ void PlanLines::paintAxis(QPainter& painter, PlanAxis axis) const
 void PlanLines::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
-    if (const double ratio = imageRatio(painter, *this); !m_valid || m_picture.devicePixelRatio() != ratio)
-        drawLines(ratio);
+    const QImage lines = picture(painter);
     if (!m_cloud || m_cloud->points().empty()) return;
-    painter.drawImage(QPointF(0, 0), m_picture);
+    painter.drawImage(QPointF(0, 0), lines);
     painter.setFont(fontOf(TextRole::Small));
     for (const PlanAxis axis : m_axes) paintAxis(painter, axis);
     if (hasFocus() && spokenCurrent() >= 0) {
@@ -238,7 +320,8 @@ void PlanLines::paintEvent(QPaintEvent*)
 
 void PlanLines::resizeEvent(QResizeEvent*)
 {
-    m_valid = false;
+    m_shown = {};
+    m_state = State::Old;
 }
 
 void PlanLines::mousePressEvent(QMouseEvent* event)

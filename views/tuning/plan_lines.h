@@ -9,11 +9,27 @@
 #include "views/words/format.h"
 
 #include <QImage>
+#include <QLineF>
 #include <QWidget>
 
 #include <optional>
+#include <span>
+#include <vector>
 
 namespace fourwalls::views {
+
+/// A straight piece of the lines between two neighbouring axes, drawn once for all plans whose lines share it.
+struct PlanStroke {
+    enum class Ink { TooLarge, Fits, Best };
+    QLineF line;
+    Ink ink = Ink::Fits;
+    int plans = 1;
+};
+
+/// The lines as strokes, those of the best on top. places: of each line the points on the axes, all of the same number.
+/// Exact: plans share a stroke where they have the very same values on both axes, as most have of degrees.
+std::vector<PlanStroke> planStrokes(std::span<const std::vector<QPointF>> places,
+                                    std::span<const PlanStroke::Ink> inks);
 
 class PlanLines : public QWidget, public Spoken {
     Q_OBJECT
@@ -21,8 +37,14 @@ public:
     explicit PlanLines(QWidget* parent = nullptr);
 
     void setCloud(const PlanCloud* cloud);
-    /// More points came.
+    /// More points came. What is drawn stays until the new lines are complete, in as many repaints as they need.
     void refresh();
+    /// The lines on the screen are those of all points; no repaint adds to them.
+    bool isComplete() const { return m_state == State::Complete; }
+    /// What one repaint of a screen draws at most: 3 ms of a usual window, 30 ms of one that fills 3840x2160.
+    static constexpr std::size_t kStrokesPerPaint = 400;
+    /// Strokes that the last repaint drew.
+    std::size_t strokesOfLastPaint() const { return m_painted; }
     void setByteUnit(ByteUnit unit);
     void setSelected(std::optional<std::uint32_t> index);
     const PlanBrushes& brushes() const { return m_brushes; }
@@ -60,7 +82,14 @@ private:
     /// Leaves out the lowest or the highest of what is let through; not the last of it.
     void narrow(PlanAxis axis, bool fromBelow);
     void chooseAxes();
-    void drawLines(double ratio);
+    void chooseStrokes();
+    /// Begins the picture of the screen anew.
+    void beginScreen(double ratio);
+    QImage emptyPicture(double ratio) const;
+    /// Draws the next strokes, at most `most`; returns how many.
+    std::size_t drawStrokes(QImage& picture, std::size_t first, std::size_t most) const;
+    /// Brings the picture of the screen further, or makes one of its own for paper; returns what is to be shown.
+    QImage picture(QPainter& painter);
     void paintAxis(QPainter& painter, PlanAxis axis) const;
     double valueAt(PlanAxis axis, double y) const;
     std::optional<PlanAxis> axisAt(double x) const;
@@ -75,8 +104,14 @@ private:
     double m_dragFrom = 0;
     int m_axis = -1; ///< in m_axes: that the keys are at
     ByteUnit m_unit = ByteUnit::GB;
-    QImage m_picture;
-    bool m_valid = false;
+    /// Old: of other points, plan sizes or colours than are to be shown. Again: so is what is being drawn, too.
+    enum class State { Old, Drawing, Again, Complete };
+    State m_state = State::Old;
+    std::vector<PlanStroke> m_strokes;
+    bool m_manyLines = false; ///< each is fainter then
+    QImage m_shown, m_next;   ///< complete, of the last points; being drawn
+    std::size_t m_drawn = 0;  ///< strokes in m_next
+    std::size_t m_painted = 0;
     bool m_crowded = false; ///< names stand in two rows
 };
 

@@ -361,7 +361,7 @@ bool TuningView::showsFinalData() const
     if (!session() || !session()->isOpen()) return false;
     if (!emptyReason().isEmpty()) return true;
     if (!m_result || isSearching() || m_refresh->isActive() || whatIf()->isPredicting()) return false;
-    return m_painted || isOutOfSight(*m_scatter);
+    return (m_painted || isOutOfSight(*m_scatter)) && (m_lines->isComplete() || isOutOfSight(*m_lines));
 }
 
 QString TuningView::emptyReason() const

@@ -149,12 +149,15 @@ std::vector<std::uint32_t> PlanCloud::sample(const PlanBrushes& brushes, std::si
 {
     std::vector<std::uint32_t> chosen;
     if (most == 0) return chosen;
-    std::size_t passing = 0;
-    for (const PlanPoint& point : m_points) passing += passes(point, brushes) ? 1 : 0;
+    const bool all = brushes == PlanBrushes{};
+    std::size_t passing = all ? m_points.size() : 0;
+    if (!all)
+        for (const PlanPoint& point : m_points) passing += passes(point, brushes) ? 1 : 0;
     const std::size_t stride = std::max<std::size_t>(1, (passing + most - 1) / most);
     std::size_t seen = 0;
-    for (std::size_t i = 0; i < m_points.size(); ++i)
-        if (passes(m_points[i], brushes) && seen++ % stride == 0) chosen.push_back(static_cast<std::uint32_t>(i));
+    for (std::size_t i = 0; i < m_points.size(); i += all ? stride : 1)
+        if (all || (passes(m_points[i], brushes) && seen++ % stride == 0))
+            chosen.push_back(static_cast<std::uint32_t>(i));
     return chosen;
 }
 

@@ -131,6 +131,89 @@ private slots:
         QCOMPARE(lines.brushes(), PlanBrushes{});
     }
 
+    void linesShareStrokesWherePlansAreTheSame()
+    {
+        using Ink = PlanStroke::Ink;
+        const std::vector<std::vector<QPointF>> places{
+            {{0, 1}, {10, 2}, {20, 3}}, {{0, 1}, {10, 2}, {20, 4}}, {{0, 1}, {10, 2}, {20, 4}}};
+        std::vector<Ink> inks{Ink::Best, Ink::Fits, Ink::Fits};
+        const auto said = [&] {
+            QStringList texts;
+            for (const PlanStroke& each : planStrokes(places, inks))
+                texts << QStringLiteral("%1,%2-%3,%4 %5x%6")
+                             .arg(each.line.x1())
+                             .arg(each.line.y1())
+                             .arg(each.line.x2())
+                             .arg(each.line.y2())
+                             .arg(static_cast<int>(each.ink))
+                             .arg(each.plans);
+            return texts.join(QStringLiteral("; "));
+        };
+        QCOMPARE(said(), QStringLiteral("0,1-10,2 1x2; 10,2-20,4 1x2; 0,1-10,2 2x1; 10,2-20,3 2x1"));
+        inks[2] = Ink::TooLarge;
+        QCOMPARE(planStrokes(places, inks).size(), std::size_t{6});
+        QVERIFY(planStrokes({}, {}).empty());
+    }
+
+    void aRepaintDrawsNoMoreThanFitsIntoIt()
+    {
+        // No two plans are alike on any axis but two: lines of 9 pieces each.
+        std::vector<cost::SearchedPlan> plans;
+        for (int i = 0; i < 2000; ++i) {
+            cost::SearchedPlan each = plan(1 + i % 13, 1 + i % 997, 1e9 + i * 1e6, i % 3 != 0);
+            each.plan.pp = 1 + i % 17;
+            each.plan.dp = 1 + i % 211;
+            each.plan.cp = 1 + i % 19;
+            each.plan.ep = 1 + i % 23;
+            each.plan.vpp = 1 + i % 29;
+            each.plan.microbatches = 1 + i % 499;
+            each.plan.zero = i % 4;
+            plans.push_back(each);
+        }
+        PlanCloud cloud, few;
+        cloud.reset({});
+        few.reset({});
+        few.add(std::span(plans).first(20));
+        PlanLines lines;
+        lines.resize(900, 260);
+        lines.show();
+        lines.setCloud(&few);
+        lines.grab();
+        QVERIFY(lines.isComplete()); // few are there at once
+        QCOMPARE(lines.axes().size(), std::size_t{10});
+        QVERIFY(lines.strokesOfLastPaint() > 100);
+        const QImage ofFew = lines.grab().toImage();
+        QCOMPARE(lines.strokesOfLastPaint(), std::size_t{0}); // of what stands nothing is drawn again
+
+        cloud.add(plans);
+        lines.setCloud(&cloud);
+        QVERIFY(!lines.isComplete());
+        std::size_t drawn = 0;
+        int paints = 0;
+        // More points come while it draws: that does not begin it again and again.
+        for (; !lines.isComplete() && paints < 100; ++paints) {
+            lines.grab();
+            QVERIFY(lines.strokesOfLastPaint() <= PlanLines::kStrokesPerPaint);
+            drawn += lines.strokesOfLastPaint();
+            if (paints % 2 == 0 && paints < 4) lines.refresh();
+        }
+        QVERIFY(lines.isComplete());
+        QVERIFY2(paints > 4 && paints < 60, qPrintable(QString::number(paints)));
+        QVERIFY(drawn > 2 * 2000); // twice
+        const QImage ofMany = lines.grab().toImage();
+        QVERIFY(ofMany != ofFew);
+
+        // In another order of repaints the same picture; another size begins anew.
+        PlanLines again;
+        again.resize(900, 260);
+        again.show();
+        again.setCloud(&cloud);
+        while (!again.isComplete()) again.grab();
+        QCOMPARE(again.grab().toImage(), ofMany);
+        again.resize(800, 260);
+        QVERIFY(!again.isComplete());
+    }
+
     void aFailedSearchIsNotTheEnd()
     {
         RunSpec broken = sample::smallSpec();
