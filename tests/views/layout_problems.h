@@ -8,6 +8,7 @@
 #include <QAbstractButton>
 #include <QAbstractItemView>
 #include <QAbstractScrollArea>
+#include <QComboBox>
 #include <QHelpEvent>
 #include <QLabel>
 #include <QLineEdit>
@@ -136,9 +137,21 @@ inline QStringList silentCuts(QWidget& window)
     return found;
 }
 
+/// Names of choices are ours, not a trace's: there is always room for them, a tool tip does not replace it.
+inline QStringList shortenedNames(QWidget& window)
+{
+    QStringList found;
+    for (const PaintedText& each : paintedTexts(window)) {
+        const auto* label = qobject_cast<const QLabel*>(each.widget);
+        if (label && qobject_cast<const QComboBox*>(label->buddy()) && each.text.endsWith(QChar(0x2026)))
+            found << QStringLiteral("shortened name: \"%1\" of %2").arg(each.text, widgetPath(label));
+    }
+    return found;
+}
+
 inline QStringList layoutProblems(QWidget& window)
 {
-    return misplacedWidgets(window) + cutTexts(window) + silentCuts(window);
+    return misplacedWidgets(window) + cutTexts(window) + silentCuts(window) + shortenedNames(window);
 }
 
 } // namespace fourwalls::tests

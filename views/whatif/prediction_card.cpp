@@ -22,7 +22,7 @@ namespace fourwalls::views {
 namespace {
 
 constexpr int kRowHeight = 21;
-constexpr int kColumn = 86; ///< of figures
+constexpr int kColumn = 86; ///< of figures, at least
 
 int rowTop(int row)
 {
@@ -37,6 +37,13 @@ QString seconds(double value)
 QString share(const std::optional<double>& value)
 {
     return value ? formatPercent(*value) : QString(kDash);
+}
+
+QFont predictedFont()
+{
+    QFont bold = fontOf(TextRole::Body);
+    bold.setWeight(QFont::DemiBold);
+    return bold;
 }
 
 } // namespace
@@ -75,8 +82,10 @@ void FigureTable::setRows(std::vector<Row> rows)
     const bool grows = rows.size() != m_rows.size();
     for (std::size_t i = 0; i < rows.size() && !grows; ++i)
         if (!(rows[i] == m_rows[i])) update(0, rowTop(static_cast<int>(i)), width(), kRowHeight);
+    const int column = predictedWidth();
     m_rows = std::move(rows);
     speak();
+    if (column != predictedWidth()) update(); // all figures move
     if (!grows) return;
     updateGeometry();
     update();
@@ -87,15 +96,23 @@ QSize FigureTable::sizeHint() const
     return {280, kRowHeight * (static_cast<int>(m_rows.size()) + 1)};
 }
 
+int FigureTable::predictedWidth() const
+{
+    int width = std::max(kColumn, QFontMetrics(fontOf(TextRole::Small)).horizontalAdvance(m_predicted));
+    const QFontMetrics metrics(predictedFont());
+    for (const Row& row : m_rows) width = std::max(width, metrics.horizontalAdvance(row.predicted));
+    return width;
+}
+
 void FigureTable::paintEvent(QPaintEvent* event)
 {
     const Theme& t = currentTheme();
     QPainter painter(this);
     painter.setFont(fontOf(TextRole::Small));
-    const int last = width(), middle = last - kColumn - 8;
+    const int last = width(), middle = last - predictedWidth() - 8;
+    // A figure is never cut: it takes from the room of its row's name.
     const auto right = [&](int edge, int row, const QString& text) {
-        painter.drawText(QRect(edge - kColumn, row * kRowHeight, kColumn, kRowHeight),
-                         Qt::AlignRight | Qt::AlignVCenter, text);
+        painter.drawText(QRect(0, row * kRowHeight, edge, kRowHeight), Qt::AlignRight | Qt::AlignVCenter, text);
     };
     if (event->region().intersects(QRect(0, 0, width(), kRowHeight))) {
         painter.setPen(t.secondaryText);
@@ -103,9 +120,6 @@ void FigureTable::paintEvent(QPaintEvent* event)
         painter.setPen(t.prediction);
         right(last, 0, m_predicted);
     }
-    painter.setFont(fontOf(TextRole::Body));
-    QFont bold = fontOf(TextRole::Body);
-    bold.setWeight(QFont::DemiBold);
     for (int i = 0; i < static_cast<int>(m_rows.size()); ++i) {
         const Row& row = m_rows[static_cast<std::size_t>(i)];
         const int top = rowTop(i);
@@ -117,7 +131,7 @@ void FigureTable::paintEvent(QPaintEvent* event)
         painter.drawText(QRect(0, top, room, kRowHeight), Qt::AlignLeft | Qt::AlignVCenter,
                          painter.fontMetrics().elidedText(row.name, Qt::ElideRight, room));
         right(middle, i + 1, row.recorded);
-        painter.setFont(bold);
+        painter.setFont(predictedFont());
         painter.setPen(t.prediction);
         right(last, i + 1, row.predicted);
     }
@@ -285,16 +299,17 @@ std::vector<FigureTable::Row> PredictionCard::rows() const
                 "that it divides.")});
     rows.push_back({titleOf(Figure::StepTime), duration(measured), step ? seconds(step->seconds) : dash,
                     meaningOf(Figure::StepTime)});
-    const auto rate = [&](const std::optional<double>& tokens, const std::optional<double>& samples) {
-        if (tokens && *tokens > 0) return formatRate(*tokens, tr("tok/s"));
-        return samples ? formatRate(*samples, tr("samples/s")) : dash;
+    // Networks without sequences count samples: their unit is said once, beside the name, where there is room for it.
+    const bool inSamples =
+        step ? step->spec.training.sequence == 0 : measured && measured->samplesPerSecond && !measured->tokensPerSecond;
+    const auto rate = [&](const std::optional<double>& perSecond) {
+        if (!perSecond || !(*perSecond > 0)) return dash;
+        return inSamples ? formatRate(*perSecond, {}).trimmed() : formatRate(*perSecond, tr("tok/s"));
     };
-    rows.push_back(
-        {tr("Throughput"), measured ? rate(measured->tokensPerSecond, measured->samplesPerSecond) : dash,
-         step && step->seconds > 0 ? formatRate(step->tokensPerStep / step->seconds,
-                                                step->spec.training.sequence > 0 ? tr("tok/s") : tr("samples/s"))
-                                   : dash,
-         meaningOf(step && step->spec.training.sequence == 0 ? Figure::SamplesPerSecond : Figure::TokensPerSecond)});
+    rows.push_back({inSamples ? tr("Throughput, samples/s") : tr("Throughput"),
+                    measured ? rate(inSamples ? measured->samplesPerSecond : measured->tokensPerSecond) : dash,
+                    step && step->seconds > 0 ? rate(step->tokensPerStep / step->seconds) : dash,
+                    meaningOf(inSamples ? Figure::SamplesPerSecond : Figure::TokensPerSecond)});
     const bool hasPeak = step && step->peakFlops > 0 && step->seconds > 0;
     rows.push_back(
         {titleOf(Figure::Mfu), measured ? share(measured->mfu) : dash,

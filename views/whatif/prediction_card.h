@@ -44,6 +44,8 @@ protected:
 
 private:
     void speak(); ///< the accessible name: all figures under their headings
+    /// Of the column on the right: as its widest figure needs.
+    int predictedWidth() const;
 
     QString m_recorded, m_predicted;
     std::vector<Row> m_rows;

@@ -35,6 +35,16 @@ QString cutName(const std::string& name)
     return text.size() <= kLongestName ? text : text.left(kLongestName - 1) + QChar(0x2026);
 }
 
+/// Room for the longest name of a choice.
+int choiceNameWidth(const QFontMetrics& metrics)
+{
+    int width = kKnobNameWidth;
+    for (const QString& name : {ReplayControls::tr("Like the mean"), ReplayControls::tr("Stage like the mean"),
+                                ReplayControls::tr("Schedule"), ReplayControls::tr("Machines")})
+        width = std::max(width, metrics.horizontalAdvance(name) + 1);
+    return width;
+}
+
 std::string numberText(double value)
 {
     return QString::number(value, 'g', 6).toStdString();
@@ -290,8 +300,9 @@ void ReplayControls::addChoice(const QString& text, std::vector<std::pair<QStrin
     row->setSpacing(6);
     auto* name = new QLabel(line);
     name->setFont(fontOf(TextRole::Body));
-    name->setFixedWidth(kKnobNameWidth);
-    name->setText(name->fontMetrics().elidedText(text, Qt::ElideRight, kKnobNameWidth));
+    // All choices begin in one column, which has room for the longest of their names.
+    name->setFixedWidth(choiceNameWidth(name->fontMetrics()));
+    name->setText(name->fontMetrics().elidedText(text, Qt::ElideRight, name->width()));
     name->setToolTip(text);
     auto* box = new QComboBox(line);
     box->setFont(fontOf(TextRole::Small));

@@ -46,6 +46,13 @@ private slots:
         second->setGeometry(10, 60, 30, 30);
         second->setText(QStringLiteral("a text that is much longer than its label"));
         QVERIFY(tests::cutTexts(window).value(0).startsWith(QStringLiteral("cut sideways")));
+        // A name that is shortened before a choice; beside something else it may be a trace's.
+        second->setGeometry(10, 60, 100, 30);
+        second->setText(QStringLiteral("Stage like…"));
+        QCOMPARE(tests::shortenedNames(window), QStringList());
+        QComboBox choice(&window);
+        second->setBuddy(&choice);
+        QCOMPARE(tests::shortenedNames(window).size(), 1);
     }
 
     void rowsWrap()

@@ -5,6 +5,7 @@
 #include "tests/model/trace/step_builder.h"
 #include "tests/support/test_program.h"
 #include "tests/views/fail_on_warning.h"
+#include "tests/views/layout_problems.h"
 #include "views/session/trace_session.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/knob_row.h"
@@ -233,6 +234,8 @@ void ReplayCardTest::offersStagesAndTheProgram()
     QVERIFY(choices.contains(QLatin1String("stage:0=fleet")) && choices.contains(QLatin1String("stage:1=fleet")));
     QVERIFY(choices.contains(QLatin1String("rank:1=fleet")));
     QVERIFY(choices.filter(QLatin1String("cluster=")).isEmpty()); // nothing says which machines they were
+    card.resize(318, 600);                                        // as in the dock
+    QCOMPARE(tests::shortenedNames(card), QStringList());
     emit card.controls().row(QStringLiteral("host:"))->valueTyped(0.5);
     QTRY_COMPARE(card.controls().changes(), std::vector<std::string>{"host:*0.5"});
     // 1 ms until the launch, 1 of it and 6 behind it, halved.

@@ -3,6 +3,7 @@
 #include <QtTest/QtTest>
 
 #include "tests/views/fail_on_warning.h"
+#include "tests/views/layout_problems.h"
 #include "views/memory/memory_ghost.h"
 #include "views/whatif/knob_row.h"
 #include "views/whatif/plan_knobs.h"
@@ -478,6 +479,40 @@ private slots:
         QVERIFY(known.spec->cluster.nodeLink == spec.cluster.nodeLink);
     }
 
+    void wideFiguresAreWhole()
+    {
+        FigureTable table;
+        table.setHeadings(QStringLiteral("recorded"), QStringLiteral("predicted"));
+        table.setRows({{QStringLiteral("Step time"), QStringLiteral("98.3 ms"), QStringLiteral("97 ms"), {}},
+                       {QStringLiteral("Energy"), QStringLiteral("no figure at all"),
+                        QStringLiteral("12.65 kilojoules"), QStringLiteral("how much it takes")}});
+        table.resize(307, table.sizeHint().height()); // as in the dock
+        table.show();
+        QCOMPARE(tests::layoutProblems(table), QStringList());
+        const QStringList said = textsOf(table);
+        QVERIFY2(said.contains(QStringLiteral("12.65 kilojoules")), qPrintable(said.join(QLatin1Char('|'))));
+    }
+
+    void samplesFitBesideTheirName()
+    {
+        const RunSpec spec = withModel(sample::smallSpec("dp=2", 4096), *loadModel("resnet50"));
+        QCOMPARE(spec.training.sequence, 0);
+        Probe probe(spec);
+        QVERIFY(probe.settled());
+        FigureTable& table = *probe.panel.card().findChild<FigureTable*>();
+        const auto row = std::find_if(table.rows().begin(), table.rows().end(), [](const FigureTable::Row& each) {
+            return each.name.contains(QLatin1String("samples/s"));
+        });
+        QVERIFY(row != table.rows().end());
+        // The batch by the time of the step.
+        const double perSecond = 4096 / probe.whatIf.step()->seconds;
+        QVERIFY(perSecond > 1000);
+        QCOMPARE(row->predicted, formatRate(perSecond, {}).trimmed());
+        QVERIFY(!row->predicted.contains(QLatin1String("samples")));
+        QCOMPARE(tests::layoutProblems(table), QStringList());
+        QVERIFY(textsOf(table).contains(row->name));
+    }
+
     void figuresAreSpokenUnderTheirHeadings()
     {
         FigureTable table;
@@ -517,6 +552,12 @@ private slots:
     }
 
 private:
+    static QStringList textsOf(QWidget& window)
+    {
+        QStringList said;
+        for (const tests::PaintedText& each : tests::paintedTexts(window)) said << each.text;
+        return said;
+    }
     static TraceMetrics computeMetricsOf(const std::shared_ptr<const InMemoryTraceData>& data)
     {
         InMemoryTraceQuery query(data);
