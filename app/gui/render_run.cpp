@@ -44,6 +44,13 @@ int fail(const Error& error)
 /// How long a picture may take before rendering gives up: a script must not hang.
 constexpr std::chrono::minutes kPatience(2);
 
+/// A layout asks its parent for another one, up to the page that scrolls, which makes room some turns of the loop later.
+void letLayoutsRest()
+{
+    constexpr int kTurns = 10;
+    for (int i = 0; i < kTurns; ++i) QCoreApplication::processEvents();
+}
+
 Status applyPlace(const CommandLine& line, TraceDocument& document)
 {
     Status status;
@@ -133,7 +140,10 @@ Status showTrace(const CommandLine& line, MainWindow& window)
     const QDeadlineTimer deadline(kPatience);
     QTimer wakeUp; // the event loop sleeps while nothing happens
     wakeUp.start(std::chrono::seconds(1));
-    waitFor([&] { return document->isSettled() || deadline.hasExpired(); });
+    const auto settle = [&] { waitFor([&] { return document->isSettled() || deadline.hasExpired(); }); };
+    settle();
+    letLayoutsRest(); // controls that only now have something to control make room for themselves
+    settle();
     if (deadline.hasExpired()) {
         return Error{ErrorCode::Internal, "the view was not complete after two minutes", line.view.toStdString(),
                      "a larger --size, or a shorter --range"};
@@ -183,7 +193,7 @@ int runRender(const CommandLine& line, const views::TraceOpener& opener)
         if (!shown.ok()) return fail(shown.error());
     }
     window.updateOwnFigures();
-    QCoreApplication::processEvents(); // what was just learned (status bar, chips) reaches its widgets
+    letLayoutsRest(); // what was just learned (status bar, chips) reaches its widgets
     window.resize(line.size);
     const Status written =
         writeWhole(line.output, pictureOf(static_cast<QWidget&>(window), *pictureFormatOf(line.output)));

@@ -29,6 +29,15 @@ private:
                 QString::fromUtf8(process.readAllStandardError())};
     }
 
+    /// A trace of the demos in that folder; empty: it could not be written.
+    static QString unpacked(const QString& name, const QTemporaryDir& folder)
+    {
+        QFile packed(QStringLiteral(FOURWALLS_SOURCE_DIR "/resources/demos/%1.z").arg(name));
+        QFile file(folder.filePath(name));
+        const bool opened = packed.open(QIODevice::ReadOnly) && file.open(QIODevice::WriteOnly);
+        return opened && file.write(qUncompress(packed.readAll())) > 0 ? file.fileName() : QString();
+    }
+
 private slots:
     void helpAndVersion()
     {
@@ -106,17 +115,31 @@ private slots:
     void aRangeOutsideOfTheTraceIsNotDrawn()
     {
         QTemporaryDir folder;
-        const QString trace = folder.filePath(QStringLiteral("gpt.fourwalls"));
         const QString picture = folder.filePath(QStringLiteral("picture.png"));
-        QFile packed(QStringLiteral(FOURWALLS_SOURCE_DIR "/resources/demos/gpt.fourwalls.z")), file(trace);
-        QVERIFY(packed.open(QIODevice::ReadOnly) && file.open(QIODevice::WriteOnly));
-        file.write(qUncompress(packed.readAll()));
-        file.close();
+        const QString trace = unpacked(QStringLiteral("gpt.fourwalls"), folder);
+        QVERIFY(!trace.isEmpty());
         const Outcome outcome = run({QStringLiteral("--render"), QStringLiteral("timeline"), QStringLiteral("--range"),
                                      QStringLiteral("99s:100s"), QStringLiteral("-o"), picture, trace});
         QCOMPARE(outcome.code, 1);
         QVERIFY2(outcome.err.contains(QStringLiteral("lies outside")), qPrintable(outcome.err));
         QVERIFY(!QFile::exists(picture));
+    }
+
+    void aSmallPictureHasRoomForAllControls()
+    {
+        // Some are there only when the replay has answered: the page grows then, and scrolls.
+        QTemporaryDir folder;
+        const QString picture = folder.filePath(QStringLiteral("picture.svg"));
+        const QString trace = unpacked(QStringLiteral("pipe_1f1b.fourwalls"), folder);
+        QVERIFY(!trace.isEmpty());
+        const Outcome outcome = run({QStringLiteral("--render"), QStringLiteral("pipeline"), QStringLiteral("--size"),
+                                     QStringLiteral("800x500"), QStringLiteral("-o"), picture, trace});
+        QCOMPARE(outcome.code, 0);
+        QFile file(picture);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QByteArray drawn = file.readAll();
+        for (const char* text : {"Order of the passes", "Chunks per stage", "stage 0", "stage 3"})
+            QVERIFY2(drawn.contains(text), text);
     }
 
     void aWindowWithoutDisplayIsOne()
