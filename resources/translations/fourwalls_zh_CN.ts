@@ -1005,6 +1005,12 @@ Record with a plan such as dp=2, or import the traces of several ranks together.
         <source>%1; known for %2 of %3 operations</source>
         <translation>%1；%3 个操作中已知 %2 个</translation>
     </message>
+    <message>
+        <source>Nothing in this trace was recognised as a collective.
+If other ranks of the job were traced too, import their files together.</source>
+        <translation>此轨迹中没有识别出集合通信。
+如果作业的其他 rank 也有轨迹，请将这些文件一起导入。</translation>
+    </message>
 </context>
 <context>
     <name>CompareFigureModel</name>
@@ -7247,10 +7253,6 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>tok/s</translation>
     </message>
     <message>
-        <source>samples/s</source>
-        <translation>样本/s</translation>
-    </message>
-    <message>
         <source>Throughput</source>
         <translation>吞吐</translation>
     </message>
@@ -7289,6 +7291,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>Energy of all devices in a step, modelled: each draws its power limit while it computes and half of it while it waits.</source>
         <translation>一步中全部设备的能量，建模所得：设备计算时消耗其功率上限，等待时消耗一半。</translation>
+    </message>
+    <message>
+        <source>Throughput, samples/s</source>
+        <translation>吞吐，样本/s</translation>
     </message>
 </context>
 <context>

@@ -7,6 +7,8 @@
 #include <QImage>
 #include <QPainter>
 #include <QRegularExpression>
+#include <QScrollBar>
+#include <QTableWidget>
 #include <QtTest/QtTest>
 
 #include <algorithm>
@@ -202,6 +204,24 @@ private slots:
         paintHatch(painter, QRectF(5, 5, 10, -3), t);
         painter.end();
         QCOMPARE(image.pixelColor(6, 6), QColor(Qt::white));
+    }
+
+    void theCornerBetweenScrollBarsIsEmpty_data() { themes(); }
+    void theCornerBetweenScrollBarsIsEmpty()
+    {
+        QFETCH(bool, dark);
+        const Theme& t = theme(dark);
+        QTableWidget table(40, 40);
+        table.setStyleSheet(styleSheetOf(t));
+        table.resize(300, 200);
+        table.show();
+        const QScrollBar &below = *table.horizontalScrollBar(), &beside = *table.verticalScrollBar();
+        const QRect corner(below.mapTo(&table, QPoint(below.width(), 0)),
+                           beside.mapTo(&table, QPoint(beside.width() - 1, beside.height() + below.height() - 1)));
+        QVERIFY(corner.width() > 5 && corner.height() > 5 && table.rect().contains(corner));
+        const QImage image = table.grab(corner).toImage();
+        for (int y = 0; y < image.height(); ++y)
+            for (int x = 0; x < image.width(); ++x) QCOMPARE(image.pixelColor(x, y), t.card);
     }
 
     void theStyleSheetsPicturesNeedNoPlugin()

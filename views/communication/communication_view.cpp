@@ -374,11 +374,16 @@ void CommunicationView::showFigures()
 QString CommunicationView::nothingReason() const
 {
     if (session()->info().counts.collectives > 0) return {};
-    const auto ranks = session()->info().header.ranks.size();
-    return ranks > 1 ? tr("This trace has no collectives.\nIf other ranks of the job were traced too, import their "
-                          "files together.")
-                     : tr("One rank talks to nobody.\nRecord with a plan such as dp=2, or import the traces of several "
-                          "ranks together.");
+    const TraceHeader& header = session()->info().header;
+    // Of others nobody knows how many ranks the job had: one may stand for several, and its names may be unknown.
+    if (header.source == TraceSource::Imported)
+        return tr("Nothing in this trace was recognised as a collective.\nIf other ranks of the job were traced too, "
+                  "import their files together.");
+    return header.ranks.size() > 1
+               ? tr("This trace has no collectives.\nIf other ranks of the job were traced too, import their "
+                    "files together.")
+               : tr("One rank talks to nobody.\nRecord with a plan such as dp=2, or import the traces of several "
+                    "ranks together.");
 }
 
 QString CommunicationView::tableAsCsv() const

@@ -169,6 +169,7 @@ QHeaderView::section { background: @card; color: @secondary; border: none; borde
 QHeaderView::up-arrow { image: url(:/icons/sort_up.png); width: 10px; height: 10px; subcontrol-position: top center; }
 QHeaderView::down-arrow { image: url(:/icons/sort_down.png); width: 10px; height: 10px; subcontrol-position: top center; }
 QTableCornerButton::section { background: @card; border: none; }
+QAbstractScrollArea::corner { background: transparent; border: none; }
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
 QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
 QScrollBar::handle { background: @line; border-radius: 4px; min-height: 24px; min-width: 24px; margin: 1px; }

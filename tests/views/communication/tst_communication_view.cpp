@@ -525,6 +525,14 @@ private slots:
         QVERIFY(probe.ready());
         QVERIFY(probe.view->emptyReason().contains(QStringLiteral("no collectives")));
         probe.view->grab();
+        // One rank of another program: its processes may be ranks, and its names unknown.
+        auto imported = std::make_shared<InMemoryTraceData>(*ring(false));
+        imported->info.header.source = TraceSource::Imported;
+        imported->info.header.ranks.resize(1);
+        Probe other(imported);
+        QVERIFY(other.ready());
+        QVERIFY(other.view->emptyReason().contains(QStringLiteral("recognised as a collective")));
+        QVERIFY(!other.view->emptyReason().contains(QStringLiteral("nobody")));
     }
 
     void everyPageSizeAndThemePaints()
