@@ -31,7 +31,8 @@ public:
     void setPlaying(bool playing);
 
     QSize sizeHint() const override { return {480, 360}; }
-    QSize minimumSizeHint() const override { return {240, 180}; }
+    /// The words in the middle of a ring lie on none of its ranks.
+    QSize minimumSizeHint() const override { return {420, 300}; }
 
     /// The round that is drawn.
     QAccessible::Role spokenRole() const override { return QAccessible::Chart; }

@@ -70,6 +70,7 @@ FindingsView::FindingsView(QWidget* parent)
     , m_scroll(new QScrollArea(m_content))
 {
     QVBoxLayout* column = fillWith(m_content);
+    m_summary->setMostLines(2);
     column->addWidget(m_summary);
     m_scroll->setWidgetResizable(true);
     m_scroll->setFrameShape(QFrame::NoFrame);

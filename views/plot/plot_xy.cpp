@@ -122,6 +122,14 @@ private:
         QString text;
     };
 
+    /// A label without what its last comma adds, where there is no room for that.
+    static QString fitting(QString label, const QFontMetricsF& metrics, double room)
+    {
+        const auto comma = label.lastIndexOf(QLatin1String(", "));
+        if (comma > 0 && metrics.horizontalAdvance(label) > room) label.truncate(comma);
+        return metrics.elidedText(label, Qt::ElideRight, room);
+    }
+
     /// In the bricks where they are high enough, else just under the edge, at the end that hides no points.
     std::vector<WallLabel> wallLabels(const QFontMetricsF& metrics) const
     {
@@ -129,7 +137,7 @@ private:
         std::vector<WallLabel> labels;
         for (const XyWall& wall : m_owner.m_content.walls) {
             if (wall.limit.empty() || wall.label.isEmpty()) continue;
-            const QString text = metrics.elidedText(wall.label, Qt::ElideRight, std::max(0.0, rect.width() - 18));
+            const QString text = fitting(wall.label, metrics, std::max(0.0, rect.width() - 18));
             const double width = metrics.horizontalAdvance(text) + 10;
             const double edgeAt = pixel(wall.limit.back().first, wall.limit.back().second).y();
             double y = edgeAt - rect.top() >= 22 ? edgeAt - 20 : edgeAt + 3;

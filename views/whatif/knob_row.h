@@ -143,6 +143,6 @@ private:
 
 /// The words beside a slider have one width in all rows.
 inline constexpr int kKnobNameWidth = 118;
-inline constexpr int kKnobValueWidth = 66;
+inline constexpr int kKnobValueWidth = 74; ///< of "9.03 GB/s"
 
 } // namespace fourwalls::views

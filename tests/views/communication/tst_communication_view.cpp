@@ -6,6 +6,7 @@
 #include "model/cost/scaling_study.h"
 #include "model/spec/calibration.h"
 #include "tests/support/test_program.h"
+#include "tests/views/layout_problems.h"
 #include "views/communication/bandwidth_card.h"
 #include "views/communication/collectives_card.h"
 #include "views/communication/communication_view.h"
@@ -338,6 +339,21 @@ private slots:
         QCOMPARE(plot.position(), 6.0);
         QVERIFY(!plot.isPlaying());
         QVERIFY(!page.playButton().isChecked());
+    }
+
+    void theWordsInARingLieOnNoRank()
+    {
+        Probe probe(ring());
+        QVERIFY(probe.ready());
+        probe.view->setPage(QStringLiteral("hops"));
+        HopPlot& plot = probe.view->hops().plot();
+        QCOMPARE(plot.rounds(), 6);
+        plot.setParent(nullptr); // alone, as small as it may be
+        plot.resize(plot.minimumSizeHint());
+        plot.show();
+        QVERIFY(tests::paintedTexts(plot).size() > 6);
+        QCOMPARE(tests::cutTexts(plot), QStringList());
+        plot.setParent(&probe.view->hops());
     }
 
     void aClickChoosesAndADoubleClickOpensTheTimeline()

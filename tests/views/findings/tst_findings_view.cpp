@@ -3,9 +3,11 @@
 #include "tests/views/trace_probe.h" // Qt's headers first: the moc of Qt 6.4 cannot read <compare> as the first header
 
 #include "views/findings/findings_view.h"
+#include "views/plot/plot_card.h"
 #ifndef Q_MOC_RUN
 #include "tests/model/trace/step_builder.h"
 #include "tests/support/test_program.h"
+#include "tests/views/painted_texts.h"
 #include "tests/views/shown_view.h"
 #endif
 
@@ -91,6 +93,21 @@ private slots:
             QVERIFY(seen.length().ns <= place.length().ns * 13 / 10);
             QCOMPARE(probe.selection.rank(), RankId{0});
         }
+    }
+
+    void aLongHeadlineTakesASecondLine()
+    {
+        TraceProbe<FindingsView> probe(waiting());
+        QVERIFY(probe.ready());
+        auto* headline = probe.view->findChild<ElidedText*>();
+        QVERIFY(headline);
+        probe.view->resize(900, 600);
+        const QString words = QStringLiteral("Computation takes little of the step; why, the trace does not tell. ");
+        headline->setText(words.repeated(3).trimmed());
+        for (int turn = 0; turn < 5; ++turn) QCoreApplication::processEvents();
+        QString said;
+        for (const tests::PaintedText& each : tests::paintedTexts(*headline)) said += each.text.trimmed() + QChar(' ');
+        QCOMPARE(said.trimmed(), headline->text());
     }
 
     void nothingIsThereWithoutATrace()

@@ -4,6 +4,7 @@
 #include "tests/views/communication/sample_ranks.h"
 
 #include "tests/support/test_program.h"
+#include "tests/views/painted_texts.h"
 #include "views/performance/expert_plot.h"
 #include "views/performance/experts_page.h"
 #include "views/performance/launches_page.h"
@@ -46,6 +47,27 @@ private slots:
         QVERIFY(qAbs(*metrics.mfu - 8.012e6 / 22e6) < 1e-6);
         QCOMPARE(probe.view->facts()->steps.size(), std::size_t(3));
         QCOMPARE(*probe.view->facts()->steps[2].mfu, *metrics.mfu);
+    }
+
+    void aRoofSaysWhatItsRoomLets()
+    {
+        XyContent content;
+        content.walls.push_back({{{1, 100}, {100, 100}}, QStringLiteral("peak 110 GFLOP/s, f32")});
+        XyPoint& point = content.points.emplace_back();
+        point.x = 10;
+        point.y = 50;
+        XyPlot plot;
+        plot.setContent({}, {}, content);
+        const auto said = [&](int width) {
+            plot.resize(width, 200);
+            plot.show();
+            plot.grab();
+            for (const tests::PaintedText& each : tests::paintedTexts(plot))
+                if (each.text.contains(QLatin1String("peak"))) return each.text;
+            return QString();
+        };
+        QCOMPARE(said(600), QStringLiteral("peak 110 GFLOP/s, f32"));
+        QCOMPARE(said(190), QStringLiteral("peak 110 GFLOP/s"));
     }
 
     void rooflineAndTable()

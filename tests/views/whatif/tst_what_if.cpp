@@ -493,6 +493,19 @@ private slots:
         QVERIFY2(said.contains(QStringLiteral("12.65 kilojoules")), qPrintable(said.join(QLatin1Char('|'))));
     }
 
+    void ratesOfLinksAreWholeBesideTheirSlider()
+    {
+        KnobRow row(KnobRow::Lock::None);
+        row.setName(QStringLiteral("Link"), {});
+        row.setFormat([](double value) { return formatRate(value, QStringLiteral("B/s")); });
+        row.setStops({9.03e9, 450e9});
+        row.showValue(9.03e9);
+        row.resize(300, row.sizeHint().height());
+        row.show();
+        QVERIFY(textsOf(row).contains(row.valueText()));
+        QCOMPARE(tests::cutTexts(row), QStringList());
+    }
+
     void samplesFitBesideTheirName()
     {
         const RunSpec spec = withModel(sample::smallSpec("dp=2", 4096), *loadModel("resnet50"));
