@@ -71,12 +71,6 @@ public:
         std::push_heap(m_heap.begin(), m_heap.end(), m_better);
     }
     const std::vector<SearchedPlan>& plans() const { return m_heap; }
-    /// What another plan must be under to be kept.
-    double worst(SearchObjective objective) const
-    {
-        const bool isFull = m_heap.size() == m_most && m_heap.front().feasible;
-        return isFull ? valueOf(m_heap.front(), objective) : std::numeric_limits<double>::infinity();
-    }
 
 private:
     std::size_t m_most;
@@ -188,11 +182,9 @@ private:
     void lookCloser();
     bool choosesByStage(const ParallelPlan& plan) const;
     StageFreedom freedomOf(const ParallelPlan& plan) const;
-    /// Nothing where nothing differs by stage, no such plan can fit, or none can be one of `best`.
+    /// Nothing where nothing differs by stage, or no such plan can fit.
     std::optional<SplitCandidate> candidateOf(CostModel& model, const SearchedPlan& priced, const StepCost& cost,
-                                              const Prediction& prediction, const BestPlans& best) const;
-    bool isHopeless(const SearchedPlan& priced, const StepCost& cost, const Prediction& prediction,
-                    const BestPlans& best) const;
+                                              const Prediction& prediction) const;
     /// Whether the arguments can say it; keeps the first refusal.
     bool canStart(const ParallelPlan& plan);
     static void offerUnseen(const std::optional<SplitCandidate>& candidate, BestPlans& best);
@@ -235,37 +227,23 @@ std::optional<SearchedPlan> Search::price(CostModel& model, const ParallelPlan& 
     if (!cost) return std::nullopt;
     const Prediction prediction = closedForm(*cost, m_calibration);
     const SearchedPlan priced = pricedPlan(*cost, plan, prediction);
-    auto candidate = candidateOf(model, priced, *cost, prediction, best);
+    auto candidate = candidateOf(model, priced, *cost, prediction);
     if (!needsSimulation(plan) || !candidate) best.offer(priced);
     if (candidate) offerUnseen(splits.offer(std::move(*candidate)), best);
     return priced;
 }
 
 std::optional<SplitCandidate> Search::candidateOf(CostModel& model, const SearchedPlan& priced, const StepCost& cost,
-                                                  const Prediction& prediction, const BestPlans& best) const
+                                                  const Prediction& prediction) const
 {
     const StageFreedom freedom = freedomOf(priced.plan);
     if (freedom.isNone() && !needsSimulation(priced.plan)) return std::nullopt;
-    if (!freedom.recompute.empty() && !priced.feasible && isHopeless(priced, cost, prediction, best))
-        return std::nullopt;
     const SplitHope hope = hopeOf(model, priced.plan, cost, prediction, freedom, m_options.objective);
     if (cost.usableMemoryBytes > 0 && hope.least.peakBytes > cost.usableMemoryBytes) return std::nullopt;
     const auto value = [&](const SplitBound& bound) {
         return valueOf({priced.plan, bound.seconds, bound.peakBytes, true, bound.joules}, m_options.objective);
     };
     return SplitCandidate{value(hope.least), value(hope.likely), priced};
-}
-
-/// Of a plan that recomputes nothing and does not fit: whether none that does so by stage can be quick enough. It works no
-/// less; only the gradients' traffic may hide behind what is added.
-bool Search::isHopeless(const SearchedPlan& priced, const StepCost& cost, const Prediction& prediction,
-                        const BestPlans& best) const
-{
-    if (!growsWithTime(m_options.objective)) return false;
-    double exposed = 0;
-    for (const StageCost& stage : cost.stages) exposed = std::max(exposed, stage.gradientCommExposed);
-    const double seconds = boundOfSplits(cost, prediction).seconds - exposed;
-    return valueOf({priced.plan, seconds, 0, true, 0}, m_options.objective) >= best.worst(m_options.objective);
 }
 
 void Search::merge(const std::vector<SearchedPlan>& found, const std::vector<SearchedPlan>& all,
