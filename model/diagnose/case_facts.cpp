@@ -2,6 +2,7 @@
 // See case_facts.h.
 #include "model/diagnose/case_facts.h"
 
+#include "model/replay/steps_around.h"
 #include "model/trace/step_window.h"
 
 #include <cmath>
@@ -12,34 +13,10 @@ namespace fourwalls::diagnose {
 namespace {
 
 constexpr std::size_t kMostCollectives = 200'000; ///< of one step
-/// Slices that are taken apart: about a second's work.
-constexpr double kMostSlices = 1.5e6;
-
-/// As many measured steps in a row around the chosen one as are not too many slices together; none: one step has too many.
-std::optional<replay::StepChoiceRange> stepsAround(const CaseFacts& facts)
-{
-    const std::vector<JobStep>& steps = facts.steps;
-    const auto chosen =
-        std::find_if(steps.begin(), steps.end(), [&](const JobStep& each) { return each.step == *facts.result.step; });
-    if (chosen == steps.end()) return std::nullopt;
-    const double each = static_cast<double>(facts.trace.info().counts.slices) / static_cast<double>(steps.size());
-    if (each > kMostSlices) return std::nullopt;
-    const auto most = static_cast<std::ptrdiff_t>(each > 0 ? kMostSlices / each : 1);
-    const auto counts = [](const JobStep& step) { return step.complete && step.state == StepState::Measured; };
-    auto first = chosen, last = chosen;
-    while (last - first + 1 < most) {
-        const bool before = first != steps.begin() && counts(*(first - 1));
-        const bool after = last + 1 != steps.end() && counts(*(last + 1));
-        if (!before && !after) break;
-        if (after) ++last;
-        if (before && last - first + 1 < most) --first;
-    }
-    return replay::StepChoiceRange{first->step, last->step};
-}
 
 Status readReplay(CaseFacts& facts)
 {
-    const auto range = stepsAround(facts);
+    const auto range = replay::stepsAround(facts.trace.info(), facts.steps, *facts.result.step);
     if (!range) {
         facts.whyNoReplay = "a step has too many slices to be taken apart";
         return {};
@@ -108,6 +85,17 @@ Gain CaseFacts::gainOf(const TimeChange& change, replay::DelayRule rule, const T
     const double recorded = mean(replay::stepLengths(graph, graph.duration, graph.recordedEnd));
     if (recorded <= 0) return {};
     return {Duration{std::llround(before - after)}, (before - after) / recorded, GainSource::Replay};
+}
+
+Result<replay::ChangeGain> CaseFacts::gainOfChange(std::string_view change)
+{
+    if (!replay) return Error{ErrorCode::Unsupported, whyNoReplay, "findings", {}};
+    if (!ofStep) {
+        std::optional<replay::StepChoiceRange> step;
+        if (!result.wholeTrace) step = {*result.step, *result.step};
+        FOURWALLS_TRY_ASSIGN(ofStep, replay::Replay::of(trace, step, stop));
+    }
+    return replay::gainOf(*ofStep, change);
 }
 
 Status readFacts(CaseFacts& facts, std::optional<StepIndex> wanted)

@@ -4,7 +4,7 @@
 
 #include "model/diagnose/finding.h"
 #include "model/diagnose/work_effects.h"
-#include "model/replay/replay.h"
+#include "model/replay/gain.h"
 #include "model/trace/arrival_skew.h"
 #include "model/trace/job_step.h"
 #include "model/trace/step_summary.h"
@@ -39,6 +39,7 @@ struct CaseFacts {
            startUpWaits = 0;     ///< shares of the step that findWarmUp explains; the latter in calls that wait
     std::int64_t deviceWork = 0; ///< slices of devices in the whole trace
 
+    std::optional<replay::Replay> ofStep; ///< of the step alone; made by gainOfChange
     std::optional<replay::Replay> replay; ///< of the steps around that one; absent: see whyNoReplay
     std::string whyNoReplay;
     WorkEffects work; ///< of the replay; empty without one
@@ -86,6 +87,9 @@ struct CaseFacts {
     using TimeChange = std::function<void(replay::NodeTimes&)>;
     Gain gainOf(const TimeChange& change, replay::DelayRule rule = replay::DelayRule::Class,
                 const TimeChange& also = {}) const;
+    /// What a change makes of the step that stands for the job: the number that `replay --steps N-N --change` and the
+    /// window say, too. Errors: those of replay::gainOf; Unsupported without a replay.
+    Result<replay::ChangeGain> gainOfChange(std::string_view change);
 };
 
 /// Reads what the causes need. Errors: those of the queries; Cancelled.

@@ -60,16 +60,10 @@ void findBubble(CaseFacts& facts)
     Finding finding = facts.ofShare(Cause::PipelineBubble, share);
     // What another order of the same passes would win back.
     for (const char* order : {"schedule=zb", "schedule=1f1b"}) {
-        if (!facts.replay) break;
-        const auto change = replay::parseChange(order);
-        if (!change.ok()) continue;
-        const replay::ReplayChange changes[] = {*change};
-        const auto outcome = facts.replay->run(replay::DelayRule::Own, changes);
-        if (!outcome.ok()) continue;
-        const Duration replayed = facts.replay->quality(replay::DelayRule::Own).replayed;
-        const Duration gain = replayed - outcome->changed;
-        if (finding.gain->source == GainSource::Replay && gain <= finding.gain->perStep) continue;
-        finding.gain = Gain{gain, gain.seconds() / std::max(1e-12, replayed.seconds()), GainSource::Replay};
+        const auto gain = facts.gainOfChange(order);
+        if (!gain.ok()) continue;
+        if (finding.gain->source == GainSource::Replay && gain->gain() <= finding.gain->perStep) continue;
+        finding.gain = Gain{gain->gain(), gain->share(), GainSource::Replay};
     }
     finding.show = {FindingView::Pipeline, facts.most(part), std::nullopt};
     facts.add(std::move(finding));

@@ -366,7 +366,8 @@ ReplayQuality Replay::quality(DelayRule rule) const
         if (!onPath[node] && graph.role[node] != NodeRole::Source &&
             static_cast<double>(graph.delay[node]) > kLongDelay * static_cast<double>(recorded[graph.step[node]]))
             ++quality.longDelaysOffPath;
-    if (rule == DelayRule::Class && restsOnItself(graph))
+    quality.restsOnItself = rule == DelayRule::Class && restsOnItself(graph);
+    if (quality.restsOnItself)
         quality.notes.push_back("most delays are the only ones of their class, so that an unchanged replay agrees says "
                                 "nothing: record more steps, or more ranks");
     if (std::string note = coresNote(quality.meanError); rule == DelayRule::Class && !note.empty())

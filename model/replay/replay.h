@@ -36,6 +36,7 @@ struct ReplayQuality {
     Duration recorded, replayed,
         unexplained; ///< means over the steps; unexplained: that nothing on the recorded path covers
     std::int64_t nodes = 0, edges = 0, ranks = 0, derivedEdges = 0;
+    bool restsOnItself = false;     ///< most delays are the only ones of their class: that it agrees says nothing
     std::vector<std::string> notes; ///< what limits the answer, in sentences
 };
 

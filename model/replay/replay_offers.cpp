@@ -3,6 +3,7 @@
 #include "model/replay/replay_offers.h"
 
 #include "model/replay/pass_order.h"
+#include "model/replay/steps_around.h"
 #include "model/trace/step_window.h"
 
 #include <algorithm>
@@ -76,6 +77,22 @@ ReplayKnobs knobsOf(const Replay& replay)
     return knobs;
 }
 
+Status readError(TraceQuery& trace, std::optional<StepIndex> step, ReplayOffers& offers, std::stop_token stop)
+{
+    offers.error = offers.quality.meanError;
+    if (!step || offers.replay->recording().wholeTrace) return {};
+    FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> steps, trace.jobSteps());
+    const auto around = stepsAround(trace.info(), steps, *step);
+    if (!around || around->first == around->second) return {};
+    const auto several = Replay::of(trace, around, stop);
+    if (!several.ok()) return several.error().code == ErrorCode::Cancelled ? Status(several.error()) : Status();
+    const ReplayQuality quality = several->quality(DelayRule::Class);
+    if (quality.steps.size() < 2) return {};
+    offers.error = quality.meanError;
+    offers.errorSteps = quality.steps.size();
+    return {};
+}
+
 struct Question {
     OfferKind kind;
     std::string what, change;
@@ -130,6 +147,7 @@ Result<ReplayOffers> replayOffers(TraceQuery& trace, std::optional<StepIndex> wa
     const Replay& replay = *offers.replay;
     offers.knobs = knobsOf(replay);
     offers.quality = replay.quality(DelayRule::Class);
+    FOURWALLS_TRY(readError(trace, window.step, offers, stop));
     const double least = kLeastGain * static_cast<double>(offers.quality.replayed.ns);
     for (const Question& question : questionsTo(replay, offers.knobs)) {
         if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", "", ""};

@@ -42,6 +42,10 @@ struct ReplayKnobs {
 struct ReplayOffers {
     std::shared_ptr<const Replay> replay; ///< to run with other changes
     ReplayQuality quality;
+    /// Of the unchanged replay of the steps around it, of which every one has the delays of the others: mean [%]. That of
+    /// quality where there are none, or they cannot be run.
+    double error = 0;
+    std::size_t errorSteps = 1; ///< it is the mean of
     ReplayKnobs knobs;
     std::vector<ReplayOffer> offers; ///< most gain first; those that change nothing are left out
 

@@ -1670,16 +1670,8 @@ If other ranks of the job were traced too, import their files together.</source>
         <translation>预测 %1</translation>
     </message>
     <message>
-        <source>%1 measured</source>
-        <translation>测得 %1</translation>
-    </message>
-    <message>
-        <source>%1 scaled</source>
-        <translation>缩放 %1</translation>
-    </message>
-    <message>
-        <source>%1 modelled</source>
-        <translation>建模 %1</translation>
+        <source>step %1</source>
+        <translation>第 %1 步</translation>
     </message>
 </context>
 <context>
@@ -3046,6 +3038,18 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
         <source>Record on a machine that does nothing else, or with `record --clock device`.</source>
         <translation>请在没有其他负载的机器上记录，或使用 `record --clock device`。</translation>
     </message>
+    <message>
+        <source>of memory: no gain of time is promised</source>
+        <translation>属于内存：不承诺时间上的收益</translation>
+    </message>
+    <message>
+        <source>later steps do not have it: no gain is promised</source>
+        <translation>以后的步没有它：不承诺收益</translation>
+    </message>
+    <message>
+        <source>no change of a replay takes it away</source>
+        <translation>没有重放的改动能去掉它</translation>
+    </message>
 </context>
 <context>
     <name>FindingsView</name>
@@ -3150,6 +3154,100 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
     <message>
         <source>device %1, launched here %2</source>
         <translation>设备 %1，此处启动 %2</translation>
+    </message>
+</context>
+<context>
+    <name>GainLine</name>
+    <message>
+        <source>What would this gain? %1</source>
+        <translation>这能得到什么？%1</translation>
+    </message>
+    <message>
+        <source>It cannot be said: %1</source>
+        <translation>无法说明：%1</translation>
+    </message>
+</context>
+<context>
+    <name>GainWords</name>
+    <message>
+        <source>all of this name in half the time</source>
+        <translation>所有此名的都用一半时间</translation>
+    </message>
+    <message>
+        <source>links of %1 twice as fast</source>
+        <translation>%1 的链路快一倍</translation>
+    </message>
+    <message>
+        <source>rank %1 like the mean</source>
+        <translation>rank %1 如平均时</translation>
+    </message>
+    <message>
+        <source>nobody slower than the mean</source>
+        <translation>没有比平均慢的</translation>
+    </message>
+    <message>
+        <source>stage %1 like the mean</source>
+        <translation>流水级 %1 如平均时</translation>
+    </message>
+    <message>
+        <source>launched as one graph</source>
+        <translation>启动合为一张图</translation>
+    </message>
+    <message>
+        <source>passes in the order of %1</source>
+        <translation>各遍按 %1 的次序</translation>
+    </message>
+    <message>
+        <source>%1 measured</source>
+        <translation>测得 %1</translation>
+    </message>
+    <message>
+        <source>%1 scaled</source>
+        <translation>缩放 %1</translation>
+    </message>
+    <message>
+        <source>%1 modelled</source>
+        <translation>建模 %1</translation>
+    </message>
+    <message>
+        <source>cannot be said: %1</source>
+        <translation>无法说明：%1</translation>
+    </message>
+    <message>
+        <source>the step stays as long, replayed</source>
+        <translation>重放：这一步长短不变</translation>
+    </message>
+    <message>
+        <source>step %1 shorter, replayed</source>
+        <translation>重放：这一步缩短 %1</translation>
+    </message>
+    <message>
+        <source>step %1 longer, replayed</source>
+        <translation>重放：这一步延长 %1</translation>
+    </message>
+    <message>
+        <source>so are %1 others that have it in their names</source>
+        <translation>名字里含有它的另外 %1 个也一样</translation>
+    </message>
+    <message>
+        <source>of step %1; unchanged, this replay is %2 off, mean of %3 steps</source>
+        <translation>第 %1 步；不作改动时，重放偏差 %2，为 %3 步的平均</translation>
+    </message>
+    <message>
+        <source>unchanged, this replay of step %1 is %2 off</source>
+        <translation>不作改动时，第 %1 步的重放偏差 %2</translation>
+    </message>
+    <message>
+        <source>unchanged, this replay is %1 off</source>
+        <translation>不作改动时，重放偏差 %1</translation>
+    </message>
+    <message>
+        <source>(which says nothing: it rests on its own delays)</source>
+        <translation>（这说明不了什么：它依靠的是自己的延迟）</translation>
+    </message>
+    <message>
+        <source>nothing of this trace was measured; the What-if dock predicts changes</source>
+        <translation>此轨迹没有测得的内容；“假设”面板预测改动</translation>
     </message>
 </context>
 <context>
@@ -8832,28 +8930,12 @@ step %3, %4 samples/s</source>
         <translation>无法说明：%1</translation>
     </message>
     <message>
-        <source>the step stays as long</source>
-        <translation>这一步长短不变</translation>
+        <source>what would this gain</source>
+        <translation>这能得到什么</translation>
     </message>
     <message>
-        <source>step %1 shorter, replayed</source>
-        <translation>重放：这一步缩短 %1</translation>
-    </message>
-    <message>
-        <source>step %1 longer, replayed</source>
-        <translation>重放：这一步延长 %1</translation>
-    </message>
-    <message>
-        <source>in half the time</source>
-        <translation>用一半时间</translation>
-    </message>
-    <message>
-        <source>links of %1 twice as fast</source>
-        <translation>%1 的链路快一倍</translation>
-    </message>
-    <message>
-        <source>rank %1 like the mean</source>
-        <translation>rank %1 如平均时</translation>
+        <source>how far to trust it</source>
+        <translation>可信程度</translation>
     </message>
 </context>
 <context>

@@ -4,6 +4,7 @@
 
 #include "views/plot/plot_cells.h"
 #include "views/plot/theme.h"
+#include "views/whatif/gain_line.h"
 #include "views/words/words.h"
 
 #include <algorithm>
@@ -86,10 +87,12 @@ QString stepName(const StepWindow& window)
 CollectivesCard::CollectivesCard(QWidget* parent)
     : PlotCard(parent)
     , m_table(new CellTable(this))
+    , m_gain(new GainLine(this))
     , m_legend(new PlotLegend(this))
 {
     addControl(m_legend);
     addContent(m_table, 1);
+    addContent(m_gain);
     connect(m_table, &CellTable::rowChosen, this, &CollectivesCard::kindChosen);
     retranslate();
 }
@@ -98,6 +101,7 @@ void CollectivesCard::retranslate()
 {
     title().setText(tr("Collectives"));
     m_table->setAccessibleName(tr("Collectives by kind and group"));
+    m_gain->retranslate();
 }
 
 namespace {

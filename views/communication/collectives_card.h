@@ -11,6 +11,7 @@
 namespace fourwalls::views {
 
 class CellTable;
+class GainLine;
 
 /// "4 x 2" groups and members, "2" for one group.
 QString groupShape(std::int64_t groups, std::size_t members);
@@ -34,12 +35,14 @@ public:
                  ByteUnit unit);
     void retranslate();
     CellTable& table() { return *m_table; }
+    GainLine& gain() { return *m_gain; }
 
 signals:
     void kindChosen(int row);
 
 private:
     CellTable* m_table;
+    GainLine* m_gain; ///< of the chosen kind's links
     PlotLegend* m_legend;
 };
 

@@ -12,6 +12,7 @@
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_cells.h"
 #include "views/whatif/cost_words.h"
+#include "views/whatif/gain_line.h"
 #include "views/whatif/what_if.h"
 #include "views/words/figure_words.h"
 #include "views/words/words.h"
@@ -60,6 +61,7 @@ CommunicationView::CommunicationView(QWidget* parent) : AnalysisView(QStringLite
         if (selection()) selection()->setRank(rank);
     });
     connect(this, &AnalysisView::pageChanged, this, &CommunicationView::askPageData);
+    for (GainLine* line : gains()) connect(line, &GainLine::changed, this, [this] { update(); });
 
     const auto add = [this](const char* name, const QKeySequence& key, auto run) {
         auto* action = new QAction(this);
@@ -103,6 +105,8 @@ void CommunicationView::forget()
     m_scalingData.reset();
     m_predicted.clear();
     m_chosen = -1;
+    m_hasKind = false;
+    m_stragglers->forget();
     m_rank.reset();
     m_askedScaling = false;
     m_hops->setSchedule(nullptr);
@@ -191,6 +195,7 @@ void CommunicationView::askHops()
     m_hops->setChosen(m_chosen);
     m_bandwidth->setChosen(m_chosen);
     m_stragglers->setChosen(m_chosen);
+    askGains();
     if (!m_data || m_chosen < 0) return m_hops->setSchedule(nullptr);
     ask<HopSchedule>(
         "hops",
@@ -198,6 +203,32 @@ void CommunicationView::askHops()
             return hopSchedule(trace, facts->step.operations[index], stop);
         },
         [this](std::shared_ptr<const HopSchedule> schedule) { m_hops->setSchedule(std::move(schedule)); });
+}
+
+std::vector<GainLine*> CommunicationView::gains() const
+{
+    return {&m_hops->gain(), &m_collectives->gain(), &m_stragglers->gain()};
+}
+
+void CommunicationView::askGains()
+{
+    for (GainLine* line : gains()) line->setReplayer(whatIf() ? &whatIf()->replayer() : nullptr);
+    std::vector<replay::GainSubject> links;
+    if (m_data && session() && m_chosen >= 0 && m_chosen < static_cast<int>(m_data->step.operations.size())) {
+        const GroupId group = m_data->step.operations[static_cast<std::size_t>(m_chosen)].group;
+        const auto index = static_cast<std::size_t>(group.value);
+        const std::vector<ProcessGroupInfo>& groups = session()->info().groups;
+        if (group.value >= 0 && index < groups.size() && groups[index].ranks.size() > 1)
+            links.push_back({replay::GainSubject::Kind::Link, groups[index].name, {}});
+    }
+    m_hops->gain().ask(links);
+    m_collectives->gain().ask(m_hasKind ? links : std::vector<replay::GainSubject>());
+}
+
+bool CommunicationView::showsFinalData() const
+{
+    return AnalysisView::showsFinalData() &&
+           std::ranges::none_of(gains(), [](const GainLine* line) { return line->isPending(); });
 }
 
 void CommunicationView::chooseOperation(int operation)
@@ -262,7 +293,9 @@ void CommunicationView::chooseKind(int row)
         if (longest < 0 || operations[i].transfer() > operations[static_cast<std::size_t>(longest)].transfer())
             longest = static_cast<int>(i);
     }
+    m_hasKind = true;
     takeOperation(longest);
+    askGains();
 }
 
 void CommunicationView::openOnTimeline(int operation)
@@ -307,6 +340,7 @@ void CommunicationView::showAll()
     m_hops->setChosen(m_chosen);
     m_bandwidth->setChosen(m_chosen);
     m_stragglers->setChosen(m_chosen);
+    askGains();
 }
 
 void CommunicationView::showFigures()

@@ -6,6 +6,7 @@
 #include "views/communication/communication_data.h"
 
 #include <memory>
+#include <vector>
 
 class QComboBox;
 
@@ -13,6 +14,7 @@ namespace fourwalls::views {
 
 class BandwidthCard;
 class CollectivesCard;
+class GainLine;
 class HopsPage;
 class ScalingPage;
 class StragglersPage;
@@ -26,6 +28,7 @@ public:
     QString id() const override { return QStringLiteral("communication"); }
     QString title() const override { return tr("Communication"); }
     QString tableAsCsv() const override;
+    bool showsFinalData() const override;
 
     /// Looks at an operation of the step: its hops, and marks it in the plots.
     void chooseOperation(int operation);
@@ -58,6 +61,8 @@ private:
     void chooseRank(std::optional<RankId> rank);
     QString scope() const; ///< "step 3, all 8 ranks"
     void askHops();
+    std::vector<GainLine*> gains() const;
+    void askGains();          ///< of the chosen operation's links
     void chooseKind(int row); ///< its longest operation of the step
     void askPageData();
     /// Looks at the operation of the slice that is selected in another view.
@@ -78,6 +83,7 @@ private:
     std::shared_ptr<const ScalingData> m_scalingData;
     std::vector<CollectiveRow> m_predicted; ///< collectives of what-if's prediction
     int m_chosen = -1;
+    bool m_hasKind = false; ///< it was chosen as one of a kind
     bool m_askedScaling = false;
 };
 

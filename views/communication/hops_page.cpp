@@ -7,6 +7,7 @@
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_cells.h"
 #include "views/plot/theme.h"
+#include "views/whatif/gain_line.h"
 
 #include <QHBoxLayout>
 #include <QPushButton>
@@ -35,6 +36,8 @@ HopsPage::HopsPage(QWidget* parent) : QWidget(parent)
     m_listCard = new PlotCard(splitter);
     m_table = new CellTable(m_listCard);
     m_listCard->addContent(m_table, 1);
+    m_gain = new GainLine(m_listCard);
+    m_listCard->addContent(m_gain);
     m_hopCard = new PlotCard(splitter);
     m_plot = new HopPlot(m_hopCard);
     m_hopCard->addContent(m_plot, 1);
@@ -102,6 +105,7 @@ void HopsPage::retranslate()
     m_next->setToolTip(tr("The next round"));
     m_next->setAccessibleName(tr("The next round"));
     m_slider->setAccessibleName(tr("Round"));
+    m_gain->retranslate();
     m_timeline->setText(tr("Timeline →"));
     m_timeline->setToolTip(tr("Show this operation on the timeline"));
     m_table->setAccessibleName(tr("Operations of the step"));

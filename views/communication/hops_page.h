@@ -16,6 +16,7 @@ class QToolButton;
 namespace fourwalls::views {
 
 class CellTable;
+class GainLine;
 class HopPlot;
 class PlotCard;
 
@@ -31,6 +32,7 @@ public:
     void retranslate();
     HopPlot& plot() { return *m_plot; }
     CellTable& table() { return *m_table; }
+    GainLine& gain() { return *m_gain; }
     QToolButton& playButton() { return *m_play; }
     QToolButton& stepButton() { return *m_next; }
     QToolButton& backButton() { return *m_back; }
@@ -45,6 +47,7 @@ private:
 
     PlotCard *m_listCard, *m_hopCard;
     CellTable* m_table;
+    GainLine* m_gain; ///< of the chosen operation's links
     HopPlot* m_plot;
     QToolButton *m_play, *m_next, *m_back;
     QSlider* m_slider;

@@ -8,6 +8,7 @@
 #include "views/plot/plot_cells.h"
 #include "views/plot/plot_xy.h"
 #include "views/plot/theme.h"
+#include "views/whatif/gain_line.h"
 
 #include <QHBoxLayout>
 #include <QSplitter>
@@ -30,6 +31,8 @@ StragglersPage::StragglersPage(QWidget* parent) : QWidget(parent)
     m_tableCard = new PlotCard(right);
     m_table = new CellTable(m_tableCard);
     m_tableCard->addContent(m_table, 1);
+    m_gain = new GainLine(m_tableCard);
+    m_tableCard->addContent(m_gain);
     m_mapCard = new PlotCard(right);
     m_map = new MatrixPlot(m_mapCard);
     m_mapCard->addContent(m_map, 1);
@@ -42,14 +45,26 @@ StragglersPage::StragglersPage(QWidget* parent) : QWidget(parent)
     connect(m_plot, &XyPlot::pointChosen, this, &StragglersPage::operationChosen);
     connect(m_plot, &XyPlot::pointActivated, this, &StragglersPage::operationActivated);
     connect(m_table, &CellTable::rowChosen, this, [this](int row) {
-        if (m_data && row >= 0 && row < static_cast<int>(m_data->step.skew.ranks.size()))
-            emit rankChosen(m_data->step.skew.ranks[static_cast<std::size_t>(row)].rank);
+        if (!m_data || row < 0 || row >= static_cast<int>(m_data->step.skew.ranks.size())) return;
+        m_rank = m_data->step.skew.ranks[static_cast<std::size_t>(row)].rank;
+        askGain();
+        emit rankChosen(*m_rank);
     });
     retranslate();
 }
 
+void StragglersPage::askGain()
+{
+    std::optional<RankId> rank = m_rank;
+    if (!rank && m_data && m_data->step.late) rank = m_data->step.late->rank;
+    std::vector<replay::GainSubject> subjects;
+    if (rank) subjects.push_back({replay::GainSubject::Kind::Rank, {}, *rank});
+    m_gain->ask(subjects);
+}
+
 void StragglersPage::retranslate()
 {
+    m_gain->retranslate();
     m_plotCard->title().setText(tr("Arrival skew"));
     m_tableCard->title().setText(tr("Who is late"));
     m_plot->setAccessibleName(tr("Skew of arrivals over the step"));
@@ -87,6 +102,7 @@ void StragglersPage::present(std::shared_ptr<const CommunicationData> facts, con
     fillTable();
     fillMap(info);
     m_tableCard->finding().setText(m_finding);
+    askGain();
 }
 
 void StragglersPage::fillPlot(const TraceInfo& info)

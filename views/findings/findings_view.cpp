@@ -2,8 +2,11 @@
 // See findings_view.h.
 #include "views/findings/findings_view.h"
 
+#include "model/diagnose/finding_remedy.h"
 #include "views/plot/plot_card.h"
 #include "views/session/go_to.h"
+#include "views/whatif/gain_line.h"
+#include "views/whatif/what_if.h"
 #include "views/words/finding_words.h"
 #include "views/words/format.h"
 
@@ -82,7 +85,8 @@ FindingsView::FindingsView(QWidget* parent)
 
 bool FindingsView::showsFinalData() const
 {
-    return session() && session()->isOpen() && !m_pending && (m_diagnosis || !emptyReason().isEmpty());
+    return session() && session()->isOpen() && !m_pending && (m_diagnosis || !emptyReason().isEmpty()) &&
+           std::none_of(m_gains.begin(), m_gains.end(), [](const GainLine* line) { return line->isPending(); });
 }
 
 QString FindingsView::emptyReason() const
@@ -95,6 +99,7 @@ QString FindingsView::emptyReason() const
 void FindingsView::traceChanged()
 {
     m_diagnosis.reset();
+    m_gains.clear();
     m_error.clear();
     m_pending = false;
     m_content->hide();
@@ -151,13 +156,26 @@ QString FindingsView::summary() const
     return text;
 }
 
+GainLine* FindingsView::gainLineOf(const diagnose::Finding& finding, QWidget* parent)
+{
+    if (finding.gain && finding.gain->source == diagnose::GainSource::Replay) return nullptr;
+    const std::string remedy = diagnose::remedyOf(finding);
+    if (remedy.empty() || !whatIf()) return nullptr;
+    auto* line = new GainLine(parent);
+    line->setReplayer(&whatIf()->replayer());
+    line->ask(std::vector{AskedGain::of(remedy)});
+    connect(line, &GainLine::changed, this, [this] { update(); });
+    m_gains.push_back(line);
+    return line;
+}
+
 QWidget* FindingsView::cardOf(std::size_t index)
 {
     const diagnose::Finding& finding = m_diagnosis->findings[index];
     const Theme& theme = currentTheme();
     auto* card = new PlotCard(m_list);
     card->title().setText(findingTitle(finding));
-    card->finding().setText(findingGain(finding));
+    card->finding().setText(finding.gain ? findingGain(finding) : whyNoGain(finding));
     auto* body = new QWidget(card);
     auto* row = new QHBoxLayout(body);
     row->setContentsMargins(0, 0, 0, 0);
@@ -171,6 +189,7 @@ QWidget* FindingsView::cardOf(std::size_t index)
     texts->addWidget(paragraph(findingFigures(finding), TextRole::Body, theme.text, body));
     if (const QString advice = findingAdvice(finding); !advice.isEmpty())
         texts->addWidget(paragraph(advice, TextRole::Small, theme.secondaryText, body));
+    if (GainLine* line = gainLineOf(finding, body)) texts->addWidget(line);
     row->addLayout(texts, 1);
     auto* button = new QPushButton(tr("Show"), body);
     button->setToolTip(tr("Opens the view that shows it, at that place"));
@@ -196,6 +215,7 @@ void FindingsView::showAll()
 {
     if (!m_diagnosis) return;
     m_summary->setText(summary());
+    m_gains.clear();
     m_list = new QWidget;
     auto* column = new QVBoxLayout(m_list);
     column->setContentsMargins(0, 0, 0, 0);

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 class QScrollArea;
 class QVBoxLayout;
@@ -14,6 +15,7 @@ class QVBoxLayout;
 namespace fourwalls::views {
 
 class ElidedText;
+class GainLine;
 
 class FindingsView : public View {
     Q_OBJECT
@@ -40,6 +42,8 @@ private:
     /// Once the trace is open and the view is looked at: the answer costs about a second's work.
     void ask();
     void showAll();
+    /// What the remedy of a finding without a replayed gain would gain; null: nothing can be tried, or it has one.
+    GainLine* gainLineOf(const diagnose::Finding& finding, QWidget* parent);
     void open(std::size_t finding);
     QWidget* cardOf(std::size_t finding);
     QWidget* untoldCard();
@@ -51,6 +55,7 @@ private:
     QWidget* m_list = nullptr;
     std::shared_ptr<const diagnose::Diagnosis> m_diagnosis;
     std::optional<StepIndex> m_step; ///< that was asked for
+    std::vector<GainLine*> m_gains;  ///< of the list
     QString m_error;
     bool m_pending = false;
 };

@@ -7,6 +7,7 @@
 #include "views/plot/plot_cells.h"
 #include "views/plot/plot_xy.h"
 #include "views/plot/theme.h"
+#include "views/whatif/gain_line.h"
 #include "views/words/utilisation.h"
 #include "views/words/words.h"
 
@@ -38,16 +39,35 @@ OperatorsPage::OperatorsPage(QWidget* parent) : QWidget(parent)
     m_tableCard = new PlotCard(right);
     m_table = new CellTable(m_tableCard);
     m_tableCard->addContent(m_table, 1);
+    m_gain = new GainLine(m_tableCard);
+    m_tableCard->addContent(m_gain);
     splitter->setSizes({4500, 5500});
     right->setSizes({3600, 6400});
     connect(m_utilisation, &XyPlot::pointChosen, this, [this](int step) { emit stepChosen(StepIndex(step)); });
     connect(m_utilisation, &XyPlot::pointActivated, this, [this](int step) { emit stepActivated(StepIndex(step)); });
+    connect(m_table, &CellTable::rowChosen, this, [this](int row) {
+        if (!m_facts || row < 0 || static_cast<std::size_t>(row) >= m_facts->roofline.operators.size()) return;
+        m_shown = m_facts->roofline.operators[static_cast<std::size_t>(row)].name;
+        askGain();
+    });
     retranslate();
+}
+
+void OperatorsPage::askGain()
+{
+    // Launches and what else the replayed step has no work of is answered with its reason.
+    std::vector<replay::GainSubject> subjects;
+    if (!m_shown.empty() && m_facts &&
+        std::ranges::any_of(m_facts->roofline.operators,
+                            [this](const RooflinePoint& each) { return each.name == m_shown; }))
+        subjects.push_back({replay::GainSubject::Kind::Kernel, m_shown, {}});
+    m_gain->ask(subjects);
 }
 
 void OperatorsPage::retranslate()
 {
     m_roofline->retranslate();
+    m_gain->retranslate();
     m_utilisationCard->title().setText(tr("Utilisation"));
     m_tableCard->title().setText(tr("Operators"));
     m_utilisation->setAccessibleName(tr("MFU and HFU of each step"));
@@ -147,6 +167,7 @@ void OperatorsPage::fillUtilisation(const PredictedUtilisation& predicted)
 void OperatorsPage::showOperator(const std::string& name)
 {
     m_shown = name;
+    askGain();
     if (!m_facts) return;
     const auto& all = m_facts->roofline.operators;
     const auto at = std::find_if(all.begin(), all.end(), [&](const RooflinePoint& each) { return each.name == name; });

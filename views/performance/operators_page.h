@@ -13,6 +13,7 @@
 namespace fourwalls::views {
 
 class CellTable;
+class GainLine;
 class PlotCard;
 class RooflineCard;
 class XyPlot;
@@ -36,6 +37,7 @@ public:
     RooflineCard& roofline() { return *m_roofline; }
     XyPlot& utilisation() { return *m_utilisation; }
     CellTable& table() { return *m_table; }
+    GainLine& gain() { return *m_gain; }
 
 signals:
     void stepChosen(fourwalls::StepIndex step);
@@ -44,11 +46,13 @@ signals:
 private:
     void fillUtilisation(const PredictedUtilisation& predicted);
     void fillTable();
+    void askGain();
 
     RooflineCard* m_roofline;
     PlotCard *m_utilisationCard, *m_tableCard;
     XyPlot* m_utilisation;
     CellTable* m_table;
+    GainLine* m_gain; ///< of the marked operator
     std::shared_ptr<const PerformanceData> m_facts;
     std::string m_shown; ///< name of the marked operator
 };

@@ -9,6 +9,7 @@
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_cells.h"
 #include "views/whatif/cost_words.h"
+#include "views/whatif/gain_line.h"
 #include "views/whatif/what_if.h"
 #include "views/words/figure_words.h"
 #include "views/words/utilisation.h"
@@ -39,6 +40,7 @@ PerformanceView::PerformanceView(QWidget* parent)
     connect(m_launches, &LaunchesPage::rangeActivated, this, [this](TimeRange range) {
         if (m_launchFacts) openOnTimeline(m_launchFacts->rank, range);
     });
+    connect(&m_operators->gain(), &GainLine::changed, this, [this] { update(); });
     connect(m_path, &PathPage::segmentActivated, this, &PerformanceView::openOnTimeline);
     connect(m_experts, &ExpertsPage::rankChosen, this, [this](RankId rank) {
         if (selection()) selection()->setRank(rank);
@@ -69,8 +71,14 @@ void PerformanceView::forget()
     m_expertFacts.reset();
 }
 
+bool PerformanceView::showsFinalData() const
+{
+    return AnalysisView::showsFinalData() && !m_operators->gain().isPending();
+}
+
 void PerformanceView::followSlice()
 {
+    m_operators->gain().setReplayer(whatIf() ? &whatIf()->replayer() : nullptr);
     const auto chosen = selection() ? selection()->slice() : std::nullopt;
     m_operators->showOperator(chosen && chosen->op ? chosen->op->name : std::string());
 }

@@ -23,6 +23,7 @@ public:
     QString id() const override { return QStringLiteral("performance"); }
     QString title() const override { return tr("Performance"); }
     QString tableAsCsv() const override;
+    bool showsFinalData() const override;
 
     OperatorsPage& operators() { return *m_operators; }
     LaunchesPage& launches() { return *m_launches; }

@@ -8,6 +8,7 @@
 #include "views/plot/plot_xy.h"
 #include "views/tables/query_answer.h"
 #include "views/tables/query_panel.h"
+#include "views/whatif/gain_line.h"
 
 #include <QAction>
 #include <QComboBox>
@@ -38,6 +39,7 @@ TablesView::TablesView(QWidget* parent)
     , m_sorted(new QSortFilterProxyModel(this))
     , m_answer(new QueryTableModel(this))
     , m_card(new PlotCard(this))
+    , m_gain(new GainLine(m_card))
     , m_query(new QueryPanel(m_card))
     , m_kinds(new QComboBox(m_card))
     , m_filter(new QLineEdit(m_card))
@@ -69,6 +71,9 @@ TablesView::TablesView(QWidget* parent)
     m_rows->addWidget(m_table);
     m_rows->addWidget(m_plot);
     m_card->addContent(m_rows, 1);
+    m_card->addContent(m_gain);
+    connect(m_gain, &GainLine::changed, this, [this] { update(); });
+    connect(m_table->selectionModel(), &QItemSelectionModel::selectionChanged, this, &TablesView::askGain);
     m_plotted->setCheckable(true);
     m_card->addControl(m_plotted);
     m_plotted->hide();
@@ -154,6 +159,7 @@ void TablesView::traceChanged()
     m_query->setRunning(false);
     m_answer->setRows(nullptr);
     m_model->setTable(nullptr);
+    askGain();
     if (session()) {
         connect(session(), &TraceSession::failed, this, [this](const Error& error) {
             m_failed = true;
@@ -409,7 +415,7 @@ void TablesView::widen(int column)
 bool TablesView::showsFinalData() const
 {
     if (!session() || m_failed) return true;
-    return session()->isOpen() && !m_waiting && !m_spreading && !m_asking && !m_settle->isActive();
+    return session()->isOpen() && !m_waiting && !m_spreading && !m_asking && !m_settle->isActive() && !isGainPending();
 }
 
 QString TablesView::emptyReason() const
@@ -445,6 +451,7 @@ void TablesView::retranslate()
     m_table->setAccessibleName(tr("Rows"));
     m_table->setToolTip(m_isQuery ? QString() : tr("Double click: show it in the timeline"));
     m_next->setText(tr("Next table"));
+    m_gain->retranslate();
     m_model->retranslate();
     if (m_model->table()) widen();
     describe();

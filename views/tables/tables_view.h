@@ -19,6 +19,7 @@ class QTimer;
 
 namespace fourwalls::views {
 
+class GainLine;
 class PlotCard;
 class QueryPanel;
 class XyPlot;
@@ -46,6 +47,7 @@ public:
     XyPlot& plot() { return *m_plot; }
     TraceTableModel& model() { return *m_model; }
     QTableView& table() { return *m_table; }
+    GainLine& gain() { return *m_gain; }
     QLineEdit& filter() { return *m_filter; }
 
 protected:
@@ -65,6 +67,8 @@ private:
     void retranslate();
     void describe();
     void markSlice(); ///< the row of what is selected in another view
+    void askGain();   ///< of the selected row
+    bool isGainPending() const;
     void widen();
     void widen(int column);
     void fillPlot();
@@ -77,6 +81,7 @@ private:
     QSortFilterProxyModel* m_sorted;
     QueryTableModel* m_answer;
     PlotCard* m_card;
+    GainLine* m_gain;
     QueryPanel* m_query;
     QComboBox* m_kinds;
     QLineEdit* m_filter;

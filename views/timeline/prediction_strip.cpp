@@ -184,14 +184,19 @@ void PredictionStrip::paintLabels(QPainter& painter, const QRect& rect, const Th
     const QString whose = !lane                  ? QString()
                           : m_ghost.step->byRank ? Words::tr("rank %1").arg(lane->rank.value)
                                                  : Words::tr("stage %1").arg(lane->stage);
-    const QString heading = m_ghost.name + QStringLiteral(" · ") + whose;
+    // Which step it is, and what it rests on, before whose it is: the rows above say that, too.
+    QString heading = m_ghost.name + m_ghost.note;
+    if (painter.fontMetrics().horizontalAdvance(heading) > upper.width())
+        heading = heading.section(QStringLiteral(" · "), 0, 1); // which step it is stays whole
     painter.drawText(upper, Qt::AlignLeft | Qt::AlignVCenter,
-                     painter.fontMetrics().elidedText(heading + m_ghost.note, Qt::ElideRight, upper.width()));
-    QString figure = formatDuration(m_ghost.step->length, 3);
+                     painter.fontMetrics().elidedText(heading, Qt::ElideRight, upper.width()));
+    QString figure =
+        (whose.isEmpty() ? QString() : whose + QStringLiteral(" · ")) + formatDuration(m_ghost.step->length, 3);
     if (const auto more = difference()) figure += QStringLiteral(" (%1)").arg(formatChange(*more));
     painter.setFont(fontOf(TextRole::Small));
     painter.setPen(theme.secondaryText);
-    painter.drawText(upper.translated(0, upper.height()), Qt::AlignLeft | Qt::AlignVCenter, figure);
+    painter.drawText(upper.translated(0, upper.height()), Qt::AlignLeft | Qt::AlignVCenter,
+                     painter.fontMetrics().elidedText(figure, Qt::ElideRight, upper.width()));
 }
 
 QStringList PredictionStrip::readout(Instant at) const

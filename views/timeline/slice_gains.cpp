@@ -2,14 +2,12 @@
 // See slice_gains.h.
 #include "views/timeline/slice_gains.h"
 
+#include "views/whatif/gain_words.h"
 #include "views/whatif/replayer.h"
-#include "views/words/format.h"
 
 #include <QCoreApplication>
 
 #include <algorithm>
-#include <cmath>
-#include <string>
 #include <utility>
 
 namespace fourwalls::views {
@@ -20,15 +18,6 @@ struct Gains {
     Q_DECLARE_TR_FUNCTIONS(SliceGains)
 };
 
-QString gainText(const ReplayGain& gain)
-{
-    if (!gain.problem.isEmpty()) return Gains::tr("cannot be said: %1").arg(gain.problem);
-    const double share = gain.share();
-    if (std::abs(share) < 5e-4) return Gains::tr("the step stays as long");
-    const QString percent = formatPercent(std::abs(share), 1);
-    return (share < 0 ? Gains::tr("step %1 shorter, replayed") : Gains::tr("step %1 longer, replayed")).arg(percent);
-}
-
 } // namespace
 
 std::vector<SliceFact> gainFacts(const SelectedSlice& selected, const SliceContext& context, Replayer& replayer)
@@ -38,29 +27,31 @@ std::vector<SliceFact> gainFacts(const SelectedSlice& selected, const SliceConte
     const TraceSource source = context.trace ? context.trace->header.source : TraceSource::Predicted;
     if (!op || !context.trace || !context.track || (source != TraceSource::Recorded && source != TraceSource::Imported))
         return facts;
-    const auto add = [&](const QString& label, const std::string& change) {
-        const ReplayGain* gain = replayer.gain(change);
-        if (gain) facts.push_back({label, gainText(*gain)});
+    const auto add = [&](const replay::GainSubject& subject) {
+        const AskedGain asked = AskedGain::of(subject);
+        const ReplayGain* gain = replayer.gain(asked.change);
+        if (gain) facts.push_back({asked.what, gainText(*gain)});
         return gain != nullptr;
     };
+    using Kind = replay::GainSubject::Kind;
     const bool isWork = op->activity == Activity::Compute &&
                         (op->kind == SliceKind::Kernel || op->kind == SliceKind::Operator) && !op->name.empty();
     const auto& collective = context.around ? context.around->collective : std::nullopt;
     bool known = true;
-    if (isWork) known = add(Gains::tr("in half the time"), "kernels:" + op->name + "*0.5");
+    if (isWork) known = add({Kind::Kernel, op->name, {}});
     if (collective) {
         const auto group = static_cast<std::size_t>(collective->group.value);
-        if (group < context.trace->groups.size() && context.trace->groups[group].ranks.size() > 1) {
-            const std::string& name = context.trace->groups[group].name;
-            known =
-                add(Gains::tr("links of %1 twice as fast").arg(QString::fromStdString(name)), "link:" + name + "*2");
-        }
+        if (group < context.trace->groups.size() && context.trace->groups[group].ranks.size() > 1)
+            known = add({Kind::Link, context.trace->groups[group].name, {}});
     }
-    if ((!isWork && !collective) || !known || !replayer.offers()) return facts;
+    if (!isWork && !collective) return facts;
+    if (const QString why = whyNoReplay(replayer); !why.isEmpty())
+        return {{Gains::tr("what would this gain"), Gains::tr("cannot be said: %1").arg(why)}};
+    if (!known || !replayer.offers()) return facts;
     const RankId rank = context.track->info.rank;
     const std::vector<RankId>& peers = replayer.offers()->knobs.ranks;
-    if (std::find(peers.begin(), peers.end(), rank) != peers.end())
-        add(Gains::tr("rank %1 like the mean").arg(rank.value), "rank:" + std::to_string(rank.value) + "=fleet");
+    if (std::find(peers.begin(), peers.end(), rank) != peers.end()) add({Kind::Rank, {}, rank});
+    if (!facts.empty()) facts.push_back({Gains::tr("how far to trust it"), replayErrorText(replayer)});
     return facts;
 }
 

@@ -3,6 +3,7 @@
 #include "views/whatif/cost_words.h"
 
 #include "model/spec/names.h"
+#include "views/whatif/gain_words.h"
 #include "views/whatif/replayer.h"
 #include "views/whatif/what_if.h"
 #include "views/words/format.h"
@@ -110,14 +111,10 @@ QString ghostNote(const WhatIf* whatIf)
     const auto step = whatIf->replayer().step();
     if (!step) return {};
     const replay::ReplayOutcome& outcome = step->changed.outcome;
-    QStringList shares;
-    const auto add = [&shares](double share, const QString& text) {
-        if (share >= 0.005) shares << text.arg(formatPercent(share, 0));
-    };
-    add(outcome.measured, CostWords::tr("%1 measured"));
-    add(outcome.scaled, CostWords::tr("%1 scaled"));
-    add(outcome.modelled, CostWords::tr("%1 modelled"));
-    return QStringLiteral(" · ") + shares.join(QStringLiteral(", "));
+    // It is one step, whichever recorded ones it is laid over.
+    const std::optional<StepIndex> of = replayedStep(whatIf->replayer());
+    const QString which = of ? QStringLiteral(" · ") + CostWords::tr("step %1").arg(of->value) : QString();
+    return which + QStringLiteral(" · ") + basisText(outcome.measured, outcome.scaled, outcome.modelled);
 }
 
 namespace {

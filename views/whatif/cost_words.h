@@ -38,7 +38,7 @@ QString guessedNote(const WhatIf* whatIf);
 QString ghostName(const WhatIf* whatIf);
 /// "predicted 42 %" with guessedNote, or "replayed 42 %".
 QString ghostFigure(const WhatIf* whatIf, const QString& value);
-/// To stand behind the name of a ghost: how much of a replay was measured, scaled and modelled; guessedNote of a prediction.
+/// To stand behind the name of a ghost: the step that was replayed, and how much of it was measured, scaled and modelled; guessedNote of a prediction.
 QString ghostNote(const WhatIf* whatIf);
 /// Something that an importer could tell: "layers = 12", "hidden = 2880 (or 64, 50 % as likely)".
 QString inferredText(const InferredField& field);

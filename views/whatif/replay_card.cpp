@@ -4,6 +4,7 @@
 
 #include "views/plot/theme.h"
 #include "views/session/trace_session.h"
+#include "views/whatif/gain_words.h"
 #include "views/whatif/replay_controls.h"
 #include "views/whatif/replayer.h"
 #include "views/whatif/what_if.h"
@@ -132,6 +133,9 @@ QString ReplayCard::command() const
 {
     if (!replayer() || replayer()->changes().empty() || !replayer()->session()) return {};
     QString text = QStringLiteral("fourwalls-cli replay '%1'").arg(replayer()->session()->path());
+    // The same step gives the same figures.
+    if (const std::optional<StepIndex> step = replayedStep(*replayer()))
+        text += QStringLiteral(" --steps %1-%1").arg(step->value);
     for (const std::string& change : replayer()->changes())
         text += QStringLiteral(" --change '%1'").arg(QString::fromStdString(change));
     return text;
@@ -153,7 +157,7 @@ void ReplayCard::retranslate()
 QString ReplayCard::qualitySentence() const
 {
     const replay::ReplayQuality& quality = replayer()->offers()->quality;
-    QString sentence = tr("Unchanged, this replay is %1 off.").arg(formatPercent(quality.meanError / 100, 2));
+    QString sentence = tr("Unchanged, this replay is %1 off.").arg(formatPercent(replayer()->offers()->error / 100, 2));
     sentence +=
         QLatin1Char(' ') +
         tr("Without any delay between what waits for each other it is %1 off. Recorded times that contradict it: "

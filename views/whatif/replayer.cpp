@@ -22,6 +22,11 @@ Result<std::vector<replay::ReplayChange>> parsed(const std::vector<std::string>&
     return changes;
 }
 
+bool isMeasured(const TraceInfo& info)
+{
+    return info.header.source == TraceSource::Recorded || info.header.source == TraceSource::Imported;
+}
+
 bool isOf(const std::string& change, std::string_view key)
 {
     return change.size() > key.size() && change.compare(0, key.size(), key) == 0 && change[key.size()] == '=';
@@ -63,8 +68,7 @@ void Replayer::ask()
     m_session->ask<replay::ReplayOffers>(
         this, "replay",
         [](TraceQuery& trace, std::stop_token stop) -> Result<replay::ReplayOffers> {
-            const TraceSource source = trace.info().header.source;
-            if (source != TraceSource::Recorded && source != TraceSource::Imported)
+            if (!isMeasured(trace.info()))
                 return Error{ErrorCode::Unsupported, "", "", ""}; // nothing was measured: nobody has to be told why
             return replay::replayOffers(trace, std::nullopt, stop);
         },
@@ -109,9 +113,9 @@ void Replayer::setValue(std::string_view key, const std::string& value)
     setChanges(std::move(changes));
 }
 
-double ReplayGain::share() const
+bool Replayer::isOfMeasured() const
 {
-    return unchanged.ns > 0 ? static_cast<double>((changed - unchanged).ns) / static_cast<double>(unchanged.ns) : 0;
+    return !m_session || !m_session->isOpen() || isMeasured(m_session->info());
 }
 
 const ReplayGain* Replayer::gain(const std::string& change)
@@ -122,20 +126,13 @@ const ReplayGain* Replayer::gain(const std::string& change)
     }
     const auto [known, isNew] = m_gains.try_emplace(change);
     if (!isNew || !m_session) return known->second ? &*known->second : nullptr;
-    const Duration unchanged = m_offers->quality.replayed;
-    for (const replay::ReplayOffer& offer : m_offers->offers)
-        if (offer.change.text == change)
-            return &known->second.emplace(ReplayGain{unchanged, offer.outcome.changed, {}});
-    m_session->ask<replay::ReplayOutcome>(
+    m_session->ask<replay::ChangeGain>(
         this, "gain " + QByteArray::fromStdString(change),
-        [run = m_offers->replay, change](TraceQuery&, std::stop_token) -> Result<replay::ReplayOutcome> {
-            FOURWALLS_TRY_ASSIGN(const auto changes, parsed({change}));
-            return run->run(replay::DelayRule::Class, changes);
-        },
-        [this, unchanged, change](const Answer<replay::ReplayOutcome>& answer) {
-            ReplayGain gain{unchanged, unchanged, {}};
+        [run = m_offers->replay, change](TraceQuery&, std::stop_token) { return replay::gainOf(*run, change); },
+        [this, change](const Answer<replay::ChangeGain>& answer) {
+            ReplayGain gain;
             if (answer.ok())
-                gain.changed = answer->changed;
+                gain.gain = *answer;
             else
                 gain.problem = QString::fromStdString(answer.error.what);
             m_gains[change] = gain;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "model/replay/drawn_replay.h"
+#include "model/replay/gain.h"
 #include "model/replay/replay_offers.h"
 #include "model/replay/spec_change.h"
 #include "model/trace/metrics.h"
@@ -32,11 +33,8 @@ struct ReplayedStep {
 
 /// What one change alone makes of the step.
 struct ReplayGain {
-    Duration unchanged, changed;
+    replay::ChangeGain gain;
     QString problem; ///< why it cannot be said; empty: it can
-
-    /// Of the step; below 0: it gets shorter.
-    double share() const;
 };
 
 /// GUI thread only.
@@ -54,6 +52,8 @@ public:
     std::shared_ptr<const replay::ReplayOffers> offers() const { return m_offers; }
     /// Why the step cannot be run again; empty: it can, it is not known yet, or the trace holds nothing measured.
     QString failure() const { return m_failure; }
+    /// Whether the trace was measured, or is not open yet.
+    bool isOfMeasured() const;
 
     /// As `replay --change` takes them, in their order. Empty: as recorded.
     const std::vector<std::string>& changes() const { return m_changes; }

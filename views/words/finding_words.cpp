@@ -3,6 +3,7 @@
 #include "views/words/finding_words.h"
 
 #include "model/diagnose/finding_advice.h"
+#include "model/diagnose/finding_remedy.h"
 #include "model/diagnose/finding_text.h"
 #include "views/words/format.h"
 
@@ -377,6 +378,20 @@ QString findingGain(const Finding& finding)
     const QString low = ofStep(gain.band->low), high = ofStep(gain.band->high);
     if (low == high) return FindingWords::tr("replayed without it: %1 less").arg(share);
     return FindingWords::tr("replayed without it: %1 less (%2 to %3)").arg(share, low, high);
+}
+
+QString whyNoGain(const Finding& finding)
+{
+    switch (finding.cause) {
+    case Cause::MemoryGrowth:
+    case Cause::Fragmentation:
+    case Cause::MemoryNearWall:
+    case Cause::OutOfMemory: return FindingWords::tr("of memory: no gain of time is promised");
+    case Cause::WarmUp: return FindingWords::tr("later steps do not have it: no gain is promised");
+    default:
+        return diagnose::remedyOf(finding).empty() ? FindingWords::tr("no change of a replay takes it away")
+                                                   : QString();
+    }
 }
 
 namespace {

@@ -14,6 +14,8 @@ QString findingTitle(const diagnose::Finding& finding);
 QString findingFigures(const diagnose::Finding& finding);
 /// What it would gain, and how that is known: "replayed without it: 12 % less"; empty: not of time.
 QString findingGain(const diagnose::Finding& finding);
+/// Why a finding without a gain has none; empty: a replay may say what its remedy gains.
+QString whyNoGain(const diagnose::Finding& finding);
 /// Why something cannot be told, and what to record.
 QString untold(const diagnose::Abstention& abstention);
 /// What helps against it; empty where nothing general does.

@@ -29,6 +29,7 @@ private slots:
     void groupsOfTheSameMembersAreOne();
     void aSlowRankIsTakenAway();
     void passesInAnotherOrder();
+    void aFindingSaysWhatTheChangeDoes();
     void theChangedStepIsATrace();
     void anotherOrderIsATrace_data();
     void anotherOrderIsATrace();
@@ -258,6 +259,25 @@ void CliReplayTest::passesInAnotherOrder()
     const Answer hidden = run({"replay", file, "--change", "hide:receive"});
     QCOMPARE(hidden.exitCode, 1);
     QVERIFY2(hidden.err.contains("messages of the pipeline"), hidden.err.constData());
+}
+
+void CliReplayTest::aFindingSaysWhatTheChangeDoes()
+{
+    const QString file = recordedEvenly({"--plan", "pp=4 microbatches=8", "--cluster", "dgx-a100"});
+    QVERIFY(!file.isEmpty());
+    QString step;
+    double gain = 0, best = 0;
+    for (const QJsonValue& each : run({"diagnose", file, "--json"}).json()["findings"].toArray())
+        if (each["id"] == QLatin1String("pipeline_bubble") && each["gain_from"] == QLatin1String("replay")) {
+            gain = each["gain_ms"].toDouble();
+            step = QString::number(each["steps"].toArray().first().toInt());
+        }
+    for (const char* change : {"schedule=zb", "schedule=1f1b"}) {
+        const QJsonObject after =
+            run({"replay", file, "--steps", step + "-" + step, "--change", change, "--json"}).json();
+        best = std::max(best, after["replayed_ms"].toDouble() - after["changed_ms"].toDouble());
+    }
+    QVERIFY2(gain > 0 && std::abs(gain - best) < 1e-6, qPrintable(QString("%1 %2").arg(gain).arg(best)));
 }
 
 void CliReplayTest::theChangedStepIsATrace()

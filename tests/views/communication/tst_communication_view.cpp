@@ -7,6 +7,7 @@
 #include "model/spec/calibration.h"
 #include "tests/support/test_program.h"
 #include "tests/views/layout_problems.h"
+#include "tests/views/trace_probe.h"
 #include "views/communication/bandwidth_card.h"
 #include "views/communication/collectives_card.h"
 #include "views/communication/communication_view.h"
@@ -18,6 +19,7 @@
 #include "views/communication/traffic_card.h"
 #include "views/plot/plot_cells.h"
 #include "views/plot/plot_xy.h"
+#include "views/whatif/gain_line.h"
 #include "views/whatif/what_if.h"
 
 #include <QAbstractItemModelTester>
@@ -68,6 +70,38 @@ class CommunicationViewTest : public QObject {
 
 private slots:
     void init() { failOnQtWarnings(); }
+
+    void selectedRanksAndLinksSayWhatTheyWouldGain()
+    {
+        TraceProbe<CommunicationView> probe(ring(true, 8));
+        QVERIFY(probe.ready());
+        const auto said = [&](const GainLine& line) {
+            return probe.ready() && line.isVisible() ? plain(line.text()) : QString();
+        };
+        // Rank 2 is late, by work that no other rank has: there is no mean to take.
+        probe.view->setPage(QStringLiteral("stragglers"));
+        const QString late = said(probe.view->stragglers().gain());
+        QVERIFY2(late.startsWith(QStringLiteral("What would this gain? rank 2 like the mean: the step stays as long, "
+                                                "replayed (100 % measured) · of step ")),
+                 qPrintable(late));
+        QVERIFY(late.endsWith(QStringLiteral("unchanged, this replay is 0 % off, mean of 7 steps")));
+        // Then the one that is chosen.
+        emit probe.view->stragglers().table().rowChosen(0);
+        QVERIFY(probe.ready());
+        const RankId chosen = probe.view->facts()->step.skew.ranks.front().rank;
+        const QString other = said(probe.view->stragglers().gain());
+        QVERIFY2(other.contains(QStringLiteral("rank %1 like the mean").arg(chosen.value)), qPrintable(other));
+        // Links twice as fast: 3 of 6 ms of 22.
+        probe.view->setPage(QStringLiteral("hops"));
+        const QString links = said(probe.view->hops().gain());
+        QVERIFY2(links.contains(QStringLiteral("links of dp twice as fast: step 13.6 % shorter, replayed (")),
+                 qPrintable(links));
+        QVERIFY(links.contains(QStringLiteral(" scaled)")));
+        // A chosen kind says it in the same words.
+        probe.view->setPage(QStringLiteral("collectives"));
+        emit probe.view->collectives().kindChosen(0);
+        QCOMPARE(said(probe.view->collectives().gain()), links);
+    }
 
     void figuresAreThoseOfMetrics()
     {

@@ -10,7 +10,11 @@
 #include "model/store/trace_file.h"
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
+#include "tests/model/trace/step_builder.h"
 #include "tests/support/test_program.h"
+#include "tests/views/trace_probe.h"
+#include "views/whatif/gain_line.h"
+#include "views/words/format.h"
 #endif
 
 #include <QAbstractItemModelTester>
@@ -66,6 +70,36 @@ private slots:
             for (const auto& row : probe.view->model().table()->rows)
                 QCOMPARE(row.size(), probe.view->model().table()->columns.size());
         }
+    }
+
+    void selectedRowsSayWhatTheyWouldGain()
+    {
+        // Rank 1: forward 0..6, transfer 6..8, optimizer 8..10 ms.
+        TraceProbe<TablesView> probe(std::make_shared<const InMemoryTraceData>(test::slowNeighbour().data()));
+        const auto select = [&](TableKind kind, const QString& text) {
+            probe.view->showTable(kind);
+            if (!probe.ready()) return QString();
+            QTableView& table = probe.view->table();
+            for (int row = 0; row < table.model()->rowCount(); ++row)
+                for (int column = 0; column < 2; ++column)
+                    if (table.model()->index(row, column).data().toString() == text) {
+                        table.setCurrentIndex(table.model()->index(row, 0));
+                        table.selectRow(row);
+                        if (!probe.ready() || !probe.view->gain().isVisible()) return QString();
+                        return QString(probe.view->gain().text()).replace(kThinSpace, QLatin1Char(' '));
+                    }
+            return QString();
+        };
+        QTRY_VERIFY(probe.view->session());
+        QVERIFY(probe.ready() && !probe.view->gain().isVisible());
+        QString text = select(TableKind::OperatorSums, QStringLiteral("forward"));
+        QVERIFY2(text.contains(QLatin1String("all of this name in half the time: step 30 % shorter")),
+                 qPrintable(text));
+        text = select(TableKind::Ranks, QStringLiteral("1"));
+        QVERIFY2(text.contains(QLatin1String("rank 1 like the mean: step 15 % shorter")), qPrintable(text));
+        text = select(TableKind::CollectiveSums, QStringLiteral("dp"));
+        QVERIFY2(text.contains(QLatin1String("links of dp twice as fast: step 10 % shorter")), qPrintable(text));
+        QVERIFY(text.contains(QLatin1String("unchanged, this replay of step 0 is 0 % off")));
     }
 
     void rowsLeadToTheTimeline()

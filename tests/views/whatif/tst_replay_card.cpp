@@ -104,8 +104,9 @@ void ReplayCardTest::changesTogether()
     emit card.controls().row(QStringLiteral("link:dp"))->slider().valueChosen(2);
     QTRY_VERIFY(card.table().rows().front().predicted.startsWith(QLatin1String("6")));
     QVERIFY(card.restsOn().contains(QLatin1String("scaled")));
-    QCOMPARE(card.command(), QStringLiteral("fourwalls-cli replay 'a.fourwalls' --change 'link:dp*2' --change "
-                                            "'kernels:forward*0.5'"));
+    QCOMPARE(card.command(),
+             QStringLiteral("fourwalls-cli replay 'a.fourwalls' --steps 0-0 --change 'link:dp*2' --change "
+                            "'kernels:forward*0.5'"));
     QSignalSpy saved(&card, &ReplayCard::saveRequested);
     for (auto* button : card.findChildren<QPushButton*>())
         if (button->text() == QLatin1String("Save as trace")) button->click();

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// See finding_remedy.h.
+#include "model/diagnose/finding_remedy.h"
+
+#include "model/replay/gain.h"
+
+namespace fourwalls::diagnose {
+
+std::string remedyOf(const Finding& finding)
+{
+    switch (finding.cause) {
+    case Cause::SlowRank:
+        if (finding.ranks.size() != 1) return "stragglers=none";
+        return replay::betterment({replay::GainSubject::Kind::Rank, {}, finding.ranks.front()});
+    case Cause::SlowStage: return finding.stage ? "stage:" + std::to_string(*finding.stage) + "=fleet" : std::string();
+    case Cause::SequenceImbalance:
+    case Cause::ExpertImbalance: return "stragglers=none";
+    case Cause::HostBound:
+    case Cause::SmallKernels: return "launches=graph";
+    case Cause::PipelineBubble: return "schedule=zb";
+    default: return {};
+    }
+}
+
+} // namespace fourwalls::diagnose
