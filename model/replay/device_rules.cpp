@@ -29,13 +29,6 @@ enum LinkOrder { kStepEnd, kShort, kSend, kMeet, kReceive, kLong };
 
 using TrackKey = std::pair<std::int32_t, std::int64_t>; // track and instant
 
-/// One end of an operation.
-struct Member {
-    RankId rank;
-    const Link* link;
-    const CollectiveRecord* record;
-};
-
 class DeviceRules {
 public:
     DeviceRules(const Recording& recording, const std::vector<bool>& hidden)
@@ -71,20 +64,14 @@ private:
         }
     }
 
-    bool isPredicted() const { return m_recording.info.header.source == TraceSource::Predicted; }
-
     bool isBeside(const Piece& piece)
     {
-        // A prediction has messages and what hides behind work on one track.
-        if (isPredicted() && piece.isCollective() &&
-            m_recording.collectives[piece.collective].record.operation == CollectiveOp::Send)
-            return false;
         const auto found = m_beside.find(piece.track.value);
         if (found != m_beside.end()) return found->second;
         const TrackInfo& track = m_recording.track(piece);
-        const bool beside = track.kind == TrackKind::CopyStream ||
-                            (track.kind == TrackKind::CommStream && (track.name != "communication" || isPredicted()) &&
-                             overlapsWork(piece.track));
+        const bool beside =
+            track.kind == TrackKind::CopyStream ||
+            (track.kind == TrackKind::CommStream && track.name != "communication" && overlapsWork(piece.track));
         return m_beside[piece.track.value] = beside;
     }
 
@@ -292,12 +279,8 @@ private:
                 if (member.record->operation == CollectiveOp::Receive) receive = &member;
             }
             if (send || receive) {
-                // A message without its other end waits for nobody that the trace has, but that a prediction writes one
-                // record for both ends.
-                if (send && receive)
-                    m_builder.edge(send->link->done, receive->link->done);
-                else if (const Link* needs = send && isPredicted() ? needsMessage(*send) : nullptr)
-                    m_builder.edge(send->link->done, needs->begin, EdgeOrigin::Derived);
+                // A message without its other end waits for nobody that the trace has.
+                if (send && receive) m_builder.edge(send->link->done, receive->link->done);
                 continue;
             }
             const ProcessGroupInfo& group = m_recording.info.groups[static_cast<std::size_t>(key.group.value)];
@@ -316,25 +299,6 @@ private:
             }
         }
         return {};
-    }
-
-    /// The receiver's work that a message is for: the next one of its micro-batch. Gradients of weights need no message.
-    const Link* needsMessage(const Member& send) const
-    {
-        const auto receiver = m_chains.find(send.record->peer.value_or(send.rank));
-        if (receiver == m_chains.end() || receiver->first == send.rank) return nullptr;
-        const Piece& sent = m_recording.pieces[send.link->piece];
-        constexpr Duration kNanoseconds{10}; // predicted times are rounded one by one
-        const std::vector<Link>& chain = receiver->second;
-        auto link = std::lower_bound(chain.begin(), chain.end(), sent.end - kNanoseconds,
-                                     [](const Link& each, Instant t) { return each.start < t; });
-        for (; link != chain.end(); ++link) {
-            if (link->piece == kNone || link->step != send.link->step || !link->holds) continue;
-            const Piece& piece = m_recording.pieces[link->piece];
-            if (piece.microbatch == sent.microbatch && m_recording.op(piece).phase != Phase::BackwardWeight)
-                return &*link;
-        }
-        return nullptr;
     }
 
     /// Where operations beside a rank's work hang on it.
@@ -402,6 +366,11 @@ private:
         return before->end < end ? next : nullptr;
     }
 
+    struct Member {
+        RankId rank;
+        const Link* link;
+        const CollectiveRecord* record;
+    };
     const Recording& m_recording;
     const std::vector<bool>& m_hidden;
     GraphBuilder m_builder;

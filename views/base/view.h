@@ -93,7 +93,7 @@ protected:
     /// paintEvent of a view whose content is hidden: why, and the report of the frame.
     void paintWithoutContent();
     /// Nothing of the plot is within the window (a small one, or the page is scrolled): no paint of it is to be waited for.
-    static bool isOutOfSight(const QWidget& plot) { return plot.visibleRegion().isEmpty(); }
+    static bool isOutOfSight(const QWidget& plot) { return plot.isVisible() && plot.visibleRegion().isEmpty(); }
     /// Fills the view but for its margins with `content`, a child of it; returns its column.
     QVBoxLayout* fillWith(QWidget* content);
 
