@@ -356,7 +356,7 @@ void StepsView::fitAll()
 bool StepsView::showsFinalData() const
 {
     if (!session() || !session()->isOpen() || m_pending) return false;
-    return m_painted || !emptyReason().isEmpty() || (m_data && isOutOfSight(*m_plot));
+    return m_painted || !emptyReason().isEmpty();
 }
 
 QString StepsView::emptyReason() const
