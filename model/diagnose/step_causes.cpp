@@ -48,16 +48,24 @@ std::optional<double> longerWork(const CaseFacts& facts, const std::set<StepInde
     const TraceInfo& info = facts.trace.info();
     if (info.header.clock != ClockKind::Wall) return std::nullopt;
     std::map<CounterId, std::vector<std::pair<StepIndex, double>>> worked; // of a rank each
-    const auto scanned = facts.trace.scanCounters([&](const CounterRecord& sample) {
-        if (info.counters[static_cast<std::size_t>(sample.counter.value)].name != "step_cpu_ms") return true;
-        const auto step = std::find_if(facts.steps.begin(), facts.steps.end(), [&](const JobStep& each) {
-            return each.range.begin <= sample.at && sample.at < each.range.end;
-        });
-        if (step != facts.steps.end() && step->complete && step->state != StepState::Warmup)
-            worked[sample.counter].push_back({step->step, sample.value * 1e6});
-        return true;
-    });
-    if (!scanned.ok() || worked.empty()) return std::nullopt;
+    for (std::size_t i = 0; i < info.counters.size(); ++i)
+        if (info.counters[i].name == "step_cpu_ms") worked[CounterId{static_cast<std::int32_t>(i)}];
+    if (worked.empty()) return std::nullopt;
+    const auto scanned = facts.trace.scanCounters(
+        [&](const CounterRecord& sample) {
+            const auto rank = worked.find(sample.counter);
+            if (rank == worked.end()) return true;
+            // Steps are by number, which is the order of their begins.
+            const auto next = std::upper_bound(facts.steps.begin(), facts.steps.end(), sample.at,
+                                               [](Instant at, const JobStep& each) { return at < each.range.begin; });
+            if (next == facts.steps.begin()) return true;
+            const JobStep& step = *std::prev(next);
+            if (sample.at < step.range.end && step.complete && step.state != StepState::Warmup)
+                rank->second.push_back({step.step, sample.value * 1e6});
+            return true;
+        },
+        facts.stop);
+    if (!scanned.ok()) return std::nullopt;
     std::map<StepIndex, double> most;
     for (const auto& [counter, steps] : worked) {
         std::vector<double> usual;
