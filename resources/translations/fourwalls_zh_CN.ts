@@ -7986,7 +7986,7 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>各遍的次序</translation>
     </message>
     <message>
-        <source>as recorded: %1</source>
+        <source>recorded: %1</source>
         <translation>与录制相同：%1</translation>
     </message>
     <message>

@@ -91,6 +91,7 @@ OrderControls::OrderControls(QWidget* parent)
     add(m_chunksName, {m_chunks});
     m_schedule->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     m_slider->setFixedWidth(kSliderWidth);
+    m_slider->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed); // else the row gives its room to what is beside it
     connect(m_schedule, &QComboBox::activated, this, [this] {
         Order order = shown();
         order.schedule = static_cast<PipelineSchedule>(m_schedule->currentData().toInt());

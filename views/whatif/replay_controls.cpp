@@ -356,7 +356,7 @@ void ReplayControls::addPassControls()
     if (!m_offers->knobs.passes) return;
     const PipelineShape shape = *m_offers->knobs.passes;
     addHeading(tr("Order of the passes"));
-    std::vector<std::pair<QString, std::string>> schedules{{tr("as recorded: %1").arg(words(shape.schedule)), ""}};
+    std::vector<std::pair<QString, std::string>> schedules{{tr("recorded: %1").arg(words(shape.schedule)), ""}};
     const replay::ReplayOffer* best = nullptr;
     for (const auto& [schedule, word] : kScheduleWords) {
         if (schedule == shape.schedule || schedule == PipelineSchedule::Naive) continue;
