@@ -58,6 +58,7 @@ Result<ChangeGain> gainOf(const Replay& replay, std::string_view change)
                     outcome.measured,
                     outcome.scaled,
                     outcome.modelled,
+                    replay.recording().wholeTrace,
                     0};
     if (changes[0].kind == ChangeKind::Kernels) {
         FOURWALLS_TRY_ASSIGN(gain.otherKernels, otherKernels(replay, changes[0].pattern));

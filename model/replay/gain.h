@@ -31,6 +31,7 @@ std::string betterment(const GainSubject& subject);
 struct ChangeGain {
     Duration unchanged, changed;                   ///< replayed, mean over the steps
     double measured = 0, scaled = 0, modelled = 0; ///< see ReplayOutcome
+    bool wholeTrace = false;                       ///< the trace has no steps: all of it was run again
     std::int64_t otherKernels = 0; ///< names that the pattern of `kernels:` means beside one that is all of it
 
     /// How much shorter the step gets; negative: longer.

@@ -3249,6 +3249,22 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
         <source>nothing of this trace was measured; the What-if dock predicts changes</source>
         <translation>此轨迹没有测得的内容；“假设”面板预测改动</translation>
     </message>
+    <message>
+        <source>the trace stays as long, replayed</source>
+        <translation>重放：轨迹长短不变</translation>
+    </message>
+    <message>
+        <source>trace %1 shorter, replayed</source>
+        <translation>重放：轨迹缩短 %1</translation>
+    </message>
+    <message>
+        <source>trace %1 longer, replayed</source>
+        <translation>重放：轨迹延长 %1</translation>
+    </message>
+    <message>
+        <source>all of its %1, and time of other causes besides</source>
+        <translation>它的 %1 全部，另外还有其他原因的时间</translation>
+    </message>
 </context>
 <context>
     <name>GoodputPlot</name>

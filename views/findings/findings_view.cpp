@@ -163,7 +163,9 @@ GainLine* FindingsView::gainLineOf(const diagnose::Finding& finding, QWidget* pa
     if (remedy.empty() || !whatIf()) return nullptr;
     auto* line = new GainLine(parent);
     line->setReplayer(&whatIf()->replayer());
-    line->ask(std::vector{AskedGain::of(remedy)});
+    AskedGain asked = AskedGain::of(remedy);
+    if (finding.gain) asked.most = finding.gain->share;
+    line->ask(std::vector{asked});
     connect(line, &GainLine::changed, this, [this] { update(); });
     m_gains.push_back(line);
     return line;

@@ -45,7 +45,7 @@ void GainLine::ask(const std::vector<replay::GainSubject>& subjects)
 
 void GainLine::retranslate()
 {
-    for (AskedGain& each : m_asked) each = AskedGain::of(each.change);
+    for (AskedGain& each : m_asked) each.what = AskedGain::of(each.change).what;
     refresh();
 }
 
@@ -76,7 +76,7 @@ QString GainLine::answer()
     for (const AskedGain& each : m_asked) {
         const ReplayGain* gain = m_replayer->gain(each.change);
         m_isPending = m_isPending || !gain;
-        if (gain) parts << each.what + QStringLiteral(": ") + gainText(*gain);
+        if (gain) parts << each.what + QStringLiteral(": ") + gainText(*gain, each.most);
     }
     if (m_isPending) parts << QStringLiteral("…");
     if (const QString error = replayErrorText(*m_replayer); !error.isEmpty()) parts << error;

@@ -70,15 +70,30 @@ QString basisText(double measured, double scaled, double modelled)
     return shares.join(QStringLiteral(", "));
 }
 
-QString gainText(const ReplayGain& gain)
+namespace {
+
+QString lengthText(const replay::ChangeGain& of)
+{
+    const double share = of.share();
+    const QString percent = formatPercent(std::abs(share), 1);
+    if (of.wholeTrace)
+        return std::abs(share) < kNoGain ? GainWords::tr("the trace stays as long, replayed")
+               : share > 0               ? GainWords::tr("trace %1 shorter, replayed").arg(percent)
+                                         : GainWords::tr("trace %1 longer, replayed").arg(percent);
+    return std::abs(share) < kNoGain ? GainWords::tr("the step stays as long, replayed")
+           : share > 0               ? GainWords::tr("step %1 shorter, replayed").arg(percent)
+                                     : GainWords::tr("step %1 longer, replayed").arg(percent);
+}
+
+} // namespace
+
+QString gainText(const ReplayGain& gain, std::optional<double> most)
 {
     if (!gain.problem.isEmpty()) return GainWords::tr("cannot be said: %1").arg(gain.problem);
     const replay::ChangeGain& of = gain.gain;
-    const double share = of.share();
-    const QString percent = formatPercent(std::abs(share), 1);
-    QString text = std::abs(share) < kNoGain ? GainWords::tr("the step stays as long, replayed")
-                   : share > 0               ? GainWords::tr("step %1 shorter, replayed").arg(percent)
-                                             : GainWords::tr("step %1 longer, replayed").arg(percent);
+    if (most && of.share() > *most + kNoGain)
+        return GainWords::tr("all of its %1, and time of other causes besides").arg(formatPercent(*most, 1));
+    QString text = lengthText(of);
     text += QStringLiteral(" (") + basisText(of.measured, of.scaled, of.modelled);
     if (of.otherKernels > 0)
         text +=

@@ -16,16 +16,17 @@ struct ReplayGain;
 
 /// A question "what would this gain".
 struct AskedGain {
-    QString what;       ///< "rank 1 like the mean"
-    std::string change; ///< as `replay --change` takes it
+    QString what;                    ///< "rank 1 like the mean"
+    std::string change;              ///< as `replay --change` takes it
+    std::optional<double> most = {}; ///< share of the step that the cause takes: what is more is not its gain
 
     static AskedGain of(const replay::GainSubject& subject);
     static AskedGain of(const std::string& change);
     friend bool operator==(const AskedGain&, const AskedGain&) = default;
 };
 
-/// "step 30 % shorter, replayed (67 % measured, 33 % scaled)", or that it cannot be said, and why.
-QString gainText(const ReplayGain& gain);
+/// "step 30 % shorter, replayed (67 % measured, 33 % scaled)", or that it cannot be said, and why. most: see AskedGain.
+QString gainText(const ReplayGain& gain, std::optional<double> most = {});
 /// "67 % measured, 33 % scaled": what a changed step rests on.
 QString basisText(double measured, double scaled, double modelled);
 /// The step that is run again; absent: the trace has none, or it is not known yet.

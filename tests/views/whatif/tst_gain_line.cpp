@@ -37,6 +37,7 @@ private slots:
     void saysWhyItCannotBeSaid();
     void theErrorIsOfSeveralSteps();
     void oneNumberForAll();
+    void aCauseGainsNoMoreThanItTakes();
 };
 
 void GainLineTest::isThereForWhatIsSelected()
@@ -143,6 +144,23 @@ void GainLineTest::oneNumberForAll()
     QTRY_VERIFY(replayer.gain("schedule=zb"));
     QCOMPARE(replayer.gain("schedule=zb")->gain.gain(), gain);
     QCOMPARE(replayer.gain("schedule=zb")->gain.share(), bubble->gain->share);
+}
+
+/// A remedy may take other causes away, too: that is no gain of this one. Without steps all of the trace gets shorter.
+void GainLineTest::aCauseGainsNoMoreThanItTakes()
+{
+    ReplayGain gain;
+    gain.gain.unchanged = Duration{10 * kMs};
+    gain.gain.changed = Duration{kMs};
+    gain.gain.scaled = 1;
+    const auto said = [&gain](std::optional<double> most) {
+        return gainText(gain, most).replace(kThinSpace, QLatin1Char(' '));
+    };
+    QCOMPARE(said({}), QStringLiteral("step 90 % shorter, replayed (100 % scaled)"));
+    QCOMPARE(said(0.9), QStringLiteral("step 90 % shorter, replayed (100 % scaled)"));
+    QCOMPARE(said(0.3), QStringLiteral("all of its 30 %, and time of other causes besides"));
+    gain.gain.wholeTrace = true;
+    QCOMPARE(said({}), QStringLiteral("trace 90 % shorter, replayed (100 % scaled)"));
 }
 
 FOURWALLS_TEST(GainLineTest, QApplication)
