@@ -4,6 +4,7 @@
 #include "model/trace/collective_timing.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace fourwalls::diagnose {
 
