@@ -15,6 +15,8 @@ namespace {
 constexpr double kDeviations = 4;
 /// A change in time is looked for at every step, so it has to stand out more.
 constexpr double kChangeDeviations = 6;
+/// And more than the values of either side lie apart: chance may draw single ones near one another.
+constexpr double kChangeStands = 3;
 /// Below this no effect is told from noise, however even the steps were.
 constexpr double kLeastNoise = 0.002;
 /// An effect has to be there in that share of the steps.
@@ -39,7 +41,7 @@ std::optional<Change> changeOf(std::span<const double> series)
 {
     constexpr std::size_t kLeast = 2;
     std::optional<Change> best;
-    double most = kChangeDeviations;
+    double most = kChangeStands;
     for (std::size_t cut = kLeast; cut + kLeast <= series.size(); ++cut) {
         const std::vector<double> before(series.begin(), series.begin() + static_cast<std::ptrdiff_t>(cut));
         const std::vector<double> after(series.begin() + static_cast<std::ptrdiff_t>(cut), series.end());
@@ -203,7 +205,7 @@ void findSlowRanks(CaseFacts& facts)
     for (const Excess& each : slow) {
         Finding finding = findingOf(facts, Cause::SlowRank, std::span(&each, 1));
         // A slow rank that nobody waits for costs nothing.
-        if (finding.gain->share >= kLeastFault / 2) facts.add(std::move(finding));
+        if (finding.gain->share >= kLeastFault) facts.add(std::move(finding));
     }
 }
 

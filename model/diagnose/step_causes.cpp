@@ -15,7 +15,7 @@ constexpr double kBadDeviations = 6;
 constexpr double kBadShare = 0.1; ///< longer than the median by so much at least
 constexpr double kMostBad = 0.2;  ///< of the steps; more are no exception
 constexpr std::size_t kLeastCounted = 6;
-constexpr double kLeastWorked = 0.25; ///< of what such steps are longer by, where the ranks did it themselves
+constexpr double kLeastWorked = 0.5; ///< of what such a step is longer by, where a rank did it itself
 
 /// Which rank works longest in a bad step, against what it does in the others; absent: all alike.
 std::optional<RankId> slowIn(const CaseFacts& facts, const std::set<StepIndex>& bad)
@@ -41,44 +41,52 @@ std::optional<RankId> slowIn(const CaseFacts& facts, const std::set<StepIndex>& 
     return slow && most - 1 > 2 * (second - 1) ? slow : std::nullopt;
 }
 
-/// How much longer the ranks worked in those steps than in their others: in each step the rank that worked most, added up
-/// [ns of processor time]. Absent: the recording does not say, or its clock is no wall clock.
-std::optional<double> longerWork(const CaseFacts& facts, const std::set<StepIndex>& bad)
+/// How much longer the ranks worked in each of those steps than in their others: the rank that worked most longer [ns of
+/// processor time]. Absent: the recording does not say, or its clock is no wall clock.
+std::optional<std::map<StepIndex, double>> longerWork(const CaseFacts& facts, const std::set<StepIndex>& bad)
 {
     const TraceInfo& info = facts.trace.info();
     if (info.header.clock != ClockKind::Wall) return std::nullopt;
-    std::map<CounterId, std::vector<std::pair<StepIndex, double>>> worked; // of a rank each
-    for (std::size_t i = 0; i < info.counters.size(); ++i)
-        if (info.counters[i].name == "step_cpu_ms") worked[CounterId{static_cast<std::int32_t>(i)}];
+    struct Worked {
+        std::vector<StepView> of;                        ///< the rank's own steps: those of pipelines overlap
+        std::vector<std::pair<StepIndex, double>> times; ///< [ns]
+    };
+    std::map<CounterId, Worked> worked; // of a rank each
+    for (std::size_t i = 0; i < info.counters.size(); ++i) {
+        const CounterInfo& counter = info.counters[i];
+        if (counter.name != "step_cpu_ms" || !counter.rank) continue;
+        auto steps = facts.trace.steps(*counter.rank);
+        if (!steps.ok()) return std::nullopt;
+        worked[CounterId{static_cast<std::int32_t>(i)}].of = std::move(*steps);
+    }
     if (worked.empty()) return std::nullopt;
     const auto scanned = facts.trace.scanCounters(
         [&](const CounterRecord& sample) {
             const auto rank = worked.find(sample.counter);
             if (rank == worked.end()) return true;
-            // Steps are by number, which is the order of their begins.
-            const auto next = std::upper_bound(facts.steps.begin(), facts.steps.end(), sample.at,
-                                               [](Instant at, const JobStep& each) { return at < each.range.begin; });
-            if (next == facts.steps.begin()) return true;
-            const JobStep& step = *std::prev(next);
-            if (sample.at < step.range.end && step.complete && step.state != StepState::Warmup)
-                rank->second.push_back({step.step, sample.value * 1e6});
+            const std::vector<StepView>& steps = rank->second.of; // by time
+            const auto next =
+                std::upper_bound(steps.begin(), steps.end(), sample.at,
+                                 [](Instant at, const StepView& each) { return at < each.record.range.begin; });
+            if (next == steps.begin()) return true;
+            const StepRecord& step = std::prev(next)->record;
+            if (sample.at < step.range.end && step.state != StepState::Warmup && step.state != StepState::Lost)
+                rank->second.times.push_back({step.step, sample.value * 1e6});
             return true;
         },
         facts.stop);
     if (!scanned.ok()) return std::nullopt;
     std::map<StepIndex, double> most;
-    for (const auto& [counter, steps] : worked) {
+    for (const auto& [counter, rank] : worked) {
         std::vector<double> usual;
-        for (const auto& [step, time] : steps)
+        for (const auto& [step, time] : rank.times)
             if (!bad.contains(step)) usual.push_back(time);
         if (usual.empty()) return std::nullopt;
         const double middle = median(std::move(usual));
-        for (const auto& [step, time] : steps)
+        for (const auto& [step, time] : rank.times)
             if (bad.contains(step)) most[step] = std::max(most[step], time - middle);
     }
-    double longer = 0;
-    for (const auto& [step, time] : most) longer += time;
-    return longer;
+    return most;
 }
 
 /// What the job does between steps, in all.
@@ -130,6 +138,13 @@ std::set<StepIndex> stepsOfLongWork(const CaseFacts& facts)
     return bad;
 }
 
+std::set<StepIndex> keysOf(const std::map<StepIndex, const JobStep*>& steps)
+{
+    std::set<StepIndex> keys;
+    for (const auto& [number, step] : steps) keys.insert(number);
+    return keys;
+}
+
 } // namespace
 
 void findBadSteps(CaseFacts& facts)
@@ -143,46 +158,63 @@ void findBadSteps(CaseFacts& facts)
     // Pauses of one program make steps long, too, and are told as such.
     const bool pauses = facts.found(Cause::HostPause) != nullptr;
     const std::set<StepIndex> longWork = pauses ? stepsOfLongWork(facts) : std::set<StepIndex>();
-    std::set<StepIndex> bad;
-    double excess = 0, longest = 0;
-    std::optional<TimeRange> at;
+    std::map<StepIndex, const JobStep*> bad;
     for (const JobStep& step : facts.steps) {
         const auto length = static_cast<double>(step.range.length().ns);
         // An odd step that is longer is bad, too; one that is cut or warms up is not.
         const bool counts = step.complete && (step.state == StepState::Measured || step.state == StepState::Odd);
         if (!counts || (pauses ? !longWork.contains(step.step) : length <= limit)) continue;
-        bad.insert(step.step);
-        excess += std::max(0.0, length - middle);
-        if (length <= longest) continue;
-        longest = length;
-        at = step.range;
+        bad[step.step] = &step;
     }
     const auto all = static_cast<double>(lengths.size());
     if (bad.empty() || static_cast<double>(bad.size()) > kMostBad * all) return;
-    const double share = excess / (middle * all + excess);
-    if (share < kLeastFault) return;
-    if (const auto longer = longerWork(facts, bad); longer && *longer < kLeastWorked * excess) {
-        facts.abstain(Cause::BadSteps, Lack::Cores,
-                      std::to_string(bad.size()) + " of " + std::to_string(lengths.size()) + " steps are longer, by " +
-                          std::to_string(std::lround(excess * 1e-6)) + " ms in all, and their ranks worked " +
-                          std::to_string(std::lround(*longer * 1e-6)) +
-                          " ms longer: they stood still, or other programs had their cores");
+    const auto excessOf = [middle](const JobStep& step) {
+        return std::max(0.0, static_cast<double>(step.range.length().ns) - middle);
+    };
+    const auto shareOf = [&](double excess) { return excess / (middle * all + excess); };
+    // Without the steps in which nobody worked for what they are longer by.
+    double stood = 0, stoodWork = 0;
+    std::int64_t stoodSteps = 0;
+    if (const auto longer = longerWork(facts, keysOf(bad)))
+        std::erase_if(bad, [&](const auto& each) {
+            const auto at = longer->find(each.first);
+            const double excess = excessOf(*each.second), work = at == longer->end() ? 0 : at->second;
+            if (work >= kLeastWorked * excess) return false;
+            stood += excess;
+            stoodWork += work;
+            ++stoodSteps;
+            return true;
+        });
+    double excess = 0;
+    const JobStep* longest = nullptr;
+    for (const auto& [number, step] : bad) {
+        excess += excessOf(*step);
+        if (!longest || step->range.length() > longest->range.length()) longest = step;
+    }
+    if (shareOf(excess) < kLeastFault) {
+        if (stoodSteps > 0 && shareOf(excess + stood) >= kLeastFault)
+            facts.abstain(Cause::BadSteps, Lack::Cores,
+                          std::to_string(stoodSteps) + " of " + std::to_string(lengths.size()) +
+                              " steps are longer, by " + std::to_string(std::lround(stood * 1e-6)) +
+                              " ms in all, and their ranks worked " + std::to_string(std::lround(stoodWork * 1e-6)) +
+                              " ms longer: they stood still, or other programs had their cores");
         return;
     }
+    const std::set<StepIndex> steps = keysOf(bad);
     Finding finding;
     finding.cause = Cause::BadSteps;
-    finding.steps.assign(bad.begin(), bad.end());
-    if (const std::optional<RankId> slow = slowIn(facts, bad))
+    finding.steps.assign(steps.begin(), steps.end());
+    if (const std::optional<RankId> slow = slowIn(facts, steps))
         finding.ranks = {*slow};
     else
         finding.ranks = facts.result.ranks;
     finding.add(EvidenceKind::StepsAffected, static_cast<double>(bad.size()))
         .add(EvidenceKind::StepsLookedAt, all)
-        .add(EvidenceKind::LongestStep, longest * 1e-6)
+        .add(EvidenceKind::LongestStep, longest->range.length().milliseconds())
         .add(EvidenceKind::MedianStep, middle * 1e-6);
-    finding.gain = Gain{Duration{std::llround(excess / all)}, share, GainSource::UpperBound};
+    finding.gain = Gain{Duration{std::llround(excess / all)}, shareOf(excess), GainSource::UpperBound};
     finding.confidence = Confidence::Certain;
-    finding.show = {FindingView::Timeline, std::nullopt, at};
+    finding.show = {FindingView::Timeline, std::nullopt, longest->range};
     if (finding.ranks.size() == 1) finding.show.rank = finding.ranks.front();
     facts.add(std::move(finding));
 }

@@ -210,6 +210,25 @@ private slots:
         QVERIFY(!found(said, Cause::SlowRank));
     }
 
+    /// Times of a rank as they were on a machine that did other work: a tenth to either side, and twice as long from a step
+    /// on. Where they only drift, nothing changed at a step.
+    void workThatTakesLongerOnABusyMachine()
+    {
+        constexpr double kSlower[] = {0.74, 0.59, 0.73, 0.56, 0.68, 0.56, 0.69, 0.61, 0.71, 1.14,
+                                      1.27, 1.03, 1.18, 1.07, 1.32, 1.34, 1.30, 1.26, 1.36};
+        Job job(2);
+        job.steps(0, 18, [&](int rank, int step) { return rank == 0 ? 20 * kSlower[step] : 10.0; });
+        const Diagnosis said = job.diagnosis();
+        const Finding* slower = found(said, Cause::Throttling);
+        QVERIFY(slower);
+        QCOMPARE(slower->ranks, std::vector<RankId>{RankId{0}});
+        QCOMPARE(slower->value(EvidenceKind::FromStep), 9.0);
+
+        Job drifts(2);
+        drifts.steps(0, 18, [](int rank, int step) { return rank == 0 ? 20 + 0.4 * step : 20.0; });
+        QVERIFY(!found(drifts.diagnosis(), Cause::Throttling));
+    }
+
     void fewStepsAreLong()
     {
         Job job(2);

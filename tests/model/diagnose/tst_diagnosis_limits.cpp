@@ -105,6 +105,61 @@ private slots:
         QVERIFY(has(said(9.5, false), Cause::BadSteps));
     }
 
+    /// Two steps of twenty are long, by 12 ms each. In one of them nobody worked for it: that one costs nothing that could be
+    /// had back, and the other one alone decides.
+    void longStepsAreJudgedOneByOne()
+    {
+        const auto gain = [](double first, double second) {
+            TraceHeader header = headerOf(1);
+            header.clock = ClockKind::Wall;
+            Builder b(1, header);
+            const CounterId cpu = b.trace.defineCounter({RankId{0}, "step_cpu_ms", {}});
+            std::int64_t at = 0;
+            for (int i = 0; i < 20; ++i) {
+                const bool isLong = i == 5 || i == 15;
+                const std::int64_t length = (isLong ? 22 : 10) * kMs;
+                b.step(0, i, at, at + length);
+                b.work(0, "forward", Phase::Forward, at, at + length);
+                b.producer->counter({cpu, Instant{at + length - 1}, i == 5 ? first : i == 15 ? second : 9});
+                at += length;
+            }
+            const Diagnosis said = diagnosed(b);
+            const Finding* bad = has(said, Cause::BadSteps);
+            return bad ? bad->gain->share : 0;
+        };
+        QVERIFY(std::abs(gain(21, 20) - 24.0 / 224) < 1e-9);
+        QVERIFY(std::abs(gain(21, 9) - 12.0 / 212) < 1e-9);
+        QCOMPARE(gain(12, 11), 0.0);
+    }
+
+    /// In a pipeline the first stage is the last one to end a step, and the other has begun the next one by then. What the
+    /// first one's processor worked belongs to its own step.
+    void longStepsOfAPipelineOverlap()
+    {
+        TraceHeader header = headerOf(2);
+        header.clock = ClockKind::Wall;
+        header.ranks[1].pipelineStage = 1;
+        Builder b(2, header);
+        CounterId cpu[2];
+        for (int rank = 0; rank < 2; ++rank) cpu[rank] = b.trace.defineCounter({RankId{rank}, "step_cpu_ms", {}});
+        std::int64_t whole = 0, at[2] = {0, 0};
+        for (int i = 0; i < 12; ++i) {
+            const bool isLong = i == 4 || i == 9;
+            whole += (isLong ? 40 : 10) * kMs;
+            for (int rank = 0; rank < 2; ++rank) {
+                const std::int64_t end = whole - rank * 3 * kMs;
+                b.step(rank, i, at[rank], end);
+                b.work(rank, "forward", Phase::Forward, at[rank], end);
+                b.producer->counter({cpu[rank], Instant{end - 1}, isLong && rank == 0 ? 39.0 : 9.0});
+                at[rank] = end;
+            }
+        }
+        const Diagnosis said = diagnosed(b);
+        const Finding* bad = has(said, Cause::BadSteps);
+        QVERIFY(bad);
+        QCOMPARE(bad->steps.size(), std::size_t{2});
+    }
+
     /// One kernel of 20 ns, and nobody marked a step: that all of it is small kernels tells nobody anything.
     void aFewKernelsAreNoStep()
     {
