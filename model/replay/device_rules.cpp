@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 
@@ -26,6 +27,9 @@ struct Link {
 
 /// Order of what begins at one instant: ends of steps, what has no length (work, sends, collectives, receives), then the rest.
 enum LinkOrder { kStepEnd, kShort, kSend, kMeet, kReceive, kLong };
+
+/// The track of the transfers that a rank of the engine takes part in itself.
+constexpr std::string_view kOwnTransfers = "communication";
 
 using TrackKey = std::pair<std::int32_t, std::int64_t>; // track and instant
 
@@ -71,26 +75,29 @@ private:
         const TrackInfo& track = m_recording.track(piece);
         const bool beside =
             track.kind == TrackKind::CopyStream ||
-            (track.kind == TrackKind::CommStream && track.name != "communication" && overlapsWork(piece.track));
+            (track.kind == TrackKind::CommStream && track.name != kOwnTransfers && overlapsWork(piece.track));
         return m_beside[piece.track.value] = beside;
     }
 
-    /// Whether a rank's device worked while an operation of the track ran.
+    /// Whether a rank's device worked, or the rank itself took part in a transfer, while an operation of the track ran.
     bool overlapsWork(TrackId track) const
     {
         const auto& pieces = m_recording.pieces;
         std::vector<std::pair<Instant, Instant>> work;
         const RankId rank = m_recording.tracks[static_cast<std::size_t>(track.value)].rank;
-        for (const Piece& piece : pieces)
-            if (piece.rank == rank && !piece.isCollective() && piece.length().ns > 0 &&
-                m_recording.track(piece).kind == TrackKind::ComputeStream)
+        const auto holds = [&](const Piece& piece) {
+            return !piece.isCollective() ||
+                   m_recording.collectives[piece.collective].record.operation != CollectiveOp::Send;
+        };
+        for (const Piece& piece : pieces) {
+            if (piece.rank != rank || piece.length().ns <= 0 || !holds(piece)) continue;
+            const TrackInfo& on = m_recording.track(piece);
+            if (piece.isCollective() ? on.name == kOwnTransfers : on.kind == TrackKind::ComputeStream)
                 work.push_back({piece.start, piece.end});
+        }
         std::sort(work.begin(), work.end());
         for (const Piece& piece : pieces) {
-            if (piece.track != track || piece.length().ns <= 0) continue;
-            if (piece.isCollective() &&
-                m_recording.collectives[piece.collective].record.operation == CollectiveOp::Send)
-                continue;
+            if (piece.track != track || piece.length().ns <= 0 || !holds(piece)) continue;
             const auto behind = std::lower_bound(work.begin(), work.end(), std::pair(piece.end, piece.end));
             if (behind != work.begin() && (behind - 1)->second > piece.start) return true;
         }

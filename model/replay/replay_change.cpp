@@ -287,6 +287,20 @@ private:
         });
     }
 
+    using ShortestBySize = std::map<std::int64_t, std::int64_t>; ///< payload [bytes] to the shortest moving of it [ns]
+
+    /// What an operation takes however small it is [ns]: the line through the smallest and the largest payload's shortest
+    /// times, at no bytes; 0 where payloads do not differ.
+    static std::int64_t latencyOf(const ShortestBySize& shortest)
+    {
+        if (shortest.size() < 2) return 0;
+        const auto [fewBytes, few] = *shortest.begin();
+        const auto [manyBytes, many] = *shortest.rbegin();
+        const double perByte = static_cast<double>(many - few) / static_cast<double>(manyBytes - fewBytes);
+        return std::clamp(few - std::llround(perByte * static_cast<double>(fewBytes)), 0LL,
+                          static_cast<long long>(few));
+    }
+
     Status scaleLink(const ReplayChange& change)
     {
         const bool tier = change.pattern == "inside" || change.pattern == "between";
@@ -300,8 +314,7 @@ private:
         if (tier && !known)
             return Error{ErrorCode::Unsupported, "the trace does not say which ranks share a host",
                          "--change " + change.text, "record the hosts' names, or name a group: link:GROUP*F"};
-        // What an operation takes however small it is: the least of its kind and group where sizes differ.
-        std::map<std::pair<int, std::int32_t>, std::pair<std::int64_t, std::set<std::int64_t>>> least;
+        std::map<std::pair<int, std::int32_t>, ShortestBySize> shortest; // of a kind and group
         const auto recordOf = [&](std::size_t node) -> const CollectiveRecord* {
             if (m_graph.piece[node] == kNone || m_graph.role[node] != NodeRole::Moving) return nullptr;
             const Piece& piece = m_recording.pieces[m_graph.piece[node]];
@@ -313,21 +326,20 @@ private:
         for (std::size_t node = 0; node < m_graph.nodes(); ++node)
             if (const CollectiveRecord* record = recordOf(node)) {
                 ++met;
-                const auto [found, isNew] =
-                    least.try_emplace({static_cast<int>(record->operation), record->group.value},
-                                      m_graph.duration[node], std::set<std::int64_t>{});
-                found->second.first = std::min(found->second.first, std::max<std::int64_t>(0, m_graph.duration[node]));
-                if (record->payloadBytes && found->second.second.size() < 2)
-                    found->second.second.insert(*record->payloadBytes);
+                ShortestBySize& of = shortest[{static_cast<int>(record->operation), record->group.value}];
+                if (!record->payloadBytes) continue;
+                const auto took = std::max<std::int64_t>(0, m_graph.duration[node]);
+                const auto [found, isNew] = of.try_emplace(*record->payloadBytes, took);
+                found->second = std::min(found->second, took);
             }
         if (met == 0)
             return Error{ErrorCode::NotFound, "no transfer of the chosen steps uses '" + change.pattern + "'",
                          "--change " + change.text, "groups with transfers: " + groupsText()};
         for (std::size_t node = 0; node < m_graph.nodes(); ++node)
             if (const CollectiveRecord* record = recordOf(node)) {
-                const auto& [shortest, sizes] = least[{static_cast<int>(record->operation), record->group.value}];
-                const std::int64_t latency = sizes.size() > 1 ? std::max<std::int64_t>(0, shortest) : 0;
-                if (sizes.size() < 2)
+                const ShortestBySize& of = shortest[{static_cast<int>(record->operation), record->group.value}];
+                const std::int64_t latency = latencyOf(of);
+                if (of.size() < 2)
                     assume("latency 0 of " + std::string(name(record->operation)) + " in group " +
                            groupOf(*record).name + ": the trace has it with one payload or unknown ones");
                 std::int64_t& duration = m_changed.times.duration[node];

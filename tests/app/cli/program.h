@@ -4,11 +4,13 @@
 
 #include "tests/support/even_kernels.h"
 
+#include <QFile>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QProcess>
 #include <QString>
 #include <QStringList>
+#include <QTemporaryDir>
 
 namespace fourwalls::test {
 
@@ -51,6 +53,17 @@ inline Answer recordEvenly(const QStringList& arguments, const QString& table)
 }
 
 /// A quick recording: gpt-tiny with short sequences.
+/// A node's description in a new file of the folder: its links make transfers of a small network count.
+inline QString slowNode(const QTemporaryDir& folder, double bytesPerSecond)
+{
+    const QString name = folder.filePath("slow-node.json");
+    QFile file(name), preset(FOURWALLS_SOURCE_DIR "/resources/presets/clusters/dgx-a100.json");
+    if (!preset.open(QIODevice::ReadOnly) || !file.open(QIODevice::WriteOnly)) return {};
+    QJsonObject cluster = QJsonDocument::fromJson(preset.readAll()).object();
+    cluster["node_link"] = QJsonObject{{"bytes_per_second", bytesPerSecond}, {"latency_seconds", 5e-6}};
+    return file.write(QJsonDocument(cluster).toJson()) > 0 ? name : QString();
+}
+
 inline QStringList quickRun(int steps = 4)
 {
     return {"--model", "gpt-tiny", "--steps", QString::number(steps), "--batch", "2", "--seq", "32"};

@@ -38,17 +38,6 @@ private:
         if (answer.exitCode != 0) qWarning("%s", answer.err.constData());
         return answer.exitCode == 0 ? file : QString();
     }
-    /// A node whose links make transfers of this small network count.
-    QString slowNode()
-    {
-        const QString name = m_folder.filePath("slow-node.json");
-        QFile file(name), preset(FOURWALLS_SOURCE_DIR "/resources/presets/clusters/dgx-a100.json");
-        if (!preset.open(QIODevice::ReadOnly) || !file.open(QIODevice::WriteOnly)) return {};
-        QJsonObject cluster = QJsonDocument::fromJson(preset.readAll()).object();
-        cluster["node_link"] = QJsonObject{{"bytes_per_second", 2e9}, {"latency_seconds", 5e-6}};
-        file.write(QJsonDocument(cluster).toJson());
-        return name;
-    }
     QTemporaryDir m_folder;
     int m_files = 0;
 };
@@ -91,8 +80,9 @@ void CliDiagnoseTest::spoiledOnPurpose_data()
     row("memory", {"--plan", "dp=2", "--disturb", "memory_growth:1:2"}, "memory_growth", {1});
     row("slow link", {"--plan", "dp=2", "--cluster", "dgx-a100", "--link-fault", "0-1:latency_us=2000"}, "slow_link",
         {0, 1});
-    row("slow link of four", {"--plan", "dp=4", "--cluster", slowNode(), "--link-fault", "1-2:bandwidth=0.4"},
-        "slow_link", {1, 2});
+    row("slow link of four",
+        {"--plan", "dp=4", "--cluster", slowNode(m_folder, 2e9), "--link-fault", "1-2:bandwidth=0.4"}, "slow_link",
+        {1, 2});
     row("evaluations", {"--plan", "dp=2", "--eval-every", "4"}, "evaluation_stall", {0, 1});
 }
 
@@ -165,7 +155,7 @@ void CliDiagnoseTest::nothingIsWrong()
 {
     // Where all send to all, a hop waits for those that its sender sends before it: they are no slow link.
     for (const QStringList& how : {QStringList{"--plan", "tp=2"}, QStringList{"--plan", "dp=4 zero=2"},
-                                   QStringList{"--plan", "dp=4", "--cluster", slowNode()}}) {
+                                   QStringList{"--plan", "dp=4", "--cluster", slowNode(m_folder, 2e9)}}) {
         const QString file = record(how);
         QVERIFY(!file.isEmpty());
         const QJsonObject said = run({"diagnose", file, "--json"}).json();

@@ -28,6 +28,7 @@ private slots:
     void anotherPlanHasABand();
     void groupsOfTheSameMembersAreOne();
     void aSlowRankIsTakenAway();
+    void aSlowLinkIsTakenAway();
     void passesInAnotherOrder();
     void aFindingSaysWhatTheChangeDoes();
     void theChangedStepIsATrace();
@@ -225,6 +226,25 @@ void CliReplayTest::aSlowRankIsTakenAway()
     QVERIFY(std::abs(mean["changed_ms"].toDouble() / (mean["recorded_ms"].toDouble() * 0.75) - 1) < 0.02);
     QVERIFY(mean["low_ms"].toDouble() <= mean["changed_ms"].toDouble() &&
             mean["changed_ms"].toDouble() <= mean["high_ms"].toDouble());
+}
+
+/// Gradients of the first stage go over a slow link: none of it lies beside the backward pass, and the network's tied
+/// embedding is reduced while they are under way.
+void CliReplayTest::aSlowLinkIsTakenAway()
+{
+    const QStringList words{"--plan", "dp=2 pp=2 microbatches=4", "--cluster", slowNode(m_folder, 2e8), "--steps", "5"};
+    const QString without = recordedEvenly(words),
+                  with = recordedEvenly(words + QStringList{"--link-fault", "0-1:bandwidth=0.25"});
+    QVERIFY(!without.isEmpty() && !with.isEmpty());
+    const double quick = run({"metrics", without, "--json"}).json()["step_time_ms"].toDouble();
+    const QJsonObject replayed = run({"replay", with, "--change", "link:dp_cp*4", "--json"}).json();
+    QCOMPARE(replayed["negative_delays"].toInt(), 0);
+    QCOMPARE(replayed["long_delays_off_path"].toInt(), 0);
+    QVERIFY2(replayed["error_no_delays_pct"].toDouble() <= 0.01,
+             qPrintable(QString::number(replayed["error_no_delays_pct"].toDouble())));
+    QVERIFY(replayed["recorded_ms"].toDouble() > 1.1 * quick);
+    QVERIFY2(std::abs(replayed["changed_ms"].toDouble() / quick - 1) < 0.002,
+             qPrintable(QString("%1 ms, recorded %2 ms").arg(replayed["changed_ms"].toDouble()).arg(quick)));
 }
 
 void CliReplayTest::passesInAnotherOrder()
