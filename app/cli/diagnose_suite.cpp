@@ -29,7 +29,8 @@ struct Fault {
     Cause cause = Cause::SlowRank;
     std::optional<Disturbance> disturbance;
     std::optional<engine::LinkFault> link;
-    bool evaluates = false;
+    bool evaluates = false, checkpoints = false;
+    bool waits = false;     ///< gradients are reduced behind the backward pass, not beside it
     std::set<RankId> ranks; ///< whose fault it is; empty: everybody's
     std::optional<int> stage;
 };
@@ -52,7 +53,9 @@ Result<RunSpec> drawSpec(Draw& draw, ClockKind clock)
                                       "pp=4 microbatches=8",
                                       "dp=2 pp=2 microbatches=4",
                                       "dp=2 microbatches=4",
-                                      "dp=4 microbatches=2 overlap=0"};
+                                      "dp=4 microbatches=2 overlap=0",
+                                      "dp=2 ep=2",
+                                      "dp=4 ep=4"};
     // On the wall clock every rank needs a core of its own.
     constexpr const char* kPairs[] = {"dp=2", "dp=2 microbatches=4", "pp=2 microbatches=4"};
     TransformerSpec network;
@@ -63,8 +66,9 @@ Result<RunSpec> drawSpec(Draw& draw, ClockKind clock)
     network.vocabulary = 256;
     network.sequence = 32;
     RunSpec spec;
-    spec.model = {"suite", network};
     FOURWALLS_TRY_ASSIGN(spec.plan, parsePlan(clock == ClockKind::Wall ? draw.oneOf(kPairs) : draw.oneOf(kPlans)));
+    if (spec.plan.ep > 1) network.mixture = {.experts = 8, .topK = 2, .expertHidden = 256};
+    spec.model = {"suite", network};
     spec.training.steps = 20 + draw.below(8);
     spec.training.batch = 16 * (1 + draw.below(2));
     spec.training.seed = 1 + static_cast<std::uint64_t>(draw.below(1000));
@@ -78,11 +82,12 @@ Result<RunSpec> drawSpec(Draw& draw, ClockKind clock)
 Fault drawFault(Draw& draw, const Case& of, double stepMs)
 {
     const ParallelPlan& plan = of.spec.plan;
-    std::vector<Cause> causes{Cause::SlowRank, Cause::DataLoading,  Cause::HostPause,      Cause::Throttling,
-                              Cause::BadSteps, Cause::MemoryGrowth, Cause::EvaluationStall};
+    std::vector<Cause> causes{Cause::SlowRank, Cause::DataLoading,  Cause::HostPause,       Cause::Throttling,
+                              Cause::BadSteps, Cause::MemoryGrowth, Cause::EvaluationStall, Cause::CheckpointStall};
     // A stage of one rank that is slower is a slow rank.
     if (plan.pp > 1 && plan.worldSize() > plan.pp) causes.push_back(Cause::SlowStage);
     if (plan.dp > 1 && plan.microbatches > 1) causes.push_back(Cause::SequenceImbalance);
+    if (plan.ep > 1) causes.push_back(Cause::ExpertImbalance);
     if (of.clock == ClockKind::Device && plan.worldSize() > 1) causes.push_back(Cause::SlowLink);
     Fault fault;
     fault.cause = draw.oneOf(causes);
@@ -119,7 +124,9 @@ Fault drawFault(Draw& draw, const Case& of, double stepMs)
     case Cause::HostPause: disturb(DisturbanceKind::HostPause, rank, stepMs * severity / 2); break;
     case Cause::SequenceImbalance: disturb(DisturbanceKind::SequenceImbalance, std::nullopt, 1 + severity); break;
     case Cause::MemoryGrowth: disturb(DisturbanceKind::MemoryGrowth, rank, draw.between(0.2, 5)); break;
+    case Cause::ExpertImbalance: disturb(DisturbanceKind::ExpertImbalance, std::nullopt, severity); break;
     case Cause::EvaluationStall: fault.evaluates = true; break;
+    case Cause::CheckpointStall: fault.checkpoints = true; break;
     case Cause::SlowLink: {
         // Between neighbours of a group, which send to each other.
         std::vector<std::pair<RankId, RankId>> pairs;
@@ -152,6 +159,7 @@ constexpr int kNoneLeftOut = -1, kAllLeftOut = -2;
 Result<RecordedRun> record(const Case& of, int without, const std::string& kernelTimes, std::stop_token stop)
 {
     engine::RunOptions options;
+    FOURWALLS_TRY_ASSIGN(const ScratchFile checkpoints, ScratchFile::create()); // a folder
     options.blind = true;
     options.clock = of.clock;
     options.stop = stop;
@@ -167,6 +175,10 @@ Result<RecordedRun> record(const Case& of, int without, const std::string& kerne
         if (fault.disturbance) options.disturbances.push_back(*fault.disturbance);
         if (fault.link) options.linkFaults.push_back(*fault.link);
         if (fault.evaluates) options.evaluateEvery = 5;
+        if (fault.checkpoints) {
+            options.checkpointEvery = 5;
+            options.checkpointFolder = checkpoints.path();
+        }
     }
     return recordInMemory(spec, options);
 }

@@ -199,7 +199,8 @@ Arguments RecordArguments::all()
         {"--disturb", &disturbances,
          "KIND:PLACE:AMOUNT[@STEP], spoils the run on purpose, for trying `diagnose`: slow_rank, slow_stage, "
          "throttling, "
-         "bad_steps, sequence_imbalance (a factor; the shortest sequences are that much shorter), data_loading, "
+         "bad_steps, sequence_imbalance (a factor; the shortest sequences are that much shorter), expert_imbalance (a "
+         "factor; a rank's experts get so many times the others' tokens), data_loading, "
          "host_pause (ms), memory_growth (MB a step)"},
         {"--blind", &blind, "does not say in the trace what was spoiled on purpose"},
         {"--link-fault", &linkFaults,

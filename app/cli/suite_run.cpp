@@ -36,14 +36,14 @@ Result<ScratchFile> ScratchFile::create()
     std::error_code failure;
     const std::filesystem::path folder = std::filesystem::temp_directory_path(failure);
     if (failure) return Error{ErrorCode::Io, failure.message(), "temporary file", "set TMPDIR to a folder"};
-    const std::string name = "fourwalls-suite-" + std::to_string(::getpid()) + '-' + std::to_string(++made) + ".json";
+    const std::string name = "fourwalls-suite-" + std::to_string(::getpid()) + '-' + std::to_string(++made);
     return ScratchFile((folder / name).string());
 }
 
 ScratchFile::~ScratchFile()
 {
     std::error_code ignored;
-    if (!m_path.empty()) std::filesystem::remove(m_path, ignored);
+    if (!m_path.empty()) std::filesystem::remove_all(m_path, ignored);
 }
 
 } // namespace fourwalls::cli

@@ -48,7 +48,7 @@ struct RecordedRun {
 /// Trains and records. options: without sink and origin. Errors: those of engine::runTraining; Cancelled.
 Result<RecordedRun> recordInMemory(const RunSpec& spec, engine::RunOptions options);
 
-/// A name in the folder for temporary files that nobody else has; what is there goes with the object.
+/// A name in the folder for temporary files that nobody else has; the file or folder that is there goes with the object.
 class ScratchFile {
 public:
     /// Errors: Io.

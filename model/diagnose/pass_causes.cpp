@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work that is shared out unevenly: over pipeline stages, micro-batches and experts.
+// Work that is shared out unevenly over pipeline stages and micro-batches.
 #include "model/base/median.h"
 #include "model/diagnose/causes.h"
-#include "model/trace/expert_load.h"
 
 #include <array>
 #include <cmath>
@@ -214,79 +213,6 @@ void findSequenceImbalance(CaseFacts& facts)
     if (finding.gain->share < kLeastFault) return;
     finding.add(EvidenceKind::Spread, 1.4826 * median(std::move(spread)))
         .add(known ? EvidenceKind::TimeFlops : EvidenceKind::ForwardBackward, together);
-    facts.add(std::move(finding));
-}
-
-namespace {
-
-/// The least even layer, where tokens are counted.
-void addTokens(CaseFacts& facts, Finding& finding)
-{
-    const auto load = expertLoad(facts.trace, facts.result.step, facts.stop);
-    if (!load.ok() || load->layers.empty()) return;
-    const auto least =
-        std::max_element(load->layers.begin(), load->layers.end(), [](const ExpertLayer& a, const ExpertLayer& b) {
-            return a.mostOverMean() < b.mostOverMean();
-        });
-    finding.add(EvidenceKind::BusiestExpert, least->mostOverMean());
-    finding.source.what = std::string(kExpertProducts);
-    if (least->layer >= 0) finding.source.layer = LayerIndex{least->layer};
-}
-
-} // namespace
-
-void findExpertImbalance(CaseFacts& facts)
-{
-    const WorkEffects& work = facts.work;
-    if (!facts.replay || work.ranks.size() < 2) return;
-    const replay::Recording& recording = facts.replay->recording();
-    const replay::ReplayGraph& graph = facts.replay->graph(replay::DelayRule::Own);
-    struct Load {
-        double time = 0, flops = 0;
-    };
-    // By step, layer and pass: the ranks meet in an all-to-all before and after.
-    using Place = std::tuple<std::uint32_t, std::int32_t, std::int32_t, int>;
-    std::map<Place, std::map<std::uint32_t, Load>> loads;
-    std::vector<std::pair<const WorkItem*, Place>> items;
-    for (const WorkItem& item : work.items) {
-        const OpInfo& op = recording.op(recording.pieces[graph.piece[item.node]]);
-        if (op.name.find("expert") == std::string::npos && op.name.find("grouped") == std::string::npos) continue;
-        const Place place{item.step, op.layer ? op.layer->value : -1, item.microbatch, static_cast<int>(item.phase)};
-        Load& load = loads[place][item.rank];
-        load.time += static_cast<double>(item.time);
-        load.flops += op.flops;
-        items.push_back({&item, place});
-    }
-    double busiest = 0, mean = 0;
-    for (const auto& [place, ranks] : loads) {
-        if (ranks.size() < 2) continue;
-        double most = 0, sum = 0;
-        for (const auto& [rank, load] : ranks) {
-            const double tokens = load.flops > 0 ? load.flops : load.time;
-            most = std::max(most, tokens);
-            sum += tokens;
-        }
-        busiest += most;
-        mean += sum / static_cast<double>(ranks.size());
-    }
-    if (mean <= 0 || busiest < mean * (1 + kLeastFinding)) return;
-    std::vector<RankId> ranks;
-    for (const RankWork& each : work.ranks) ranks.push_back(each.rank);
-    Finding finding = facts.ofRanks(Cause::ExpertImbalance, std::move(ranks));
-    finding.gain = facts.gainOf([&](replay::NodeTimes& times) {
-        for (const auto& [item, place] : items) {
-            double sum = 0;
-            const auto& of = loads[place];
-            for (const auto& [rank, load] : of) sum += load.time;
-            const double own = of.at(item->rank).time;
-            if (own > 0)
-                times.duration[item->node] =
-                    std::llround(static_cast<double>(item->time) * sum / static_cast<double>(of.size()) / own);
-        }
-    });
-    if (finding.gain->share < kLeastFault) return;
-    finding.add(EvidenceKind::BusiestShare, busiest / mean);
-    addTokens(facts, finding);
     facts.add(std::move(finding));
 }
 

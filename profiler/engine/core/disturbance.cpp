@@ -15,7 +15,7 @@ namespace fourwalls::engine {
 
 namespace {
 
-constexpr std::array<std::pair<DisturbanceKind, std::string_view>, 9> kKinds{{
+constexpr std::array<std::pair<DisturbanceKind, std::string_view>, 10> kKinds{{
     {DisturbanceKind::SlowRank, "slow_rank"},
     {DisturbanceKind::SlowStage, "slow_stage"},
     {DisturbanceKind::Throttling, "throttling"},
@@ -25,6 +25,7 @@ constexpr std::array<std::pair<DisturbanceKind, std::string_view>, 9> kKinds{{
     {DisturbanceKind::HostPause, "host_pause"},
     {DisturbanceKind::SequenceImbalance, "sequence_imbalance"},
     {DisturbanceKind::MemoryGrowth, "memory_growth"},
+    {DisturbanceKind::ExpertImbalance, "expert_imbalance"},
 }};
 
 constexpr std::int64_t kBadStepsApart = 10;
@@ -83,6 +84,14 @@ Status checkSequences(const Disturbance& disturbance, const RunSpec& spec)
     return {};
 }
 
+/// The experts of a place: its share of them, or the first one where every rank has all.
+ExpertSkew skewOf(const Disturbance& disturbance, const RunSpec& spec)
+{
+    const std::int64_t experts = spec.model.transformer()->mixture.experts, share = experts / spec.plan.ep;
+    const int place = RankLayout(spec.plan).coordinates(RankId{disturbance.place.value_or(0)}).expert;
+    return {share * place, spec.plan.ep > 1 ? share : 1, disturbance.amount};
+}
+
 } // namespace
 
 std::string_view name(DisturbanceKind kind)
@@ -130,6 +139,9 @@ Status checkDisturbance(const Disturbance& disturbance, const RunSpec& spec)
                      isFactor(disturbance.kind) ? "the factor is not between 1 and a million"
                                                 : "the amount is not between 0 and a million",
                      where, isFactor(disturbance.kind) ? "1.5" : "10"};
+    const TransformerSpec* transformer = spec.model.transformer();
+    if (disturbance.kind == DisturbanceKind::ExpertImbalance && (!transformer || transformer->mixture.experts < 2))
+        return Error{ErrorCode::InvalidArgument, "the network has no experts", where, "--model moe-tiny"};
     return disturbance.kind == DisturbanceKind::SequenceImbalance ? checkSequences(disturbance, spec) : Status{};
 }
 
@@ -145,6 +157,23 @@ std::vector<std::int64_t> unevenSequences(const RunSpec& spec, double amount)
         lengths.push_back(unit * std::clamp(static_cast<std::int64_t>(std::llround(units)), std::int64_t{1}, most));
     }
     return lengths;
+}
+
+void ExpertSkew::choose(std::int64_t token, std::int64_t experts, std::span<std::int32_t> choices) const
+{
+    // Multiples of the golden ratio fall evenly between 0 and 1 (Weyl's sequence).
+    constexpr double kGolden = 0.6180339887498949;
+    const auto favoured = static_cast<double>(count), others = static_cast<double>(experts - count);
+    for (std::size_t j = 0; j < choices.size(); ++j) {
+        const double number =
+            static_cast<double>(token * static_cast<std::int64_t>(choices.size())) + static_cast<double>(j);
+        const double at = (number * kGolden - std::floor(number * kGolden)) * (amount * favoured + others);
+        const double place = at < amount * favoured ? at / amount : favoured + at - amount * favoured;
+        std::int64_t expert = (first + std::min(experts - 1, static_cast<std::int64_t>(place))) % experts;
+        const auto before = choices.first(j);
+        while (std::find(before.begin(), before.end(), expert) != before.end()) expert = (expert + 1) % experts;
+        choices[j] = static_cast<std::int32_t>(expert);
+    }
 }
 
 RankDisturbance::RankDisturbance(std::span<const Disturbance> all, const RunSpec& spec, RankId rank)
@@ -164,6 +193,7 @@ RankDisturbance::RankDisturbance(std::span<const Disturbance> all, const RunSpec
     m_samples = spec.training.batch / spec.plan.dp / spec.plan.microbatches;
     for (const Disturbance& each : all) {
         if (each.kind == DisturbanceKind::SequenceImbalance) m_sequences = unevenSequences(spec, each.amount);
+        if (each.kind == DisturbanceKind::ExpertImbalance) m_skew = skewOf(each, spec);
         const int own = each.kind == DisturbanceKind::SlowStage ? at.stage : rank.value;
         if (!each.place || *each.place == own) m_own.push_back(each);
     }

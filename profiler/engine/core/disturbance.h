@@ -26,14 +26,15 @@ enum class DisturbanceKind : std::uint8_t {
     DataLoading,       ///< the loader takes `amount` ms longer for each micro-batch
     HostPause,         ///< in every other step, at chance, the program stands still for `amount` ms
     SequenceImbalance, ///< micro-batches hold sequences of 1/`amount` to the whole length, dealt out anew in each step
-    MemoryGrowth       ///< after each step `amount` MB more stay allocated
+    MemoryGrowth,      ///< after each step `amount` MB more stay allocated
+    ExpertImbalance ///< each expert of a rank, and of those with the same experts, gets `amount` times another's tokens
 };
 /// "slow_rank", …: as diagnosis calls what it is to find.
 std::string_view name(DisturbanceKind kind);
 
 struct Disturbance {
     DisturbanceKind kind = DisturbanceKind::SlowRank;
-    std::optional<int> place; ///< rank, or stage of SlowStage; absent: all
+    std::optional<int> place; ///< rank, or stage of SlowStage; absent: all; of ExpertImbalance: the first experts'
     double amount = 1;        ///< a factor >= 1, or ms, or MB; see DisturbanceKind
     std::int64_t from = 0;    ///< step
 };
@@ -48,6 +49,15 @@ Status checkDisturbance(const Disturbance& disturbance, const RunSpec& spec);
 /// Lengths of the micro-batches of one step of the whole job, shortest first [tokens]: evenly from 1/amount to the whole length,
 /// so that each step has equally many tokens. Whole multiples of the tensor-parallel ranks, which share the rows.
 std::vector<std::int64_t> unevenSequences(const RunSpec& spec, double amount);
+
+/// Experts that get more tokens than the others.
+struct ExpertSkew {
+    std::int64_t first = 0, count = 0;
+    double amount = 1; ///< times another expert's tokens
+
+    /// The experts of a token, all different ones: `choices` is as long as a token has experts. token: its number.
+    void choose(std::int64_t token, std::int64_t experts, std::span<std::int32_t> choices) const;
+};
 
 /// What is done to one rank.
 class RankDisturbance {
@@ -70,6 +80,8 @@ public:
     };
     Pause pause(std::int64_t step) const;
     std::int64_t growthBytes() const;
+    /// Where tokens go, whatever their router says; absent: where the plan says. All ranks have it alike.
+    const std::optional<ExpertSkew>& expertSkew() const { return m_skew; }
     /// "slow_rank 1.5", …: what the rank has.
     std::vector<std::string> words() const;
 
@@ -79,6 +91,7 @@ private:
     int m_data = 0, m_copies = 1;          ///< place among the data-parallel ranks, and how many they are
     std::vector<std::int64_t> m_sequences; ///< of a step of the whole job; empty: all as long as the run's
     std::int64_t m_samples = 0;            ///< of a micro-batch
+    std::optional<ExpertSkew> m_skew;
     int m_rank = 0;
 };
 

@@ -96,15 +96,19 @@ void MixtureOfExperts::route(RankContext& rank, const Tensor& x, std::int64_t ba
     rank.device.softmaxForward(s.probabilities, 1.0, false);
     s.choices = indices(rank, {n, m_topK});
     s.gates = rank.statistic({n, m_topK});
-    const bool forced = m_options.routing == MoeRouting::Balanced;
+    const std::optional<ExpertSkew>& skew = rank.recorder.disturbance().expertSkew();
+    const bool forced = m_options.routing == MoeRouting::Balanced || skew;
     if (forced) {
         // By the position in the sample, so that it does not matter where a token is worked on.
         const std::int64_t length = n / batch;
         const SequenceSplit split = SequenceSplit::of(rank, length * sizeOf(rank.contextGroup()));
         std::int32_t* choice = s.choices.as<std::int32_t>();
-        for (std::int64_t t = 0; t < n; ++t)
-            for (std::int64_t j = 0; j < m_topK; ++j)
-                *choice++ = static_cast<std::int32_t>((split.position(t % length) * m_topK + j) % m_experts);
+        for (std::int64_t t = 0; t < n; ++t, choice += m_topK) {
+            const std::int64_t position = split.position(t % length);
+            if (skew) skew->choose(position, m_experts, {choice, static_cast<std::size_t>(m_topK)});
+            for (std::int64_t j = 0; !skew && j < m_topK; ++j)
+                choice[j] = static_cast<std::int32_t>((position * m_topK + j) % m_experts);
+        }
     }
     s.margin = RoutingOperators(rank.device).choose(s.probabilities, forced, s.choices, s.gates);
 }

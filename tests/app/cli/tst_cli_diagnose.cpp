@@ -31,10 +31,10 @@ private:
     QString record(const QStringList& arguments, int steps = 12)
     {
         const QString file = m_folder.filePath(QString("run%1.fourwalls").arg(++m_files));
-        const QStringList quick{
-            "record",  "-o", file,    "--clock", "device", "--model", "gpt-tiny", "--steps", QString::number(steps),
-            "--batch", "8",  "--seq", "32"};
-        const Answer answer = run(quick + arguments);
+        const QStringList quick{"record",  "-o", file,    "--clock", "device", "--steps", QString::number(steps),
+                                "--batch", "8",  "--seq", "32"};
+        const QStringList network = arguments.contains("--model") ? QStringList() : QStringList{"--model", "gpt-tiny"};
+        const Answer answer = run(quick + network + arguments);
         if (answer.exitCode != 0) qWarning("%s", answer.err.constData());
         return answer.exitCode == 0 ? file : QString();
     }
@@ -83,6 +83,9 @@ void CliDiagnoseTest::spoiledOnPurpose_data()
     row("slow link of four",
         {"--plan", "dp=4", "--cluster", slowNode(m_folder, 2e9), "--link-fault", "1-2:bandwidth=0.4"}, "slow_link",
         {1, 2});
+    row("uneven experts", {"--model", "moe-tiny", "--plan", "dp=2 ep=2", "--disturb", "expert_imbalance:1:3"},
+        "expert_imbalance", {0, 1});
+    row("checkpoints", {"--plan", "dp=2", "--checkpoint-every", "1"}, "checkpoint_stall", {0, 1});
     row("evaluations", {"--plan", "dp=2", "--eval-every", "4"}, "evaluation_stall", {0, 1});
 }
 

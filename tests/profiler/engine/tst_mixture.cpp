@@ -274,6 +274,31 @@ private slots:
         QVERIFY(imbalance && margin);
     }
 
+    /// Experts 4 to 7 of eight get three times another's tokens, three of four in all; a token's experts differ.
+    void tokensOfFavouredExperts()
+    {
+        constexpr int kMany = 10'000;
+        for (const std::size_t each : {std::size_t{1}, std::size_t{2}}) {
+            std::vector<double> tokens(8);
+            for (int token = 0; token < kMany; ++token) {
+                std::vector<std::int32_t> choices(each);
+                ExpertSkew{4, 4, 3}.choose(token, 8, choices);
+                for (const std::int32_t expert : choices) {
+                    QVERIFY(expert >= 0 && expert < 8);
+                    tokens[static_cast<std::size_t>(expert)] += 1.0 / (kMany * static_cast<double>(each));
+                }
+                QVERIFY(each < 2 || choices[0] != choices[1]);
+            }
+            for (std::size_t expert = 0; expert < 8; ++expert)
+                QVERIFY2(std::abs(tokens[expert] - (expert < 4 ? 0.0625 : 0.1875)) < 0.02,
+                         qPrintable(QString::number(tokens[expert])));
+        }
+        std::vector<std::int32_t> all(4);
+        ExpertSkew{0, 1, 1000}.choose(5, 4, all);
+        std::sort(all.begin(), all.end());
+        QCOMPARE(all, (std::vector<std::int32_t>{0, 1, 2, 3}));
+    }
+
     void everythingIsReleased()
     {
         Run run(DType::F32, specOf(2, true, true));
