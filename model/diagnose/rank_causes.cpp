@@ -31,6 +31,15 @@ double deviationOf(std::vector<double> values)
     return kToSigma * median(std::move(values));
 }
 
+/// How far the values lie from their median, added up; single ones far out, as of bad steps, count as little as the edge.
+double scatter(const std::vector<double>& values, double middle)
+{
+    const double edge = kChangeDeviations * std::max(kLeastNoise * middle, deviationOf(values));
+    double sum = 0;
+    for (const double each : values) sum += std::min(edge, std::abs(each - middle));
+    return sum;
+}
+
 /// A rank's work that takes longer from a step on.
 struct Change {
     std::size_t from = 0;
@@ -57,9 +66,7 @@ std::optional<Change> changeOf(std::span<const double> series)
             std::max({kLeastNoise, deviationOf(before) / change.before, deviationOf(after) / change.after}) *
             std::sqrt(1.0 / static_cast<double>(before.size()) + 1.0 / static_cast<double>(after.size()));
         // Of two cuts next to each other the one that tells the sides apart better.
-        double within = 0;
-        for (const double each : before) within += std::abs(each - change.before);
-        for (const double each : after) within += std::abs(each - change.after);
+        const double within = scatter(before, change.before) + scatter(after, change.after);
         const double stands =
             std::log(change.after / change.before) / (noise + within / static_cast<double>(series.size()));
         if (std::log(change.after / change.before) / noise < kChangeDeviations || stands <= most) continue;

@@ -125,6 +125,50 @@ double farOut(const std::vector<double>& values)
     return middle + std::max(kBadDeviations * 1.4826 * median(away), kBadShare * middle);
 }
 
+/// What the measured steps of the job usually take: their median [ns]. Where a rank is throttled, each side of that moment has
+/// its own.
+class UsualLengths {
+public:
+    explicit UsualLengths(CaseFacts& facts)
+    {
+        const Finding* throttled = facts.found(Cause::Throttling);
+        if (throttled && !throttled->steps.empty()) m_change = throttled->steps.front();
+        std::vector<double> lengths[2];
+        for (const JobStep& step : facts.steps)
+            if (step.complete && step.state == StepState::Measured)
+                lengths[sideOf(step)].push_back(static_cast<double>(step.range.length().ns));
+        if (lengths[0].size() < kLeastOfASide || lengths[1].size() < kLeastOfASide) {
+            lengths[0].insert(lengths[0].end(), lengths[1].begin(), lengths[1].end());
+            lengths[1].clear();
+            m_change.reset();
+        }
+        for (int side = 0; side < 2; ++side) {
+            if (lengths[side].empty()) continue;
+            m_count += lengths[side].size();
+            m_middle[side] = median(lengths[side]);
+            m_limit[side] = farOut(lengths[side]);
+            m_total += m_middle[side] * static_cast<double>(lengths[side].size());
+        }
+    }
+
+    std::size_t count() const { return m_count; }
+    double total() const { return m_total; } ///< of all measured steps [ns]
+    double of(const JobStep& step) const { return m_middle[sideOf(step)]; }
+    bool isFarOut(const JobStep& step) const
+    {
+        return static_cast<double>(step.range.length().ns) > m_limit[sideOf(step)];
+    }
+
+private:
+    static constexpr std::size_t kLeastOfASide = 4;
+
+    int sideOf(const JobStep& step) const { return m_change && !(step.step < *m_change) ? 1 : 0; }
+
+    std::optional<StepIndex> m_change;
+    std::size_t m_count = 0;
+    double m_middle[2] = {0, 0}, m_limit[2] = {0, 0}, m_total = 0;
+};
+
 /// Steps in which a rank's own work is far longer than in its others, whatever else makes steps long.
 std::set<StepIndex> stepsOfLongWork(const CaseFacts& facts)
 {
@@ -149,29 +193,24 @@ std::set<StepIndex> keysOf(const std::map<StepIndex, const JobStep*>& steps)
 
 void findBadSteps(CaseFacts& facts)
 {
-    std::vector<double> lengths;
-    for (const JobStep& step : facts.steps)
-        if (step.complete && step.state == StepState::Measured)
-            lengths.push_back(static_cast<double>(step.range.length().ns));
-    if (lengths.size() < kLeastCounted) return;
-    const double middle = median(lengths), limit = farOut(lengths);
+    const UsualLengths usual(facts);
+    if (usual.count() < kLeastCounted) return;
     // Pauses of one program make steps long, too, and are told as such.
     const bool pauses = facts.found(Cause::HostPause) != nullptr;
     const std::set<StepIndex> longWork = pauses ? stepsOfLongWork(facts) : std::set<StepIndex>();
     std::map<StepIndex, const JobStep*> bad;
     for (const JobStep& step : facts.steps) {
-        const auto length = static_cast<double>(step.range.length().ns);
         // An odd step that is longer is bad, too; one that is cut or warms up is not.
         const bool counts = step.complete && (step.state == StepState::Measured || step.state == StepState::Odd);
-        if (!counts || (pauses ? !longWork.contains(step.step) : length <= limit)) continue;
+        if (!counts || (pauses ? !longWork.contains(step.step) : !usual.isFarOut(step))) continue;
         bad[step.step] = &step;
     }
-    const auto all = static_cast<double>(lengths.size());
+    const auto all = static_cast<double>(usual.count());
     if (bad.empty() || static_cast<double>(bad.size()) > kMostBad * all) return;
-    const auto excessOf = [middle](const JobStep& step) {
-        return std::max(0.0, static_cast<double>(step.range.length().ns) - middle);
+    const auto excessOf = [&usual](const JobStep& step) {
+        return std::max(0.0, static_cast<double>(step.range.length().ns) - usual.of(step));
     };
-    const auto shareOf = [&](double excess) { return excess / (middle * all + excess); };
+    const auto shareOf = [&](double excess) { return excess / (usual.total() + excess); };
     // Without the steps in which nobody worked for what they are longer by.
     double stood = 0, stoodWork = 0;
     std::int64_t stoodSteps = 0;
@@ -194,7 +233,7 @@ void findBadSteps(CaseFacts& facts)
     if (shareOf(excess) < kLeastFault) {
         if (stoodSteps > 0 && shareOf(excess + stood) >= kLeastFault)
             facts.abstain(Cause::BadSteps, Lack::Cores,
-                          std::to_string(stoodSteps) + " of " + std::to_string(lengths.size()) +
+                          std::to_string(stoodSteps) + " of " + std::to_string(usual.count()) +
                               " steps are longer, by " + std::to_string(std::lround(stood * 1e-6)) +
                               " ms in all, and their ranks worked " + std::to_string(std::lround(stoodWork * 1e-6)) +
                               " ms longer: they stood still, or other programs had their cores");
@@ -211,7 +250,7 @@ void findBadSteps(CaseFacts& facts)
     finding.add(EvidenceKind::StepsAffected, static_cast<double>(bad.size()))
         .add(EvidenceKind::StepsLookedAt, all)
         .add(EvidenceKind::LongestStep, longest->range.length().milliseconds())
-        .add(EvidenceKind::MedianStep, middle * 1e-6);
+        .add(EvidenceKind::MedianStep, usual.of(*longest) * 1e-6);
     finding.gain = Gain{Duration{std::llround(excess / all)}, shareOf(excess), GainSource::UpperBound};
     finding.confidence = Confidence::Certain;
     finding.show = {FindingView::Timeline, std::nullopt, longest->range};

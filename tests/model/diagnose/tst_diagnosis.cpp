@@ -229,6 +229,27 @@ private slots:
         QVERIFY(!found(drifts.diagnosis(), Cause::Throttling));
     }
 
+    /// All ranks are throttled from step 10 on, and one of them has a bad step on either side: both are said, each with what
+    /// it costs beside the other.
+    void fewStepsAreLongWhileRanksAreThrottled()
+    {
+        Job job(2);
+        job.steps(0, 19, [](int rank, int step) {
+            return (step < 10 ? 10.0 : 20.0) * (rank == 1 && (step == 5 || step == 15) ? 4 : 1);
+        });
+        const Diagnosis said = job.diagnosis();
+        const Finding *throttled = found(said, Cause::Throttling), *bad = found(said, Cause::BadSteps);
+        QVERIFY(throttled && bad);
+        QCOMPARE(throttled->ranks, (std::vector<RankId>{RankId{0}, RankId{1}}));
+        QCOMPARE(throttled->value(EvidenceKind::FromStep), 10.0);
+        QCOMPARE(bad->ranks, std::vector<RankId>{RankId{1}});
+        QCOMPARE(bad->steps, (std::vector<StepIndex>{StepIndex{5}, StepIndex{15}}));
+        // 10 steps of 12 ms, 10 of 22, and 30 and 60 ms more; each step has 2 ms of a transfer.
+        const double all = 10 * 12 + 10 * 22 + 30 + 60;
+        QVERIFY(isNear(bad->gain->share, 90 / all));
+        QVERIFY(isNear(throttled->gain->share, (9 * 10 + 40) / all));
+    }
+
     void fewStepsAreLong()
     {
         Job job(2);
