@@ -232,6 +232,21 @@ def engine(run):
     run.take(path)
 
 
+def own_kernels(run):
+    """What the engine's own kernels move in a second, against what the GPU's memory does: it tells what it costs that they load
+    one element a thread."""
+    path = run.file("own_kernels.fourwalls")
+    arguments = ["--device", "cuda", "--precision", "bf16", "--model", "gpt2-124m", "--batch", "8", "--steps", "6"]
+    run.judge("the engine trains gpt2-124m in bf16", run.cli("own_kernels", 90, ["record", "-o", path, *arguments]))
+    info = verdicts.json_of(run.cli("own_kernels_info", 20, ["info", path, "--json"]).text)
+    rates = verdicts.memory_rates(info, run.query("own_kernels_query", path, "SELECT op.name, sum(slice.dur), sum(op.bytes) FROM slice JOIN "
+                                                  "op ON op.id = slice.op WHERE op.bytes > 0 AND op.flops = 0 AND op.name <> 'data loading' GROUP BY op.name"))
+    run.check("the rates of at least five kernels", [] if len(rates) >= 5 else [f"{len(rates)} with bytes, times and a rate of the memory"],
+              "own_kernels_query")
+    for name, milliseconds, gigabytes, share in rates:
+        run.say(f"  - {name}: {milliseconds:.2f} ms, {gigabytes:.0f} GB/s, {share:.0f} % of the memory's")
+
+
 def static_program(run):
     """A program without Python, with CUDA's runtime linked in: nothing of it loads libcupti."""
     path = run.file("plain.fourwalls")
@@ -409,7 +424,7 @@ def sanitizer(run):
 # Name, what it does, seconds that it may take in all.
 STAGES = [("facts", facts, 200), ("raw", raw, 200), ("record", record, 260), ("compare", compare, 300), ("operators", operators, 150),
           ("training", training, 180), ("memory", memory, 160), ("calibrate", calibrate, 230), ("endings", endings, 420), ("nccl", nccl, 260),
-          ("graph", graph, 240), ("overhead", overhead, 540), ("engine", engine, 160), ("compiled", compiled, 260), ("edges", edges, 90),
+          ("graph", graph, 240), ("overhead", overhead, 540), ("engine", engine, 160), ("own_kernels", own_kernels, 140), ("compiled", compiled, 260), ("edges", edges, 90),
           ("groups", groups, 120), ("profiler_inside", profiler_inside, 200), ("static_program", static_program, 130),
           ("surroundings", surroundings, 420), ("lost_gpu", lost_gpu, 260), ("mig", mig, 110), ("captured", captured, 80),
           ("engine_nccl", engine_nccl, 150), ("against_pytorch", against_pytorch, 220), ("sanitizer", sanitizer, 420)]

@@ -202,6 +202,15 @@ def peaks(metrics, query):
     return rows[0].get("total") or None, values[0][0]
 
 
+def memory_rates(info, query):
+    """Rows of (kernel, its nanoseconds, its bytes), as (kernel, ms, GB/s, percent of what the device's memory was measured at),
+    those that took longest first. Empty where the trace does not tell that."""
+    memory = (info or {}).get("memory_bytes_per_second") or 0
+    rows = [row for row in (query or {}).get("rows") or [] if memory > 0 and row[1] and row[2]]
+    return [(name, took / 1e6, moved / took, 100e9 * moved / took / memory)
+            for name, took, moved in sorted(rows, key=lambda row: -row[1])]
+
+
 def kinds_of(paths, endings):
     """Of each kind of file there is one that is not empty."""
     return [f"no {ending}" for ending in endings

@@ -216,6 +216,13 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdicts.graph_switched(lost(2000000, 1100000, locked), 0, 20000, 100), [])
         self.assertEqual(verdicts.graph_switched(None, 0, 20000, 100), ["info printed no JSON"])
 
+    def test_rates_of_kernels(self):
+        info, rows = {"memory_bytes_per_second": 2e12}, [["add", 1000, 500_000], ["gelu", 4000, 4_000_000], ["zero", 0, 5]]
+        self.assertEqual(verdicts.memory_rates(info, {"rows": rows}),
+                         [("gelu", 0.004, 1000.0, 50.0), ("add", 0.001, 500.0, 25.0)])
+        self.assertEqual(verdicts.memory_rates({}, {"rows": rows}), [])
+        self.assertEqual(verdicts.memory_rates(info, None), [])
+
     def test_calibration(self):
         rows = [{"context": f"microbenchmark_{context}", "fraction_of_peak": share, "clock_mhz": clock}
                 for context, share, clock in (("burst", 0.9, 1980), ("sustained", 0.75, 1650))]

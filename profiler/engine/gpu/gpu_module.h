@@ -103,7 +103,7 @@ struct Module {
 
     void* (*allocate)(Stream* stream, std::int64_t bytes, MemoryPlace place); ///< null without a failure: no memory
     void (*release)(Stream* stream, void* memory, MemoryPlace place);
-    /// For tests: what the driver says.
+    /// What the driver says.
     void (*freeMemory)(Stream* stream, std::int64_t* free, std::int64_t* total);
     void (*copy)(Stream* stream, void* to, const void* from, std::int64_t bytes); ///< in the stream's order
     void (*clear)(Stream* stream, void* memory, std::int64_t bytes);

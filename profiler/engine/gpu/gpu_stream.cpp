@@ -18,6 +18,15 @@ std::int64_t monotonicNow()
     return t.tv_sec * 1'000'000'000ll + t.tv_nsec;
 }
 
+// What the libraries and the driver may still take once the communicators are there.
+constexpr std::int64_t kLeftToLibraries = 512ll << 20;
+
+// Segments are multiples of this.
+constexpr std::int64_t kReserveUnit = 2ll << 20;
+
+// Tokens, choices, messages and what is offloaded are in stretches of at least so much pinned memory.
+constexpr std::int64_t kPinnedStretch = 128ll << 20;
+
 // Readings of the two clocks side by side; the quickest one counts.
 constexpr int kAnchors = 3;
 
@@ -40,6 +49,9 @@ GpuStream::GpuStream(const gpu::Module& module, int device) : m_module(module), 
 GpuStream::~GpuStream()
 {
     for (void* event : m_marks) m_module.destroyEvent(m_stream, event);
+    for (const MemoryArena& arena : m_reserved) m_module.release(m_stream, arena.memory(), gpu::MemoryPlace::Device);
+    for (const MemoryArena& arena : m_reservedPinned)
+        m_module.release(m_stream, arena.memory(), gpu::MemoryPlace::PinnedHost);
     m_module.closeStream(m_stream);
 }
 
@@ -49,7 +61,44 @@ void GpuStream::check() const
     throw EngineError(ErrorCode::Internal, m_stream->message, "GPU " + std::to_string(m_device), "");
 }
 
+void GpuStream::reserve(std::int64_t bytes)
+{
+    std::int64_t free = 0, total = 0;
+    m_module.freeMemory(m_stream, &free, &total);
+    check();
+    const std::int64_t possible = std::min(bytes, free - kLeftToLibraries) / kReserveUnit * kReserveUnit;
+    m_reserves = true;
+    if (void* const memory = possible > 0 ? allocate(possible, Place::Device) : nullptr)
+        m_reserved.emplace_back(memory, possible);
+    if (void* const memory = allocate(kPinnedStretch, Place::Host))
+        m_reservedPinned.emplace_back(memory, kPinnedStretch);
+}
+
 void* GpuStream::take(std::int64_t bytes, Place place)
+{
+    if (!m_reserves) return allocate(bytes, place);
+    std::vector<MemoryArena>& arenas = arenasOf(place);
+    for (MemoryArena& arena : arenas)
+        if (void* const piece = arena.take(bytes)) return piece;
+    if (place == Place::Device) return nullptr;
+    comeToRest();
+    const std::int64_t stretch = std::max(bytes, kPinnedStretch);
+    void* const memory = allocate(stretch, place);
+    return memory ? arenas.emplace_back(memory, stretch).take(bytes) : nullptr;
+}
+
+void GpuStream::comeToRest()
+{
+    if (m_interruption) settleAll();
+}
+
+void GpuStream::startLibrary(bool& started)
+{
+    if (!started) comeToRest();
+    started = true;
+}
+
+void* GpuStream::allocate(std::int64_t bytes, Place place)
 {
     void* const memory = m_module.allocate(
         m_stream, bytes, place == Place::Device ? gpu::MemoryPlace::Device : gpu::MemoryPlace::PinnedHost);
@@ -59,6 +108,7 @@ void* GpuStream::take(std::int64_t bytes, Place place)
 
 void GpuStream::give(void* memory, Place place)
 {
+    if (std::ranges::any_of(arenasOf(place), [memory](MemoryArena& arena) { return arena.give(memory); })) return;
     m_module.release(m_stream, memory,
                      place == Place::Device ? gpu::MemoryPlace::Device : gpu::MemoryPlace::PinnedHost);
 }
@@ -251,12 +301,14 @@ double GpuStream::markCost()
 
 void GpuStream::product(const gpu::Product& product)
 {
+    startLibrary(m_hasProducts);
     m_module.product(m_stream, &product);
     asked();
 }
 
 std::int64_t GpuStream::convolutionWorkspace(const gpu::Convolution& convolution, std::int64_t limit)
 {
+    startLibrary(m_hasConvolutions);
     const std::int64_t bytes = m_module.convolutionWorkspace(m_stream, &convolution, limit);
     check();
     return bytes;

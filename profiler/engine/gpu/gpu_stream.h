@@ -5,6 +5,7 @@
 #include "profiler/engine/core/rank_memory.h"
 #include "profiler/engine/gpu/gpu_module.h"
 #include "profiler/engine/gpu/kernel_list.h"
+#include "profiler/engine/gpu/memory_arena.h"
 
 #include <functional>
 #include <memory>
@@ -25,6 +26,12 @@ public:
     const gpu::DeviceFacts& facts() const { return m_facts; }
     int device() const { return m_device; }
     const gpu::Module& module() const { return m_module; }
+
+    /// Takes memory at once, of the GPU what is free but at most `bytes`; take() gives it out from then on. Taking or
+    /// freeing memory may wait for GPUs whose collectives wait for this rank: with collectives the GPU's is taken before
+    /// any of them, pinned memory beyond that only while the rank's own streams are at rest, and all is freed with the
+    /// stream. Before the ranks begin. Throws EngineError.
+    void reserve(std::int64_t bytes);
 
     void* take(std::int64_t bytes, Place place) override;
     void give(void* memory, Place place) override;
@@ -94,6 +101,12 @@ private:
         ~EventPool();
     };
 
+    void* allocate(std::int64_t bytes, Place place);
+    std::vector<MemoryArena>& arenasOf(Place place) { return place == Place::Device ? m_reserved : m_reservedPinned; }
+    // Before what may wait for the whole GPU: no collective of this rank is under way then.
+    void comeToRest();
+    // A library takes memory and loads its kernels at its first call.
+    void startLibrary(bool& started);
     void check() const;
     void wait(void* event); // null: for everything
     void asked()
@@ -105,6 +118,9 @@ private:
     const gpu::Module& m_module;
     int m_device;
     gpu::Stream* m_stream = nullptr;
+    bool m_reserves = false; // see reserve()
+    bool m_hasProducts = false, m_hasConvolutions = false;
+    std::vector<MemoryArena> m_reserved, m_reservedPinned;
     gpu::DeviceFacts m_facts{};
     std::shared_ptr<EventPool> m_events;
     std::vector<void*> m_marks; // timed events

@@ -81,6 +81,7 @@ void NcclWorld::join(RankSlot& slot, const WorldOptions& options, Failure& failu
     const RankId id = rank->id;
     if (rank->log && m_ranks.empty()) rank->log->note("NCCL " + m_version);
     m_ranks[id] = std::move(rank);
+    m_memoryLimit = options.memoryLimit;
     if (options.plan.worldSize() == 1) connectionOf({id}); // nothing to communicate, but NCCL is tried
 }
 
@@ -119,6 +120,8 @@ void NcclWorld::open()
         for (std::size_t i = 0; i < streams.size(); ++i)
             rankOf(connection->ranks[i]).ends.push_back(connection->ends[i]);
     }
+    // NCCL has what it needs, and nothing is under way.
+    for (const auto& [id, rank] : m_ranks) rank->compute.reserve(m_memoryLimit);
 }
 
 void NcclWorld::giveUp(RankId rank)

@@ -67,6 +67,7 @@ private:
 
     const gpu::Module& m_module;
     std::string m_version;
+    std::int64_t m_memoryLimit = 0; // per rank [bytes]
     ArrivalBoard m_board;
     std::map<RankId, std::unique_ptr<NcclRank>> m_ranks;
     std::vector<std::unique_ptr<Connection>> m_connections;

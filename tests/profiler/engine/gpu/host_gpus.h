@@ -7,6 +7,7 @@
 
 #include "profiler/engine/gpu/gpu_module.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -27,6 +28,8 @@ namespace fourwalls::engine::gpu::testing {
 
 using Devices = std::uint32_t; ///< a bit each
 
+constexpr Devices kAllDevices = ~Devices{0};
+
 inline Devices bitOf(int device)
 {
     return Devices{1} << device;
@@ -38,12 +41,14 @@ struct Work {
     std::function<bool()> ready;   ///< whether it can be done now; empty: yes
     std::function<void()> run;     ///< may be empty
     std::function<void()> dropped; ///< instead of it, on a GPU that is broken; may be empty
+    bool ofGroup = false;          ///< waits for other GPUs
 };
 
 struct HostStream : Stream {
     int device = 0;
     std::deque<Work> work;
     std::unique_ptr<std::vector<Work>> graph; ///< what is being captured; null: nothing
+    bool hasLibrary = false;                  ///< products were asked for
     std::string fault; ///< found while somebody did its work; its own thread turns it into a failure
 };
 
@@ -60,6 +65,7 @@ public:
     std::int64_t graphs = 0;          ///< that there are
     std::int64_t graphLaunches = 0;   ///< how often one was asked for
     std::int64_t segments = 0;        ///< stretches of the GPUs' memory that were ever taken
+    std::int64_t besideGroups = 0;    ///< calls that may wait for a GPU, while work of a group was under way on it
     std::int64_t waits = 0;           ///< how often the host asked for a stream to be done
     std::map<int, std::string> names; ///< of GPUs that are of another kind
     bool hasNccl = true;
@@ -92,6 +98,7 @@ public:
         const bool own = place == MemoryPlace::Device;
         if (own && bytesOn(device) + bytes > capacity) return nullptr;
         segments += own ? 1 : 0;
+        mayWait(own ? kAllDevices : bitOf(device));
         void* const memory =
             mmap(nullptr, static_cast<std::size_t>(bytes), own && protectsMemory ? PROT_NONE : PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -106,6 +113,13 @@ public:
                 all->erase(found);
                 return;
             }
+    }
+    /// Somebody makes a call that may wait for these GPUs.
+    void mayWait(Devices which)
+    {
+        for (const HostStream* stream : m_streams)
+            if (which & bitOf(stream->device))
+                besideGroups += std::ranges::any_of(stream->work, [](const Work& work) { return work.ofGroup; });
     }
     /// The GPU whose memory this is, as a bit; 0: the host's.
     Devices deviceOf(const void* address) const
@@ -305,6 +319,7 @@ inline void addGpus(Module& m)
     m.release = [](Stream* s, void* memory, MemoryPlace) {
         auto& state = HostModuleState::get();
         std::unique_lock lock(state.mutex);
+        state.mayWait(kAllDevices);
         state.finish(lock, own(s)->device); // freeing waits, and nothing interrupts that
         state.give(memory);
     };

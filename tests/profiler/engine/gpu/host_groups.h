@@ -244,7 +244,7 @@ inline void askGroup(GroupEnd* end, Stream* stream, GroupRequest request)
             carryOut(*shared, here);
         return here.done;
     };
-    state.ask(own(stream), {0, ready, {}, {}});
+    state.ask(own(stream), {0, ready, {}, {}, true});
 }
 
 inline void addGroups(Module& m)

@@ -8,6 +8,7 @@
 #include "tests/profiler/engine/gpu/host_gpus.h"
 #include "tests/profiler/engine/gpu/host_groups.h"
 
+#include <utility>
 #include <vector>
 
 namespace fourwalls::engine::gpu::testing {
@@ -114,7 +115,14 @@ inline const Module& hostModule()
 #undef FOURWALLS_RUN
             runs[kernel](s, object, rows);
         };
-        m.product = [](Stream* s, const Product* product) { ask(s, [p = *product] { multiply(p); }); };
+        m.product = [](Stream* s, const Product* product) {
+            if (!std::exchange(own(s)->hasLibrary, true)) { // it takes memory and loads kernels
+                auto& state = HostModuleState::get();
+                const std::lock_guard lock(state.mutex);
+                state.mayWait(bitOf(own(s)->device));
+            }
+            ask(s, [p = *product] { multiply(p); });
+        };
         m.convolutionWorkspace = [](Stream*, const Convolution* c, std::int64_t) -> std::int64_t {
             return c->pass == 2 ? 1000 : 0;
         };

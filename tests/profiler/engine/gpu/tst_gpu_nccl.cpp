@@ -444,8 +444,7 @@ private slots:
         }
     }
 
-    // Taking memory from the driver may wait for a collective under way, which may wait for this rank: it happens in the
-    // first two steps, and never again.
+    // Taking memory waits for the GPU, whose collective may wait for this very rank: it is all taken before there are any.
     void memoryIsTakenAtTheBegin_data()
     {
         QTest::addColumn<QByteArray>("plan");
@@ -456,15 +455,79 @@ private slots:
     {
         QFETCH(QByteArray, plan);
         choose(false, 2);
-        const auto taken = [&plan](std::int64_t steps) {
-            state().segments = 0;
-            const auto report =
-                train(specOf(Net::Decoder, plan.constData(), steps), DeviceKind::Cuda, nullptr, {}, withNccl());
-            return report.ok() ? state().segments : -1;
+        state().besideGroups = state().segments = 0;
+        const RunSpec spec = specOf(Net::Decoder, plan.constData(), 3);
+        QVERIFY(train(spec, DeviceKind::Cuda, nullptr, {}, withNccl()).ok());
+        QCOMPARE(state().segments, std::int64_t{2}); // one of each GPU
+        QCOMPARE(state().besideGroups, std::int64_t{0});
+    }
+
+    // Pinned memory beyond what was taken at the start, memory that is given back, and the first call of a library: each
+    // waits for the rank's collectives before it calls the driver.
+    void nothingIsTakenBesideACollective()
+    {
+        choose(false, 2);
+        state().besideGroups = 0;
+        const Status status = runWorld(2, [&](RankContext& rank) {
+            Communicator& group = *rank.groups->world;
+            const auto tensor = [&](const Shape& shape, DType type) {
+                return Tensor::make(rank.allocator, shape, type, MemoryCategory::Other);
+            };
+            const Tensor sum = filled(rank, 4, DType::F32, [](std::int64_t) { return 1.0; });
+            CommRequest first = group.startAllReduce(sum);
+            tensor({40 << 20}, DType::I32).reset(); // 160 MiB
+            rank.allocator.trim();
+            first.wait();
+            CommRequest second = group.startAllReduce(sum);
+            const Tensor a = tensor({4, 4}, DType::F32), b = tensor({4, 4}, DType::F32), c = tensor({4, 4}, DType::F32);
+            rank.device.zero(a);
+            rank.device.zero(b);
+            rank.device.matmul(matrix(a), matrix(b), matrix(c));
+            second.wait();
+            expect("sum", sum, [](std::int64_t) { return 4.0; });
+        });
+        QVERIFY2(status.ok(), status.ok() ? "" : status.error().message().c_str());
+        QCOMPARE(state().besideGroups, std::int64_t{0});
+    }
+
+    void piecesOfAnArena()
+    {
+        std::vector<char> memory(100);
+        const auto at = [&](std::int64_t offset) -> void* { return memory.data() + offset; };
+        MemoryArena arena(memory.data(), 100);
+        QCOMPARE(arena.take(60), at(0));
+        QCOMPARE(arena.take(30), at(60));
+        QCOMPARE(arena.take(20), nullptr);
+        QCOMPARE(arena.take(10), at(90));
+        QVERIFY(!arena.give(at(10))); // the begin of none
+        QVERIFY(arena.give(at(60)));
+        QVERIFY(!arena.give(at(60)));
+        QCOMPARE(arena.take(40), nullptr);
+        QVERIFY(arena.give(at(90)));
+        QCOMPARE(arena.take(40), at(60)); // of two neighbours
+        QVERIFY(arena.give(at(60)));
+        QVERIFY(arena.give(at(0)));
+        QCOMPARE(arena.take(100), at(0));
+    }
+
+    // A rank takes what is free, and says what it lacks when it lacks it.
+    void aGpuThatIsNotFree()
+    {
+        choose(false, 2);
+        const std::int64_t free = 600 << 20; // of which the libraries may want 512
+        void* const others = state().take(1, state().capacity - free, gpu::MemoryPlace::Device);
+        const auto withTensorOf = [](std::int64_t mebibytes) {
+            return runWorld(2, [mebibytes](RankContext& rank) {
+                Tensor::make(rank.allocator, {mebibytes << 18}, DType::F32, MemoryCategory::Other);
+                rank.groups->world->barrier();
+            });
         };
-        const std::int64_t first = taken(2);
-        QVERIFY(first > 0);
-        QCOMPARE(taken(6), first);
+        const Status fits = withTensorOf(80), doesNot = withTensorOf(100);
+        state().give(others);
+        QVERIFY2(fits.ok(), fits.ok() ? "" : fits.error().message().c_str());
+        QVERIFY(!doesNot.ok());
+        QVERIFY2(doesNot.error().what.starts_with("out of memory: 105"), doesNot.error().what.c_str());
+        QVERIFY2(doesNot.error().where.starts_with("rank 1"), doesNot.error().where.c_str());
     }
 
     void everyRankHasAGpuForItself()
