@@ -2,6 +2,8 @@
 // Slices of one stage; its transfers are in stage_scribe_transfers.cpp, its buffers in stage_scribe_memory.cpp.
 #include "model/cost/stage_scribe.h"
 
+#include "model/trace/collective_timing.h"
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -108,8 +110,8 @@ GroupId StageScribe::group(GroupKind kind)
 {
     const auto [found, isNew] = m_groups.try_emplace(kind);
     if (isNew)
-        found->second =
-            m_sink.defineGroup({std::string(fourwalls::name(kind)), m_layout.groupMembers(kind, m_rank), "modelled"});
+        found->second = m_sink.defineGroup(
+            {std::string(fourwalls::name(kind)), m_layout.groupMembers(kind, m_rank), std::string(kModelled)});
     return found->second;
 }
 

@@ -2,6 +2,7 @@
 // See stage_scribe.h. What a stage sends and takes part in.
 #include "model/cost/stage_scribe.h"
 
+#include "model/trace/collective_timing.h"
 #include "model/trace/metrics.h"
 
 #include <algorithm>
@@ -197,7 +198,7 @@ void StageScribe::writeReduction()
         ofKind({CollectiveOp::AllReduce, GroupKind::Tensor, stage.partialWireBytes, "reduce gradients of norms"});
     if (stage.tableWireBytes > 0) {
         std::vector<RankId> ends{m_layout.onStage(m_rank, 0), m_layout.onStage(m_rank, m_cost.shape.stages - 1)};
-        const GroupId table = m_sink.defineGroup({"embedding", std::move(ends), "modelled"});
+        const GroupId table = m_sink.defineGroup({"embedding", std::move(ends), std::string(kModelled)});
         write({CollectiveOp::AllReduce, GroupKind::Pipeline, stage.tableWireBytes, "reduce gradients of the table"},
               table, 2);
     }

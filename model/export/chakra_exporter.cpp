@@ -113,7 +113,6 @@ private:
 constexpr int kInt32Value = 7, kInt64Value = 9, kUint64Value = 13, kBoolValue = 27;
 
 constexpr std::int64_t kMostFiles = 4096;
-constexpr std::int64_t kRounding = 1000; ///< of times between a message and who waits for it [ns]
 
 /// The ranks of a prediction that stand for equal ones, which follow them in the numbers of ranks, and the groups of these:
 /// where a group's members are equally far apart, a rank further on is in the group that lies as it does.
@@ -198,11 +197,8 @@ public:
         , m_recording(replay.recording())
         , m_graph(replay.graph(replay::DelayRule::None))
     {
-        for (const replay::Piece& piece : m_recording.pieces) {
-            if (!piece.isCollective()) continue;
-            ++m_members[replay::MeetingKey::of(recordOf(piece))];
-            m_hasReceives = m_hasReceives || recordOf(piece).operation == CollectiveOp::Receive;
-        }
+        for (const replay::Piece& piece : m_recording.pieces)
+            if (piece.isCollective()) ++m_members[replay::MeetingKey::of(recordOf(piece))];
     }
 
     Status write(const std::filesystem::path& folder, ChakraExport& result, const std::stop_token& stop)
@@ -262,19 +258,40 @@ private:
         return m_members.at(operation) < m_recording.membersOf(operation);
     }
 
+    /// The transfer that a node is; null: none.
+    const CollectiveRecord* movingOf(NodeIndex node) const
+    {
+        const std::uint32_t at = m_graph.piece[node];
+        if (at == kNone || m_graph.role[node] != NodeRole::Moving || !m_recording.pieces[at].isCollective())
+            return nullptr;
+        return &recordOf(m_recording.pieces[at]);
+    }
+    /// Whether a node of a rank waits for a message to it of which the trace has the sending alone, as predictions do.
+    bool awaits(RankId rank, NodeIndex node, NodeIndex sent) const
+    {
+        const CollectiveRecord *message = movingOf(sent), *own = movingOf(node);
+        return message && message->operation == CollectiveOp::Send && message->peer == rank &&
+               !(own && own->operation == CollectiveOp::Receive);
+    }
+
     /// Nodes of a rank by their begin. What is no work of its own hands on what it waits for.
     void writeRank(RankId rank, std::ofstream& file, ChakraExport& result)
     {
-        std::vector<std::vector<NodeIndex>> waits(m_graph.nodes());      ///< what stands behind a node waits for these
-        std::map<std::uint32_t, std::vector<NodeIndex>> arrivals;        ///< by piece
+        std::vector<std::vector<NodeIndex>> waits(m_graph.nodes()); ///< what stands behind a node waits for these
+        std::map<std::uint32_t, std::vector<NodeIndex>> arrivals;   ///< by piece
+        std::set<NodeIndex> messages;                               ///< of other ranks, which something here waits for
         std::vector<std::pair<NodeIndex, std::vector<NodeIndex>>> nodes; ///< with what they wait for
         for (NodeIndex node = 0; node < m_graph.nodes(); ++node) {
             const std::uint32_t at = m_graph.piece[node];
             const NodeRole role = m_graph.role[node];
             if (role == NodeRole::Meeting || (at != kNone && m_recording.pieces[at].rank != rank)) continue;
             std::vector<NodeIndex> before;
-            for (const NodeIndex each : m_graph.before(node))
+            for (const NodeIndex each : m_graph.before(node)) {
                 before.insert(before.end(), waits[each].begin(), waits[each].end());
+                if (!awaits(rank, node, each)) continue;
+                before.push_back(each);
+                messages.insert(each);
+            }
             if (role == NodeRole::Moving && at != kNone)
                 if (const auto found = arrivals.find(at); found != arrivals.end()) before = found->second;
             std::sort(before.begin(), before.end());
@@ -295,27 +312,13 @@ private:
                          [&](const auto& a, const auto& b) { return begin(a.first) < begin(b.first); });
         std::map<NodeIndex, std::uint64_t> ids;
         for (const auto& [node, before] : nodes) ids.emplace(node, ++m_lastId);
-        std::map<NodeIndex, std::vector<std::uint64_t>> received;
-        if (!m_hasReceives)
-            for (const replay::Piece& piece : m_recording.pieces) {
-                if (!piece.isCollective() || recordOf(piece).operation != CollectiveOp::Send) continue;
-                if (recordOf(piece).peer != rank) continue;
-                // What the microbatch does next here has waited for it; times may be rounded.
-                const std::int64_t arrived = recordOf(piece).end.ns - kRounding;
-                auto next = std::lower_bound(nodes.begin(), nodes.end(), arrived,
-                                             [&](const auto& each, std::int64_t at) { return begin(each.first) < at; });
-                next = std::find_if(next, nodes.end(), [&](const auto& each) {
-                    const replay::Piece& own = m_recording.pieces[m_graph.piece[each.first]];
-                    return !own.isCollective() && (piece.microbatch < 0 || own.microbatch == piece.microbatch);
-                });
-                if (next == nodes.end()) continue;
-                received[next->first].push_back(++m_lastId);
-                writeReceive(piece, m_lastId, file);
-                ++result.nodes;
-            }
+        for (const NodeIndex sent : messages) {
+            ids.emplace(sent, ++m_lastId);
+            writeReceive(m_recording.pieces[m_graph.piece[sent]], m_lastId, file);
+            ++result.nodes;
+        }
         for (const auto& [node, before] : nodes) {
             std::vector<std::uint64_t> names;
-            if (const auto messages = received.find(node); messages != received.end()) names = messages->second;
             for (const NodeIndex each : before) names.push_back(ids.at(each));
             writeNode(node, m_recording.pieces[m_graph.piece[node]], ids.at(node), names, file, result);
             ++result.nodes;
@@ -372,10 +375,7 @@ private:
         message.number(3, static_cast<std::uint64_t>(type));
         message.numbers(5, before);
         const std::int64_t end = m_graph.recordedEnd[node];
-        // Members of a predicted operation need not meet: then each has its own length.
-        std::int64_t length = m_graph.duration[node];
-        if (length < 0 && operation) length = (operation->end - operation->lastArrival).ns;
-        const std::uint64_t start = microseconds(end - std::max<std::int64_t>(0, length));
+        const std::uint64_t start = microseconds(end - std::max<std::int64_t>(0, m_graph.duration[node]));
         message.number(6, start);
         message.number(7, microseconds(end) - start);
         message.attribute(kBoolValue, "is_cpu_op", onHost ? 1 : 0);
@@ -415,7 +415,6 @@ private:
 
     TraceInfo m_info;
     EqualRanks m_equal;
-    bool m_hasReceives = false;
     int m_further = 0;                                   ///< how far behind the trace's rank the one is that is written
     std::map<replay::MeetingKey, std::size_t> m_members; ///< in the step
     const replay::Recording& m_recording;

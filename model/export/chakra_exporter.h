@@ -22,8 +22,9 @@ struct ChakraExport {
 
 /// Writes one step (absent: the typical one) into `folder`, which is created if missing: "step.R.et" for each rank R, and
 /// "groups.json" with the ranks of each process group. A node is a piece of work with its length free of waiting, and
-/// waits for what the replay's graph says (model/replay); between ranks nodes meet in their operations. Begins (from the
-/// step's) and ends are whole microseconds, as the format has them.
+/// waits for what the replay's graph says (model/replay); between ranks nodes meet in their operations. Messages that have a
+/// sender's record alone get a receive that takes no time. Begins (from the step's) and ends are whole microseconds, as the
+/// format has them.
 /// A rank of a prediction that stands for equal ones is written once for each of them, with the groups and peers of each.
 /// Errors: those of Replay::of; NotFound for a trace without work; Unsupported for a prediction of too many ranks; Io;
 /// Cancelled.

@@ -2,10 +2,12 @@
 // See device_rules.h.
 #include "model/replay/device_rules.h"
 
+#include "model/replay/link_chain.h"
 #include "model/trace/collective_timing.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -14,30 +16,22 @@ namespace fourwalls::replay {
 
 namespace {
 
-/// What a chain of a rank holds: a piece, or the end of a step.
-struct Link {
-    Instant start, end;
-    std::uint32_t piece = kNone;
-    std::uint32_t step = 0;
-    int order = 0; ///< among equal instants
-    std::int64_t group = 0, sequence = 0;
-    NodeIndex begin = kNone, done = kNone; ///< where it waits for others, and others for it
-    bool holds = true;                     ///< the next link waits for it
+/// One end of an operation.
+struct Member {
+    RankId rank;
+    const Link* link;
+    const CollectiveRecord* record;
 };
-
-/// Order of what begins at one instant: ends of steps, what has no length (work, sends, collectives, receives), then the rest.
-enum LinkOrder { kStepEnd, kShort, kSend, kMeet, kReceive, kLong };
 
 /// The track of the transfers that a rank of the engine takes part in itself.
 constexpr std::string_view kOwnTransfers = "communication";
-
-using TrackKey = std::pair<std::int32_t, std::int64_t>; // track and instant
 
 class DeviceRules {
 public:
     DeviceRules(const Recording& recording, const std::vector<bool>& hidden)
         : m_recording(recording)
         , m_hidden(hidden)
+        , m_modelled(isModelled(recording.info))
         , m_builder(recording.steps.front().range.begin)
     {}
 
@@ -46,14 +40,23 @@ public:
         addSteps();
         splitChains();
         for (auto& [rank, chain] : m_chains) connect(rank, chain);
-        for (auto& [track, chain] : m_streams) connectStream(chain);
+        for (auto& [stream, chain] : m_streams) connectStream(chain);
         FOURWALLS_TRY(meet());
-        for (auto& [track, chain] : m_streams) join(chain);
+        for (auto& [stream, chain] : m_streams) join(chain);
         for (GraphStep& step : m_steps) m_builder.addStep(std::move(step));
         return std::move(m_builder);
     }
 
 private:
+    /// Whether the cost model wrote the trace: then a message has one record, its sender's, and what hides behind work is on
+    /// one track with what its rank waits for. (A changed recording is a prediction, too.)
+    static bool isModelled(const TraceInfo& info)
+    {
+        return info.header.source == TraceSource::Predicted && !info.groups.empty() &&
+               std::all_of(info.groups.begin(), info.groups.end(),
+                           [](const ProcessGroupInfo& group) { return group.transport == kModelled; });
+    }
+
     void addSteps()
     {
         const Instant origin = m_recording.steps.front().range.begin;
@@ -110,13 +113,20 @@ private:
         return &m_recording.collectives[m_recording.pieces[link.piece].collective].record;
     }
 
+    bool isSend(const Link& link) const
+    {
+        const CollectiveRecord* record = recordOf(link);
+        return record && record->operation == CollectiveOp::Send;
+    }
+
     void splitChains()
     {
+        std::map<RankId, LinkChain> modelled;
         for (std::uint32_t i = 0; i < m_recording.pieces.size(); ++i) {
             const Piece& piece = m_recording.pieces[i];
             const OpInfo& op = m_recording.op(piece);
             const bool operation = op.kind == SliceKind::Collective;
-            if (operation && !piece.isCollective()) continue; // a slice around an operation
+            if (operation && !piece.isCollective() && !m_modelled) continue; // a slice around an operation
             if (op.kind == SliceKind::HostCall) continue;
             Link link{piece.start, piece.end, i, piece.step, kLong, 0, 0, kNone, kNone, true};
             if (piece.start == piece.end) link.order = kShort;
@@ -130,16 +140,74 @@ private:
                              : record->operation == CollectiveOp::Receive ? kReceive
                                                                           : kMeet;
             }
-            (isBeside(piece) ? m_streams[piece.track.value] : m_chains[piece.rank]).push_back(link);
+            if (m_modelled && (operation || piece.isCollective()))
+                modelled[piece.rank].push_back(link);
+            else if (isBeside(piece))
+                m_streams[{piece.track.value, kNoPeer}].push_back(link);
+            else
+                m_chains[piece.rank].push_back(link);
         }
+        noteMeetings(modelled);
+        for (const auto& [rank, operations] : modelled) splitModelled(m_chains[rank], operations);
         for (std::uint32_t i = 0; i < m_recording.steps.size(); ++i)
             for (const auto& [rank, range] : m_recording.steps[i].ranks)
                 m_chains[rank].push_back({range.end, range.end, kNone, i, kStepEnd, 0, 0, kNone, kNone, true});
         for (auto& [rank, chain] : m_chains) sortChain(chain);
-        for (auto& [track, chain] : m_streams) sortChain(chain);
+        for (auto& [stream, chain] : m_streams) sortChain(chain);
     }
 
-    void sortChain(std::vector<Link>& chain) const
+    /// Which operations of the cost model have members that meet. For others it gives each stage the time that it needs.
+    void noteMeetings(const std::map<RankId, LinkChain>& modelled)
+    {
+        std::map<MeetingKey, std::pair<TimeRange, int>> operations; // last begin, first end and number of members
+        for (const auto& [rank, links] : modelled)
+            for (const Link& link : links) {
+                if (!recordOf(link)) continue;
+                const auto [found, isNew] =
+                    operations.try_emplace(MeetingKey::of(*recordOf(link)), TimeRange{link.start, link.end}, 0);
+                TimeRange& common = found->second.first;
+                common = {std::max(common.begin, link.start), std::min(common.end, link.end)};
+                ++found->second.second;
+            }
+        for (const auto& [key, members] : operations)
+            if (members.second > 1 && members.first.begin <= members.first.end) m_modelledMeetings.insert(key);
+    }
+
+    /// What the cost model wrote: messages go beside a rank, each way one after the other. For the part of an operation
+    /// during which the rank stands still it waits; what has no such part goes on beside it.
+    void splitModelled(LinkChain& chain, const LinkChain& operations)
+    {
+        std::vector<std::pair<Instant, Instant>> work;
+        for (const Link& link : chain)
+            if (link.end > link.start) work.push_back({link.start, link.end});
+        std::sort(work.begin(), work.end());
+        Instant waited = m_recording.steps.front().range.begin; // until then for the operations before
+        for (Link link : operations) {
+            const CollectiveRecord* record = recordOf(link);
+            const std::int32_t track = m_recording.pieces[link.piece].track.value;
+            if (isSend(link)) {
+                link.holds = true; // the next message
+                m_streams[{track, record->peer.value_or(RankId{kNoPeer}).value}].push_back(link);
+                continue;
+            }
+            TimeRange alone{std::max(link.start, waited), link.end};
+            auto next = std::upper_bound(work.begin(), work.end(), alone.begin,
+                                         [](Instant at, const auto& each) { return at < each.first; });
+            if (next != work.begin()) --next;
+            for (; next != work.end() && next->first <= alone.begin + m_rounding; ++next)
+                alone.begin = std::max(alone.begin, next->second);
+            if (next != work.end()) alone.end = std::min(alone.end, next->first);
+            if (alone.begin + m_rounding >= alone.end) {
+                m_streams[{track, kNoPeer}].push_back(link);
+                continue;
+            }
+            link.start = alone.begin;
+            link.end = waited = alone.end;
+            chain.push_back(link);
+        }
+    }
+
+    void sortChain(LinkChain& chain) const
     {
         std::stable_sort(chain.begin(), chain.end(), [](const Link& a, const Link& b) {
             if (a.start != b.start) return a.start < b.start;
@@ -153,7 +221,7 @@ private:
             if (drop[i] || chain[i].order != kLong || recordOf(chain[i])) continue;
             std::size_t behind = i + 1;
             bool meets = false;
-            for (; behind < chain.size() && chain[behind].start < chain[i].end; ++behind)
+            for (; behind < chain.size() && chain[behind].start < chain[i].end - m_rounding; ++behind)
                 meets = meets || recordOf(chain[behind]) != nullptr || chain[behind].piece == kNone;
             if (meets)
                 drop[i] = behind > i + 1;
@@ -190,11 +258,15 @@ private:
         }
         const CollectiveRecord* record = recordOf(link);
         if (!record) {
+            if (m_recording.op(m_recording.pieces[link.piece]).kind == SliceKind::Collective)
+                tag.role = NodeRole::Moving;
             link.begin = link.done = m_builder.work(link.start, link.end, tag);
             return;
         }
         tag.role = NodeRole::Arrival;
-        link.begin = m_builder.work(link.start, link.start, tag);
+        // A predicted operation begins when all have come: since when a member has waited is not in it.
+        link.begin = m_modelledMeetings.contains(MeetingKey::of(*record)) ? m_builder.arrival(tag)
+                                                                          : m_builder.work(link.start, link.start, tag);
         tag.role = NodeRole::Moving;
         if (record->operation == CollectiveOp::Send) {
             // On its way: from when it was sent until it is there, whoever asks for it.
@@ -207,7 +279,7 @@ private:
         m_operations[MeetingKey::of(*record)].push_back({rank, &link, record});
     }
 
-    void connect(RankId rank, std::vector<Link>& chain)
+    void connect(RankId rank, LinkChain& chain)
     {
         const Link* before = nullptr;
         NodeIndex source = kNone;
@@ -230,7 +302,7 @@ private:
 
     /// What needs the result of an operation: of gradients the optimizer, else the next work on the operation's layer, or
     /// the next work of all.
-    const Link* needsResult(const std::vector<Link>& chain, std::size_t operation) const
+    const Link* needsResult(const LinkChain& chain, std::size_t operation) const
     {
         const OpInfo& of = m_recording.op(m_recording.pieces[chain[operation].piece]);
         const Link* next = nullptr;
@@ -259,12 +331,14 @@ private:
         return op < m_hidden.size() && m_hidden[op];
     }
 
-    void connectStream(std::vector<Link>& chain)
+    void connectStream(LinkChain& chain)
     {
         const Link* before = nullptr;
         for (Link& link : chain) {
             addNodes(m_recording.pieces[link.piece].rank, link);
-            if (before) m_builder.edge(before->holds ? before->done : before->begin, link.begin);
+            // Predictions write transfers in full, beside others if need be.
+            if (before && (!m_modelled || before->end <= link.start + m_rounding))
+                m_builder.edge(before->holds ? before->done : before->begin, link.begin);
             before = &link;
         }
     }
@@ -286,10 +360,15 @@ private:
                 if (member.record->operation == CollectiveOp::Receive) receive = &member;
             }
             if (send || receive) {
-                // A message without its other end waits for nobody that the trace has.
-                if (send && receive) m_builder.edge(send->link->done, receive->link->done);
+                // A message without its other end waits for nobody that the trace has, but that a prediction has one record
+                // for both ends.
+                if (send && receive)
+                    m_builder.edge(send->link->done, receive->link->done);
+                else if (const Link* needs = send && m_modelled ? needsMessage(*send) : nullptr)
+                    m_builder.edge(send->link->done, needs->begin, EdgeOrigin::Derived);
                 continue;
             }
+            if (m_modelled && !m_modelledMeetings.contains(key)) continue;
             const ProcessGroupInfo& group = m_recording.info.groups[static_cast<std::size_t>(key.group.value)];
             const auto coverage = groupCoverage(m_recording.info, key.group);
             const std::size_t expected = m_recording.expectedMembers(key.group);
@@ -308,14 +387,33 @@ private:
         return {};
     }
 
+    /// What a message of a prediction is for: the receiver's next work of its micro-batch, all of which but the gradients of
+    /// weights goes one after the other; else the end of the receiver's step.
+    const Link* needsMessage(const Member& send) const
+    {
+        const auto receiver = m_chains.find(send.record->peer.value_or(send.rank));
+        if (receiver == m_chains.end() || receiver->first == send.rank) return nullptr;
+        const Piece& sent = m_recording.pieces[send.link->piece];
+        const LinkChain& chain = receiver->second;
+        auto link = std::lower_bound(chain.begin(), chain.end(), sent.end - m_rounding,
+                                     [](const Link& each, Instant t) { return each.start < t; });
+        for (; link != chain.end() && link->step == send.link->step; ++link) {
+            if (link->piece == kNone) return &*link;
+            const Piece& piece = m_recording.pieces[link->piece];
+            if (piece.microbatch == sent.microbatch && m_recording.op(piece).phase != Phase::BackwardWeight)
+                return &*link;
+        }
+        return nullptr;
+    }
+
     /// Where operations beside a rank's work hang on it.
-    void join(std::vector<Link>& chain)
+    void join(LinkChain& chain)
     {
         if (chain.empty()) return;
         const Piece& any = m_recording.pieces[chain.front().piece];
         const auto found = m_chains.find(any.rank);
         if (found == m_chains.end()) return;
-        std::vector<Link>& rank = found->second;
+        LinkChain& rank = found->second;
         std::multimap<std::int64_t, std::int64_t> launches, waits; // operation's start or end to the rank's instant
         for (const FlowRecord& flow : m_recording.flows) {
             if (flow.kind == "launch" && flow.toTrack == any.track) launches.emplace(flow.to.ns, flow.from.ns);
@@ -324,70 +422,42 @@ private:
         const bool statesWaits = !waits.empty();
         for (const Link& link : chain) {
             const auto launch = launches.find(link.start.ns);
-            const Instant at = launch != launches.end() ? Instant{launch->second} : link.start;
+            const Instant at = launch != launches.end() ? Instant{launch->second} : link.start + m_rounding;
             const EdgeOrigin origin = launch != launches.end() ? EdgeOrigin::Stated : EdgeOrigin::Derived;
             if (const Link* before = lastEnded(rank, at))
                 m_builder.edge(before->done, link.begin, origin);
             else
                 m_builder.edge(m_builder.source(beginOf(any.rank, link.step), link.step), link.begin, origin);
             if (launch != launches.end()) launches.erase(launch);
+            if (m_modelled && isSend(link)) continue; // its receiver waits
             auto wait = waits.lower_bound(link.end.ns);
             if (wait != waits.end() && wait->first == link.end.ns) {
                 if (const Link* next = firstFrom(rank, Instant{wait->second}))
                     m_builder.edge(link.done, next->begin, EdgeOrigin::Stated);
                 waits.erase(wait);
             } else if (!statesWaits) {
-                if (const Link* next = behindGap(rank, link.end))
+                if (const Link* next = behindGap(rank, link.end - m_rounding))
                     m_builder.edge(link.done, next->begin, EdgeOrigin::Derived);
             }
         }
     }
 
-    /// The last link with a length that had ended by then.
-    static const Link* lastEnded(const std::vector<Link>& chain, Instant at)
-    {
-        auto behind = std::upper_bound(chain.begin(), chain.end(), at,
-                                       [](Instant t, const Link& link) { return t < link.start; });
-        while (behind != chain.begin()) {
-            const Link& link = *--behind;
-            if (link.holds && link.end <= at && (link.end > link.start || link.piece == kNone)) return &link;
-        }
-        return nullptr;
-    }
-    /// The first link with a length that starts then or later; the end of a step if nothing else does.
-    static const Link* firstFrom(const std::vector<Link>& chain, Instant at)
-    {
-        auto link = std::lower_bound(chain.begin(), chain.end(), at,
-                                     [](const Link& each, Instant t) { return each.start < t; });
-        for (; link != chain.end(); ++link)
-            if (link->end > link->start || (link->piece == kNone && link->start >= at)) return &*link;
-        return nullptr;
-    }
-    /// The link before which a rank stood still while something ended.
-    static const Link* behindGap(const std::vector<Link>& chain, Instant end)
-    {
-        const Link* next = firstFrom(chain, end);
-        if (!next || next == chain.data()) return nullptr;
-        const Link* before = next - 1;
-        while (before != chain.data() && !before->holds) --before;
-        return before->end < end ? next : nullptr;
-    }
+    static constexpr std::int32_t kNoPeer = -1;
+    using StreamKey = std::pair<std::int32_t, std::int32_t>; ///< track, and of predicted messages the peer
 
-    struct Member {
-        RankId rank;
-        const Link* link;
-        const CollectiveRecord* record;
-    };
     const Recording& m_recording;
     const std::vector<bool>& m_hidden;
+    const bool m_modelled;
+    const Duration m_rounding = m_modelled ? Duration{10} : Duration{}; ///< predicted times are rounded one by one
     GraphBuilder m_builder;
     std::vector<GraphStep> m_steps;
-    std::map<RankId, std::vector<Link>> m_chains;
-    std::map<std::int32_t, std::vector<Link>> m_streams; ///< by track
+    std::map<RankId, LinkChain> m_chains;
+    std::map<StreamKey, LinkChain> m_streams;
     std::unordered_map<std::int32_t, bool> m_beside;
     std::map<std::tuple<std::int32_t, std::uint32_t, std::int64_t>, std::uint32_t> m_counts;
     std::uint32_t m_number = 0;
     std::map<MeetingKey, std::vector<Member>> m_operations;
+    std::set<MeetingKey> m_modelledMeetings;
 };
 
 } // namespace

@@ -14,6 +14,8 @@ namespace fourwalls::replay {
 /// by group and sequence, and a message ends when it has arrived and was asked for; a send holds up nobody. What was started
 /// beside the work hangs on flows ("launch", "wait") where the trace has them, else on what had ended by then and on gaps in
 /// which it ended.
+/// What the cost model wrote has one record of a message, for which its receiver's next work of the micro-batch waits, and
+/// draws transfers in full: of these a rank waits for the part during which it stands still.
 /// hidden: by OpId, operations that no longer hold up their rank; only what needs their result waits.
 /// Errors: Format naming the place where a collective lacks members.
 Result<GraphBuilder> deviceGraph(const Recording& recording, const std::vector<bool>& hidden);

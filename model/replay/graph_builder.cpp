@@ -41,6 +41,13 @@ NodeIndex GraphBuilder::moving(Instant end, const NodeTag& tag)
     return add(ns, ns, undelayed, Timing::Moving);
 }
 
+NodeIndex GraphBuilder::arrival(const NodeTag& tag)
+{
+    NodeTag undelayed = tag;
+    undelayed.delayKey = kNoDelay;
+    return add(0, 0, undelayed, Timing::Meeting);
+}
+
 NodeIndex GraphBuilder::meeting(std::uint32_t step, std::uint32_t piece)
 {
     return add(0, 0, {NodeRole::Meeting, piece, step, kNoDelay}, Timing::Meeting);

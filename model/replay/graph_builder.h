@@ -38,6 +38,8 @@ public:
     NodeIndex work(Instant start, Instant end, const NodeTag& tag);
     /// Something that begins with its last predecessor's end: what lies between is its duration.
     NodeIndex moving(Instant end, const NodeTag& tag);
+    /// A member comes to an operation as soon as what it waits for has ended, whenever its recording begins.
+    NodeIndex arrival(const NodeTag& tag);
     /// Where several come together. Takes no time.
     NodeIndex meeting(std::uint32_t step, std::uint32_t piece = kNone);
     /// A node with a recorded start whose delay is no delay but work of its own (a program between two calls).

@@ -36,17 +36,23 @@ MovedTimes::MovedTimes(const Recording& recording, const ReplayGraph& graph, std
         if (index == kNone || role == NodeRole::Meeting || role == NodeRole::Stall) continue;
         // The time before a call belongs to the operator around it, which other nodes may share.
         if (role == NodeRole::Host && recording.op(recording.pieces[index]).kind != SliceKind::HostCall) continue;
+        const Instant left = graph.origin + Duration{graph.recordedEnd[node]};
         const Instant last = graph.origin + Duration{end[node] + shifts[graph.step[node]]};
-        // Work that began beside the work in front of it keeps that share of its length.
-        const std::int64_t beside =
-            role == NodeRole::Work
-                ? std::max<std::int64_t>(0, recording.pieces[index].length().ns - graph.duration[node])
-                : 0;
-        const Instant first = last - Duration{duration[node] + beside};
+        const Piece& recorded = recording.pieces[index];
+        // Waiting before it is no part of a predicted operation.
+        if (role == NodeRole::Arrival && left < recorded.start) continue;
+        // Work that began beside the work in front of it keeps that share of its length, and a transfer what it does before
+        // its rank waits for it and when it no longer does.
+        const Duration none{},
+            beside = role == NodeRole::Work ? recorded.length() - Duration{graph.duration[node]} : none,
+            before = role == NodeRole::Arrival ? left - recorded.start : none,
+            behind = role == NodeRole::Moving ? recorded.end - left : none;
+        const Instant first = last - Duration{duration[node]} - std::max({none, beside, before});
+        const Instant until = last + std::max(none, behind);
         MovedPiece& piece = m_pieces[index];
-        if (!piece.known) piece = {first, last, first, true};
+        if (!piece.known) piece = {first, until, first, true};
         piece.start = std::min(piece.start, first);
-        piece.end = std::max(piece.end, last);
+        piece.end = std::max(piece.end, until);
         if (role == NodeRole::Moving) piece.lastArrival = first;
     }
     for (std::size_t i = 0; i < m_pieces.size(); ++i) {

@@ -22,6 +22,9 @@ std::string_view name(CollectiveTiming timing);
 /// ProcessGroupInfo::transport of groups whose operations are known by their requests only. Such a record has no length.
 inline constexpr std::string_view kRequestsOnly = "requests only";
 
+/// ProcessGroupInfo::transport of groups whose operations the cost model wrote.
+inline constexpr std::string_view kModelled = "modelled";
+
 /// Which members of a group the trace has.
 struct GroupCoverage {
     CollectiveTiming timing = CollectiveTiming::Separated;

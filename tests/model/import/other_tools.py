@@ -328,9 +328,14 @@ class OtherTools(unittest.TestCase):
 
     def test_chakra_export_of_predictions(self):
         """A predicted rank stands for equal ones: each has its file, its own groups and its own peers."""
-        for plan, size in (("dp=2 tp=2 pp=2 microbatches=4", 8), ("dp=4 zero=1 microbatches=1", 4), ("pp=2 microbatches=4", 2)):
+        for plan, framework, size in (("dp=2 tp=2 pp=2 microbatches=4", "megatron-core", 8),
+                                      ("dp=4 zero=1 microbatches=1", "megatron-core", 4),
+                                      ("pp=2 microbatches=4", "megatron-core", 2),
+                                      ("pp=2 microbatches=4 schedule=zb", "fourwalls", 2),
+                                      ("tp=2 pp=2 vpp=2 microbatches=4", "megatron-core", 4)):
             run, folder = self.folder / "step.fourwalls", self.folder / "et"
-            self.run_cli("predict", "--model", "gpt-tiny", "--plan", plan, "--batch", "16", "--cluster", "dgx-a100", "-o", run)
+            self.run_cli("predict", "--model", "gpt-tiny", "--plan", plan, "--batch", "16", "--cluster", "dgx-a100",
+                         "--framework", framework, "-o", run)
             self.run_cli("export", run, "--format", "chakra", "-o", folder)
             ranks = {rank: [node_of(each) for each in list(messages((folder / f"step.{rank}.et").read_bytes()))[1:]]
                      for rank in range(size)}

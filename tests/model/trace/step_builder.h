@@ -32,9 +32,9 @@ struct Builder {
     std::unique_ptr<TraceProducer> producer;
     GroupId world;
 
-    explicit Builder(int ranks, TraceHeader header) : trace(std::move(header)), producer(trace.openProducer())
+    explicit Builder(int ranks, const TraceHeader& header) : trace(header), producer(trace.openProducer())
     {
-        ProcessGroupInfo group{"dp", {}, "local"};
+        ProcessGroupInfo group{"dp", {}, header.source == TraceSource::Predicted ? "modelled" : "local"};
         for (int r = 0; r < ranks; ++r) group.ranks.push_back(RankId{r});
         world = trace.defineGroup(group);
     }
