@@ -98,6 +98,40 @@ Result<replay::ChangeGain> CaseFacts::gainOfChange(std::string_view change)
     return replay::gainOf(*ofStep, change);
 }
 
+namespace {
+
+/// See CaseFacts::worked.
+Status readWork(CaseFacts& facts)
+{
+    const TraceInfo& info = facts.trace.info();
+    if (info.header.clock != ClockKind::Wall) return {};
+    std::map<CounterId, std::pair<RankId, std::vector<StepView>>> ofCounter; // a rank's own steps: a pipeline's overlap
+    for (std::size_t i = 0; i < info.counters.size(); ++i) {
+        const CounterInfo& counter = info.counters[i];
+        if (counter.name != "step_cpu_ms" || !counter.rank) continue;
+        FOURWALLS_TRY_ASSIGN(std::vector<StepView> steps, facts.trace.steps(*counter.rank));
+        ofCounter[CounterId{static_cast<std::int32_t>(i)}] = {*counter.rank, std::move(steps)};
+    }
+    if (ofCounter.empty()) return {};
+    return facts.trace.scanCounters(
+        [&](const CounterRecord& sample) {
+            const auto found = ofCounter.find(sample.counter);
+            if (found == ofCounter.end()) return true;
+            const auto& [rank, steps] = found->second;
+            const auto next =
+                std::upper_bound(steps.begin(), steps.end(), sample.at,
+                                 [](Instant at, const StepView& each) { return at < each.record.range.begin; });
+            if (next == steps.begin()) return true;
+            const StepRecord& step = std::prev(next)->record;
+            if (sample.at < step.range.end && step.state != StepState::Warmup && step.state != StepState::Lost)
+                facts.worked[rank][step.step] = sample.value * 1e6;
+            return true;
+        },
+        facts.stop);
+}
+
+} // namespace
+
 Status readFacts(CaseFacts& facts, std::optional<StepIndex> wanted)
 {
     TraceQuery& trace = facts.trace;
@@ -116,6 +150,7 @@ Status readFacts(CaseFacts& facts, std::optional<StepIndex> wanted)
     const auto measured = std::count_if(facts.steps.begin(), facts.steps.end(),
                                         [](const JobStep& each) { return each.state == StepState::Measured; });
     facts.runs = std::max<std::int64_t>(1, measured) * static_cast<std::int64_t>(facts.summaries.size());
+    FOURWALLS_TRY(readWork(facts));
     double own = 0;
     for (const RankId rank : facts.result.ranks) {
         FOURWALLS_TRY_ASSIGN(const std::vector<StepView> steps, trace.steps(rank));

@@ -20,6 +20,9 @@
 
 namespace fourwalls::diagnose {
 
+/// Of what a rank or a step takes longer on the wall clock a processor has to work so much: else it stood, or had no core.
+inline constexpr double kLeastWorked = 0.5;
+
 struct CaseFacts {
     CaseFacts(TraceQuery& ofTrace, std::stop_token until) : trace(ofTrace), stop(std::move(until)) {}
 
@@ -32,6 +35,9 @@ struct CaseFacts {
     TimeRange range;                    ///< of the step
     std::int64_t runs = 1;              ///< measured steps times ranks: what op summaries were added up over
     double ownTime = 0; ///< mean over the ranks' own step [ns]: longer than the job's where they begin apart
+    /// How long a rank's processor worked in each measured step, as the engine counts it (step_cpu_ms) [ns]. Empty: the
+    /// recording does not say, or its clock is no wall clock.
+    std::map<RankId, std::map<StepIndex, double>> worked;
     std::vector<std::pair<std::shared_ptr<const OpInfo>, OpSummary>> ops;
     std::vector<JoinedOperation> operations; ///< of the step
     bool hasDevice = false, hasHost = false;

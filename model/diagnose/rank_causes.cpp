@@ -4,7 +4,10 @@
 #include "model/base/quadrature.h"
 #include "model/diagnose/causes.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
+#include <optional>
 #include <span>
 
 namespace fourwalls::diagnose {
@@ -76,6 +79,28 @@ std::optional<Change> changeOf(std::span<const double> series)
     return best;
 }
 
+/// How long a rank's processor worked in a step, in the mean [ns]; absent: the recording does not say.
+std::optional<double> workedPerStep(const CaseFacts& facts, RankId rank)
+{
+    const auto of = facts.worked.find(rank);
+    if (of == facts.worked.end() || of->second.empty()) return std::nullopt;
+    double sum = 0;
+    for (const auto& [step, time] : of->second) sum += time;
+    return sum / static_cast<double>(of->second.size());
+}
+
+/// How many times as long a rank's processor worked in the steps from that one on as before it, in the median.
+std::optional<double> workedLonger(const CaseFacts& facts, RankId rank, StepIndex from)
+{
+    const auto of = facts.worked.find(rank);
+    if (of == facts.worked.end()) return std::nullopt;
+    std::vector<double> before, after;
+    for (const auto& [step, time] : of->second) (step < from ? before : after).push_back(time);
+    if (before.empty() || after.empty()) return std::nullopt;
+    const double middle = median(std::move(before));
+    return middle > 0 ? std::optional(median(std::move(after)) / middle) : std::nullopt;
+}
+
 /// A rank with what it takes beyond its peers.
 struct Excess {
     const RankWork* work;
@@ -134,6 +159,16 @@ void findThrottling(CaseFacts& facts)
         const std::optional<Change> change = changeOf(work.againstItself);
         if (!change) continue;
         if (work.computing * (1 - change->before / change->after) < kLeastFault * facts.length()) continue;
+        if (const auto worked = workedLonger(facts, work.rank, facts.work.steps[change->from]);
+            worked && *worked - 1 < kLeastWorked * (change->after / change->before - 1)) {
+            facts.abstain(
+                Cause::Throttling, Lack::Cores,
+                fmt::format("rank {} takes {:.2f} times as long for its work from step {} on, and its processor "
+                            "worked {:.2f} times as long: other programs had its core",
+                            work.rank.value, change->after / change->before, facts.work.steps[change->from].value,
+                            *worked));
+            continue;
+        }
         ranks.push_back(work.rank);
         changes[i] = *change;
         work.slowsFrom = change->from;
@@ -193,7 +228,17 @@ void findSlowRanks(CaseFacts& facts)
             have += each.againstPeers[step] > middle;
         }
         const double affected = static_cast<double>(have) / static_cast<double>(std::max<std::size_t>(1, steps));
-        if (affected >= kMostSteps) slow.push_back({&each, excess, affected});
+        if (affected < kMostSteps) continue;
+        const std::optional<double> worked = workedPerStep(facts, each.rank);
+        if (worked && each.computing - *worked > kLeastWorked * each.computing * (1 - 1 / excess)) {
+            facts.abstain(
+                Cause::SlowRank, Lack::Cores,
+                fmt::format("rank {} takes {:.2f} times as long as its peers for the same work, {:.1f} ms a step, "
+                            "of which its processor worked {:.1f} ms: other programs had its core",
+                            each.rank.value, excess, each.computing * 1e-6, *worked * 1e-6));
+            continue;
+        }
+        slow.push_back({&each, excess, affected});
     }
     // A whole stage of several ranks is slow as a stage.
     for (int stage = 0; facts.work.stages > 1 && stage < facts.work.stages; ++stage) {

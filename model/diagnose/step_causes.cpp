@@ -15,7 +15,6 @@ constexpr double kBadDeviations = 6;
 constexpr double kBadShare = 0.1; ///< longer than the median by so much at least
 constexpr double kMostBad = 0.2;  ///< of the steps; more are no exception
 constexpr std::size_t kLeastCounted = 6;
-constexpr double kLeastWorked = 0.5; ///< of what such a step is longer by, where a rank did it itself
 
 /// Which rank works longest in a bad step, against what it does in the others; absent: all alike.
 std::optional<RankId> slowIn(const CaseFacts& facts, const std::set<StepIndex>& bad)
@@ -42,51 +41,20 @@ std::optional<RankId> slowIn(const CaseFacts& facts, const std::set<StepIndex>& 
 }
 
 /// How much longer the ranks worked in each of those steps than in their others: the rank that worked most longer [ns of
-/// processor time]. Absent: the recording does not say, or its clock is no wall clock.
+/// processor time]. Absent: the recording does not say.
 std::optional<std::map<StepIndex, double>> longerWork(const CaseFacts& facts, const std::set<StepIndex>& bad)
 {
-    const TraceInfo& info = facts.trace.info();
-    if (info.header.clock != ClockKind::Wall) return std::nullopt;
-    struct Worked {
-        std::vector<StepView> of;                        ///< the rank's own steps: those of pipelines overlap
-        std::vector<std::pair<StepIndex, double>> times; ///< [ns]
-    };
-    std::map<CounterId, Worked> worked; // of a rank each
-    for (std::size_t i = 0; i < info.counters.size(); ++i) {
-        const CounterInfo& counter = info.counters[i];
-        if (counter.name != "step_cpu_ms" || !counter.rank) continue;
-        auto steps = facts.trace.steps(*counter.rank);
-        if (!steps.ok()) return std::nullopt;
-        worked[CounterId{static_cast<std::int32_t>(i)}].of = std::move(*steps);
-    }
-    if (worked.empty()) return std::nullopt;
-    const auto scanned = facts.trace.scanCounters(
-        [&](const CounterRecord& sample) {
-            const auto rank = worked.find(sample.counter);
-            if (rank == worked.end()) return true;
-            const std::vector<StepView>& steps = rank->second.of; // by time
-            const auto next =
-                std::upper_bound(steps.begin(), steps.end(), sample.at,
-                                 [](Instant at, const StepView& each) { return at < each.record.range.begin; });
-            if (next == steps.begin()) return true;
-            const StepRecord& step = std::prev(next)->record;
-            if (sample.at < step.range.end && step.state != StepState::Warmup && step.state != StepState::Lost)
-                rank->second.times.push_back({step.step, sample.value * 1e6});
-            return true;
-        },
-        facts.stop);
-    if (!scanned.ok()) return std::nullopt;
     std::map<StepIndex, double> most;
-    for (const auto& [counter, rank] : worked) {
+    for (const auto& [rank, steps] : facts.worked) {
         std::vector<double> usual;
-        for (const auto& [step, time] : rank.times)
+        for (const auto& [step, time] : steps)
             if (!bad.contains(step)) usual.push_back(time);
         if (usual.empty()) return std::nullopt;
         const double middle = median(std::move(usual));
-        for (const auto& [step, time] : rank.times)
+        for (const auto& [step, time] : steps)
             if (bad.contains(step)) most[step] = std::max(most[step], time - middle);
     }
-    return most;
+    return facts.worked.empty() ? std::nullopt : std::optional(most);
 }
 
 /// What the job does between steps, in all.

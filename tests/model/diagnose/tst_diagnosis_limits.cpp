@@ -105,6 +105,44 @@ private slots:
         QVERIFY(has(said(9.5, false), Cause::BadSteps));
     }
 
+    /// One rank takes 15 ms where the other takes 10: always, or from the tenth step on. It is slow where its processor
+    /// worked for it, and else other programs had its core.
+    void slowRanksOfABusyMachine()
+    {
+        const auto said = [](int from, double work) {
+            TraceHeader header = headerOf(2);
+            header.clock = ClockKind::Wall;
+            Builder b(2, header);
+            CounterId cpu[2];
+            for (int rank = 0; rank < 2; ++rank) cpu[rank] = b.trace.defineCounter({RankId{rank}, "step_cpu_ms", {}});
+            std::int64_t at = 0;
+            for (int i = 0; i < 20; ++i) {
+                const bool slow = i >= from;
+                const std::int64_t last = at + (slow ? 15 : 10) * kMs, end = last + kMs;
+                for (int rank = 0; rank < 2; ++rank) {
+                    const std::int64_t done = rank == 1 ? last : at + 10 * kMs;
+                    b.step(rank, i, at, end);
+                    b.work(rank, "forward", Phase::Forward, at, done);
+                    b.collective(rank, done, last, end, i);
+                    b.producer->counter({cpu[rank], Instant{end - 1}, rank == 1 && slow ? work : 10.0});
+                }
+                at = end;
+            }
+            return diagnosed(b);
+        };
+        const auto abstains = [](const Diagnosis& of, Cause cause) {
+            return std::any_of(of.abstained.begin(), of.abstained.end(), [cause](const diagnose::Abstention& each) {
+                return each.cause == cause && each.lack == Lack::Cores && each.because.find("rank 1 takes 1.50") == 0;
+            });
+        };
+        for (const auto& [from, cause] : {std::pair(0, Cause::SlowRank), std::pair(10, Cause::Throttling)}) {
+            const Diagnosis works = said(from, 15), stands = said(from, 10.5);
+            QVERIFY(has(works, cause) && !abstains(works, cause));
+            QCOMPARE(has(works, cause)->ranks, std::vector<RankId>{RankId{1}});
+            QVERIFY(!has(stands, cause) && abstains(stands, cause));
+        }
+    }
+
     /// Two steps of twenty are long, by 12 ms each. In one of them nobody worked for it: that one costs nothing that could be
     /// had back, and the other one alone decides.
     void longStepsAreJudgedOneByOne()
