@@ -108,6 +108,7 @@ def memory(run):
 
 def operators(run):
     run.tested("the engine's operators against double precision", "gpu_operators", 150)
+    run.tested("own kernels on slices of every alignment", "gpu_packs", 60)
 
 
 def training(run):
@@ -233,8 +234,8 @@ def engine(run):
 
 
 def own_kernels(run):
-    """What the engine's own kernels move in a second, against what the GPU's memory does: it tells what it costs that they load
-    one element a thread."""
+    """What the engine's own kernels move in a second, against what the GPU's memory does: it tells what packs of 16 bytes
+    bring, and what single elements and attention's scores cost."""
     path = run.file("own_kernels.fourwalls")
     arguments = ["--device", "cuda", "--precision", "bf16", "--model", "gpt2-124m", "--batch", "8", "--steps", "6"]
     run.judge("the engine trains gpt2-124m in bf16", run.cli("own_kernels", 90, ["record", "-o", path, *arguments]))
@@ -422,9 +423,9 @@ def sanitizer(run):
 
 
 # Name, what it does, seconds that it may take in all.
-STAGES = [("facts", facts, 200), ("raw", raw, 200), ("record", record, 260), ("compare", compare, 300), ("operators", operators, 150),
+STAGES = [("facts", facts, 200), ("raw", raw, 200), ("record", record, 260), ("compare", compare, 300), ("operators", operators, 210),
           ("training", training, 180), ("memory", memory, 160), ("calibrate", calibrate, 230), ("endings", endings, 420), ("nccl", nccl, 260),
-          ("graph", graph, 240), ("overhead", overhead, 540), ("engine", engine, 160), ("own_kernels", own_kernels, 140), ("compiled", compiled, 260), ("edges", edges, 90),
-          ("groups", groups, 120), ("profiler_inside", profiler_inside, 200), ("static_program", static_program, 130),
+          ("graph", graph, 240), ("overhead", overhead, 540), ("engine", engine, 160), ("own_kernels", own_kernels, 140),
+          ("compiled", compiled, 260), ("edges", edges, 90), ("groups", groups, 120), ("profiler_inside", profiler_inside, 200), ("static_program", static_program, 130),
           ("surroundings", surroundings, 420), ("lost_gpu", lost_gpu, 260), ("mig", mig, 110), ("captured", captured, 80),
           ("engine_nccl", engine_nccl, 150), ("against_pytorch", against_pytorch, 220), ("sanitizer", sanitizer, 420)]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the function objects of profiler/engine/gpu become kernels: threads that share elements, and blocks of threads that
-// share a row.
+// How the function objects of profiler/engine/gpu become kernels: threads that share elements or packs of them, and blocks
+// of threads that share a row.
 #pragma once
 
 #include "profiler/cuda/cuda_stream.h"
@@ -52,10 +52,11 @@ private:
 };
 
 template <class Kernel>
-__global__ void __launch_bounds__(kBlockThreads) elementKernel(Kernel kernel, Index count)
+__global__ void __launch_bounds__(kBlockThreads) elementKernel(Kernel kernel, PackPlan plan)
 {
-    const Index step = static_cast<Index>(gridDim.x) * kBlockThreads;
-    for (Index i = static_cast<Index>(blockIdx.x) * kBlockThreads + threadIdx.x; i < count; i += step) kernel(i);
+    const Index items = itemsOf(plan), step = static_cast<Index>(gridDim.x) * kBlockThreads;
+    for (Index i = static_cast<Index>(blockIdx.x) * kBlockThreads + threadIdx.x; i < items; i += step)
+        runItem(kernel, plan, i);
 }
 
 template <class Kernel>
@@ -68,17 +69,21 @@ __global__ void __launch_bounds__(512) rowKernel(Kernel kernel)
 template <class Kernel>
 void launchElements(CudaStream* stream, const void* object, std::int64_t count)
 {
-    const std::int64_t wanted = (count + kBlockThreads - 1) / kBlockThreads;
+    const Kernel& kernel = *static_cast<const Kernel*>(object);
+    const PackPlan plan = planOfKernel(kernel, count);
+    const std::int64_t wanted = (itemsOf(plan) + kBlockThreads - 1) / kBlockThreads;
     const auto most = static_cast<std::int64_t>(stream->multiprocessors) * kBlocksPerMultiprocessor;
     const auto blocks = static_cast<unsigned>(wanted < most ? wanted : most);
-    elementKernel<<<blocks, kBlockThreads, 0, stream->stream>>>(*static_cast<const Kernel*>(object), count);
+    elementKernel<<<blocks, kBlockThreads, 0, stream->stream>>>(kernel, plan);
     succeeded(stream, cudaGetLastError(), "launching a kernel");
 }
 
 template <class Kernel>
 void launchRows(CudaStream* stream, const void* object, std::int64_t rows, std::int64_t columns)
 {
-    const int threads = columns <= 64 ? 32 : columns <= 512 ? 128 : columns <= 4096 ? 256 : 512;
+    std::int64_t items = columns; // of a row that is aligned
+    if constexpr (requires { Kernel::kPack; }) items /= Kernel::kPack;
+    const int threads = items <= 64 ? 32 : items <= 512 ? 128 : items <= 4096 ? 256 : 512;
     if (rows > 0x7fffffff) return fail(stream, "a kernel of more than 2^31 rows");
     rowKernel<<<static_cast<unsigned>(rows), threads, 0, stream->stream>>>(*static_cast<const Kernel*>(object));
     succeeded(stream, cudaGetLastError(), "launching a kernel");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of which every element is computed by itself: activations, sums, conversions, updates. Each is a function
-// object that is called with the element's number. T: type of activations.
+// Kernels of which every element is computed by itself: activations, sums, conversions, updates. Each is an object that is
+// asked for an element's number, and moves packs of elements where it can (packs.h). T: type of activations.
 #pragma once
 
-#include "profiler/engine/gpu/kernel_support.h"
+#include "profiler/engine/gpu/packs.h"
 
 namespace fourwalls::engine::gpu {
 
@@ -14,10 +14,15 @@ template <class T>
 struct Gelu {
     const T* x;
     T* y;
-    FOURWALLS_BOTH void operator()(Index i) const
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
     {
-        const float v = valueOf(x[i]);
-        put(y[i], 0.5f * v * (1.0f + tanhf(kGeluSlope * (v + kGeluCubic * v * v * v))));
+        return run(
+            [](T in, T& out) {
+                const float v = valueOf(in);
+                put(out, 0.5f * v * (1.0f + tanhf(kGeluSlope * (v + kGeluCubic * v * v * v))));
+            },
+            Reads{x + i}, Writes{y + i});
     }
 };
 
@@ -26,13 +31,18 @@ struct GeluGradient {
     const T* x;
     const T* dy;
     T* dx;
-    FOURWALLS_BOTH void operator()(Index i) const
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
     {
-        const float v = valueOf(x[i]);
-        const float t = tanhf(kGeluSlope * (v + kGeluCubic * v * v * v));
-        const float slope =
-            0.5f * (1.0f + t) + 0.5f * v * (1.0f - t * t) * kGeluSlope * (1.0f + 3.0f * kGeluCubic * v * v);
-        put(dx[i], valueOf(dy[i]) * slope);
+        return run(
+            [](T in, T up, T& out) {
+                const float v = valueOf(in);
+                const float t = tanhf(kGeluSlope * (v + kGeluCubic * v * v * v));
+                const float slope =
+                    0.5f * (1.0f + t) + 0.5f * v * (1.0f - t * t) * kGeluSlope * (1.0f + 3.0f * kGeluCubic * v * v);
+                put(out, valueOf(up) * slope);
+            },
+            Reads{x + i}, Reads{dy + i}, Writes{dx + i});
     }
 };
 
@@ -47,11 +57,17 @@ struct Swiglu {
     const T* gateUp;
     T* y;
     Index f;
-    FOURWALLS_BOTH void operator()(Index i) const
+    FOURWALLS_BOTH bool wholeRows(Index width) const { return f % width == 0; }
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
     {
-        const Index at = i + quotient(i, f) * f;
-        const float g = valueOf(gateUp[at]);
-        put(y[i], g * sigmoid(g) * valueOf(gateUp[at + f]));
+        const T* gates = gateUp + i + quotient(i, f) * f;
+        return run(
+            [](T gate, T up, T& out) {
+                const float g = valueOf(gate);
+                put(out, g * sigmoid(g) * valueOf(up));
+            },
+            Reads{gates}, Reads{gates + f}, Writes{y + i});
     }
 };
 
@@ -61,12 +77,19 @@ struct SwigluGradient {
     const T* dy;
     T* dGateUp;
     Index f;
-    FOURWALLS_BOTH void operator()(Index i) const
+    FOURWALLS_BOTH bool wholeRows(Index width) const { return f % width == 0; }
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
     {
-        const Index at = i + quotient(i, f) * f;
-        const float g = valueOf(gateUp[at]), u = valueOf(gateUp[at + f]), s = sigmoid(g), d = valueOf(dy[i]);
-        put(dGateUp[at], d * u * (s + g * s * (1.0f - s)));
-        put(dGateUp[at + f], d * g * s);
+        const Index first = i + quotient(i, f) * f;
+        return run(
+            [](T gate, T up, T out, T& dGate, T& dUp) {
+                const float g = valueOf(gate), u = valueOf(up), s = sigmoid(g), d = valueOf(out);
+                put(dGate, d * u * (s + g * s * (1.0f - s)));
+                put(dUp, d * g * s);
+            },
+            Reads{gateUp + first}, Reads{gateUp + first + f}, Reads{dy + i}, Writes{dGateUp + first},
+            Writes{dGateUp + first + f});
     }
 };
 
@@ -75,7 +98,12 @@ struct Add {
     const T* a;
     const T* b;
     T* out;
-    FOURWALLS_BOTH void operator()(Index i) const { put(out[i], valueOf(a[i]) + valueOf(b[i])); }
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
+    {
+        return run([](T left, T right, T& sum) { put(sum, valueOf(left) + valueOf(right)); }, Reads{a + i},
+                   Reads{b + i}, Writes{out + i});
+    }
 };
 
 /// residual: may be null.
@@ -85,11 +113,12 @@ struct AddBias {
     const float* bias;
     const T* residual;
     Index columns;
-    FOURWALLS_BOTH void operator()(Index i) const
+    FOURWALLS_BOTH bool wholeRows(Index width) const { return columns % width == 0; }
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
     {
-        float v = valueOf(x[i]) + bias[remainder(i, columns)];
-        if (residual) v += valueOf(residual[i]);
-        put(x[i], v);
+        return run([](T& value, float add, T more) { put(value, valueOf(value) + add + valueOf(more)); },
+                   Updates{x + i}, Reads{bias + remainder(i, columns)}, MayRead{residual ? residual + i : nullptr});
     }
 };
 
@@ -97,7 +126,11 @@ template <class From, class To>
 struct Convert {
     const From* from;
     To* to;
-    FOURWALLS_BOTH void operator()(Index i) const { put(to[i], static_cast<float>(valueOf(from[i]))); }
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
+    {
+        return run([](From value, To& converted) { put(converted, valueOf(value)); }, Reads{from + i}, Writes{to + i});
+    }
 };
 
 /// `count` columns of a matrix of `fromWidth` columns, from fromColumn on, to another one.
@@ -108,10 +141,16 @@ struct CopyColumns {
     To* to;
     Index toWidth, toColumn;
     Index count;
-    FOURWALLS_BOTH void operator()(Index i) const
+    FOURWALLS_BOTH bool wholeRows(Index width) const
+    {
+        return count % width == 0 && fromWidth % width == 0 && toWidth % width == 0;
+    }
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
     {
         const Index row = quotient(i, count), column = i - row * count;
-        put(to[row * toWidth + toColumn + column], valueOf(from[row * fromWidth + fromColumn + column]));
+        return run([](From value, To& copied) { put(copied, valueOf(value)); },
+                   Reads{from + row * fromWidth + fromColumn + column}, Writes{to + row * toWidth + toColumn + column});
     }
 };
 
@@ -123,15 +162,21 @@ struct Rotary {
     const float* sines;
     Index width, heads, half, sequence;
     float sign;
-    FOURWALLS_BOTH void operator()(Index i) const
+    FOURWALLS_BOTH bool wholeRows(Index multiple) const { return half % multiple == 0 && width % multiple == 0; }
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
     {
         const Index pair = quotient(i, half), d = i - pair * half, row = quotient(pair, heads),
                     head = pair - row * heads;
         const Index position = remainder(row, sequence) * half + d;
-        T* at = x + row * width + head * 2 * half + d;
-        const float c = cosines[position], s = sines[position] * sign, a = valueOf(at[0]), b = valueOf(at[half]);
-        put(at[0], a * c - b * s);
-        put(at[half], b * c + a * s);
+        T* const lower = x + row * width + head * 2 * half + d;
+        return run(
+            [this](T& low, T& high, float c, float sine) {
+                const float s = sine * sign, a = valueOf(low), b = valueOf(high);
+                put(low, a * c - b * s);
+                put(high, b * c + a * s);
+            },
+            Updates{lower}, Updates{lower + half}, Reads{cosines + position}, Reads{sines + position});
     }
 };
 
@@ -143,16 +188,19 @@ struct Adamw {
     float* second;
     Bf16* compute;
     float scale, beta1, beta2, rate, root, epsilon, keep;
-    FOURWALLS_BOTH void operator()(Index i) const
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
     {
-        const float g = gradient[i] * scale;
-        const float m = beta1 * first[i] + (1.0f - beta1) * g;
-        const float v = beta2 * second[i] + (1.0f - beta2) * g * g;
-        first[i] = m;
-        second[i] = v;
-        const float w = keep * weight[i] - rate * m / (sqrtf(v) * root + epsilon);
-        weight[i] = w;
-        if (compute) put(compute[i], w);
+        return run(
+            [this](float slope, float& m, float& v, float& w, Bf16& rounded) {
+                const float g = slope * scale;
+                m = beta1 * m + (1.0f - beta1) * g;
+                v = beta2 * v + (1.0f - beta2) * g * g;
+                w = keep * w - rate * m / (sqrtf(v) * root + epsilon);
+                put(rounded, w);
+            },
+            Reads{gradient + i}, Updates{first + i}, Updates{second + i}, Updates{weight + i},
+            MayWrite{compute ? compute + i : nullptr});
     }
 };
 
@@ -162,13 +210,16 @@ struct Sgd {
     float* velocity;
     Bf16* compute;
     float scale, momentum, rate, decay;
-    FOURWALLS_BOTH void operator()(Index i) const
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
     {
-        const float v = momentum * velocity[i] + gradient[i] * scale + decay * weight[i];
-        velocity[i] = v;
-        const float w = weight[i] - rate * v;
-        weight[i] = w;
-        if (compute) put(compute[i], w);
+        return run(
+            [this](float slope, float& v, float& w, Bf16& rounded) {
+                v = momentum * v + slope * scale + decay * w;
+                w = w - rate * v;
+                put(rounded, w);
+            },
+            Reads{gradient + i}, Updates{velocity + i}, Updates{weight + i}, MayWrite{compute ? compute + i : nullptr});
     }
 };
 
@@ -179,7 +230,12 @@ struct Mix {
     const float* x;
     float b;
     const float* y;
-    FOURWALLS_BOTH void operator()(Index i) const { out[i] = a * x[i] + (y ? b * y[i] : 0.0f); }
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
+    {
+        return run([this](float first, float second, float& sum) { sum = a * first + (y ? b * second : 0.0f); },
+                   Reads{x + i}, MayRead{y ? y + i : nullptr}, Writes{out + i});
+    }
 };
 
 /// v = beta v + (1 - beta) g g.
@@ -187,7 +243,12 @@ struct SecondMoment {
     float* v;
     const float* g;
     float beta;
-    FOURWALLS_BOTH void operator()(Index i) const { v[i] = beta * v[i] + (1.0f - beta) * g[i] * g[i]; }
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
+    {
+        return run([this](float& moment, float slope) { moment = beta * moment + (1.0f - beta) * slope * slope; },
+                   Updates{v + i}, Reads{g + i});
+    }
 };
 
 /// out = sqrt(v) root + epsilon.
@@ -195,7 +256,12 @@ struct RootPass {
     float* out;
     const float* v;
     float root, epsilon;
-    FOURWALLS_BOTH void operator()(Index i) const { out[i] = sqrtf(v[i]) * root + epsilon; }
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
+    {
+        return run([this](float moment, float& divisor) { divisor = sqrtf(moment) * root + epsilon; }, Reads{v + i},
+                   Writes{out + i});
+    }
 };
 
 /// w = w - rate m / divisor.
@@ -204,7 +270,12 @@ struct QuotientStep {
     const float* m;
     const float* divisor;
     float rate;
-    FOURWALLS_BOTH void operator()(Index i) const { w[i] = w[i] - rate * m[i] / divisor[i]; }
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
+    {
+        return run([this](float& weight, float moment, float by) { weight = weight - rate * moment / by; },
+                   Updates{w + i}, Reads{m + i}, Reads{divisor + i});
+    }
 };
 
 /// into = into op from, as communicators add and compare. T: any type.
@@ -213,18 +284,20 @@ struct Reduce {
     T* into;
     const T* from;
     bool maximum;
-    FOURWALLS_BOTH void operator()(Index i) const
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
     {
-        const auto a = valueOf(into[i]), b = valueOf(from[i]);
-        put(into[i], maximum ? most(a, b) : a + b);
+        return run(
+            [this](T& value, T other) {
+                if constexpr (std::is_same_v<T, std::int32_t>) {
+                    value = maximum ? most(value, other) : value + other;
+                } else {
+                    const auto a = valueOf(value), b = valueOf(other);
+                    put(value, maximum ? most(a, b) : a + b);
+                }
+            },
+            Updates{into + i}, Reads{from + i});
     }
-};
-template <>
-struct Reduce<std::int32_t> {
-    std::int32_t* into;
-    const std::int32_t* from;
-    bool maximum;
-    FOURWALLS_BOTH void operator()(Index i) const { into[i] = maximum ? most(into[i], from[i]) : into[i] + from[i]; }
 };
 
 /// Part `i / columns` of the rows (rowsPerPart each) of column `i % columns`, added up. Fixed order, so the same bits
@@ -234,12 +307,15 @@ struct ColumnPart {
     const T* x;
     float* parts;
     Index rows, columns, rowsPerPart;
-    FOURWALLS_BOTH void operator()(Index i) const
+    FOURWALLS_BOTH bool wholeRows(Index width) const { return columns % width == 0; }
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
     {
-        const Index column = i % columns, first = i / columns * rowsPerPart, last = least(rows, first + rowsPerPart);
-        float sum = 0;
-        for (Index r = first; r < last; ++r) sum += valueOf(x[r * columns + column]);
-        parts[i] = sum;
+        const Index part = quotient(i, columns), column = i - part * columns, first = part * rowsPerPart;
+        return run.down(
+            RowStretch{first, least(rows, first + rowsPerPart), columns},
+            [](Index, float& sum, float&, T value) { sum += valueOf(value); }, Writes{parts + i},
+            MayWrite<float>{nullptr}, Reads{x + column});
     }
 };
 
@@ -267,17 +343,20 @@ struct NormParameterPart {
     float* gammaParts;
     float* betaParts;
     Index rows, columns, rowsPerPart;
-    FOURWALLS_BOTH void operator()(Index i) const
+    FOURWALLS_BOTH bool wholeRows(Index width) const { return columns % width == 0; }
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
     {
-        const Index column = i % columns, first = i / columns * rowsPerPart, last = least(rows, first + rowsPerPart);
-        float gamma = 0, beta = 0;
-        for (Index r = first; r < last; ++r) {
-            const float up = valueOf(dy[r * columns + column]);
-            gamma += up * (valueOf(x[r * columns + column]) - (mean ? mean[r] : 0.0f)) * rstd[r];
-            beta += up;
-        }
-        gammaParts[i] = gamma;
-        if (betaParts) betaParts[i] = beta;
+        const Index part = quotient(i, columns), column = i - part * columns, first = part * rowsPerPart;
+        return run.down(
+            RowStretch{first, least(rows, first + rowsPerPart), columns},
+            [this](Index row, float& gamma, float& beta, T in, T slope) {
+                const float up = valueOf(slope);
+                gamma += up * (valueOf(in) - (mean ? mean[row] : 0.0f)) * rstd[row];
+                beta += up;
+            },
+            Writes{gammaParts + i}, MayWrite{betaParts ? betaParts + i : nullptr}, Reads{x + column},
+            Reads{dy + column});
     }
 };
 

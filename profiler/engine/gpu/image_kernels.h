@@ -4,7 +4,7 @@
 // type of activations; n: image, c: channel.
 #pragma once
 
-#include "profiler/engine/gpu/kernel_support.h"
+#include "profiler/engine/gpu/packs.h"
 
 namespace fourwalls::engine::gpu {
 
@@ -274,10 +274,15 @@ template <class T>
 struct AddRelu {
     T* y;
     const T* shortcut;
-    FOURWALLS_BOTH void operator()(Index i) const
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
     {
-        const float v = valueOf(y[i]) + (shortcut ? valueOf(shortcut[i]) : 0.0f);
-        put(y[i], v < 0.0f ? 0.0f : v);
+        return run(
+            [](T& value, T more) {
+                const float v = valueOf(value) + valueOf(more);
+                put(value, v < 0.0f ? 0.0f : v);
+            },
+            Updates{y + i}, MayRead{shortcut ? shortcut + i : nullptr});
     }
 };
 
@@ -287,10 +292,15 @@ struct AddReluGradient {
     const T* y;
     T* dy;
     const T* other;
-    FOURWALLS_BOTH void operator()(Index i) const
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
     {
-        const float d = valueOf(dy[i]) + (other ? valueOf(other[i]) : 0.0f);
-        put(dy[i], valueOf(y[i]) > 0.0f ? d : 0.0f);
+        return run(
+            [](T& slope, T more, T value) {
+                const float d = valueOf(slope) + valueOf(more);
+                put(slope, valueOf(value) > 0.0f ? d : 0.0f);
+            },
+            Updates{dy + i}, MayRead{other ? other + i : nullptr}, Reads{y + i});
     }
 };
 

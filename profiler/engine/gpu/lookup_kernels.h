@@ -4,7 +4,7 @@
 // the host has sorted, so they have the same bits every time.
 #pragma once
 
-#include "profiler/engine/gpu/kernel_support.h"
+#include "profiler/engine/gpu/packs.h"
 
 namespace fourwalls::engine::gpu {
 
@@ -196,6 +196,7 @@ struct CombineGradientRow {
     T* dx;
     float* dGates;
     Index k, columns;
+    static constexpr int kPack = kPackWidth<T>;
     template <class Team>
     FOURWALLS_BOTH void operator()(Team& team, Index row) const
     {
@@ -203,11 +204,14 @@ struct CombineGradientRow {
         const Index at = Index{spots[row]} * columns;
         const float gate = gates[row];
         float dot = 0;
-        for (Index i = team.rank(); i < columns; i += team.size()) {
-            const float d = valueOf(up[i]);
-            dot += d * valueOf(x[at + i]);
-            put(dx[at + i], gate * d);
-        }
+        along(
+            team, columns,
+            [&](Index, T slope, T in, T& out) {
+                const float d = valueOf(slope);
+                dot += d * valueOf(in);
+                put(out, gate * d);
+            },
+            Reads{up}, Reads{x + at}, Writes{dx + at});
         dot = team.sum(dot);
         if (team.rank() == 0) dGates[row] = dot;
     }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels of which every row is computed by a team of threads: norms, softmax, cross entropy, the rows of attention
 // tiles, sums. Each is a function object called with the team and the row's number; all threads of a team take the same
-// way through it, because sum() and largest() need all of them. T: type of activations.
+// way through it, because sum() and largest() need all of them. Where they go along() a row they move packs of elements
+// (packs.h), of kPack each. T: type of activations.
 #pragma once
 
-#include "profiler/engine/gpu/kernel_support.h"
+#include "profiler/engine/gpu/packs.h"
 
 namespace fourwalls::engine::gpu {
 
@@ -19,6 +20,7 @@ struct NormRow {
     float* rstd;
     Index columns;
     float epsilon;
+    static constexpr int kPack = kPackWidth<T>;
     template <class Team>
     FOURWALLS_BOTH void operator()(Team& team, Index row) const
     {
@@ -26,17 +28,25 @@ struct NormRow {
         const float n = static_cast<float>(columns);
         float m = 0;
         if (mean) {
-            for (Index j = team.rank(); j < columns; j += team.size()) m += valueOf(in[j]);
+            along(
+                team, columns, [&](Index, T value) { m += valueOf(value); }, Reads{in});
             m = team.sum(m) / n;
         }
         float squares = 0;
-        for (Index j = team.rank(); j < columns; j += team.size()) {
-            const float d = valueOf(in[j]) - m;
-            squares += d * d;
-        }
+        along(
+            team, columns,
+            [&](Index, T value) {
+                const float d = valueOf(value) - m;
+                squares += d * d;
+            },
+            Reads{in});
         const float r = 1.0f / sqrtf(team.sum(squares) / n + epsilon);
-        for (Index j = team.rank(); j < columns; j += team.size())
-            put(y[row * columns + j], (valueOf(in[j]) - m) * r * gamma[j] + (beta ? beta[j] : 0.0f));
+        along(
+            team, columns,
+            [&](Index, T value, float factor, float offset, T& out) {
+                put(out, (valueOf(value) - m) * r * factor + offset);
+            },
+            Reads{in}, Reads{gamma}, MayRead{beta}, Writes{y + row * columns});
         if (team.rank() != 0) return;
         if (mean) mean[row] = m;
         rstd[row] = r;
@@ -54,6 +64,7 @@ struct NormGradientRow {
     T* dx;
     Index columns;
     bool accumulate;
+    static constexpr int kPack = kPackWidth<T>;
     template <class Team>
     FOURWALLS_BOTH void operator()(Team& team, Index row) const
     {
@@ -62,18 +73,24 @@ struct NormGradientRow {
         T* out = dx + row * columns;
         const float m = mean ? mean[row] : 0.0f, r = rstd[row], n = static_cast<float>(columns);
         float sumG = 0, sumGx = 0; // of g = dy gamma, and of g xhat
-        for (Index j = team.rank(); j < columns; j += team.size()) {
-            const float g = valueOf(up[j]) * gamma[j];
-            sumG += g;
-            sumGx += g * (valueOf(in[j]) - m) * r;
-        }
+        along(
+            team, columns,
+            [&](Index, T value, T slope, float factor) {
+                const float g = valueOf(slope) * factor;
+                sumG += g;
+                sumGx += g * (valueOf(value) - m) * r;
+            },
+            Reads{in}, Reads{up}, Reads{gamma});
         sumG = mean ? team.sum(sumG) / n : 0.0f;
         sumGx = team.sum(sumGx) / n;
-        for (Index j = team.rank(); j < columns; j += team.size()) {
-            const float g = valueOf(up[j]) * gamma[j];
-            const float d = r * (g - sumG - (valueOf(in[j]) - m) * r * sumGx);
-            put(out[j], accumulate ? valueOf(out[j]) + d : d);
-        }
+        along(
+            team, columns,
+            [&](Index, T value, T slope, float factor, T before, T& result) {
+                const float g = valueOf(slope) * factor;
+                const float d = r * (g - sumG - (valueOf(value) - m) * r * sumGx);
+                put(result, accumulate ? valueOf(before) + d : d);
+            },
+            Reads{in}, Reads{up}, Reads{gamma}, MayRead<T>{accumulate ? out : nullptr}, Writes{out});
     }
 };
 
@@ -95,18 +112,23 @@ struct SoftmaxRow {
     Index keys;
     float scale;
     SeenKeys mask;
+    static constexpr int kPack = kPackWidth<T>;
     template <class Team>
     FOURWALLS_BOTH void operator()(Team& team, Index row) const
     {
         T* s = scores + row * keys;
         const Index seen = mask.of(row, keys);
         float top = -INFINITY, sum = 0;
-        for (Index j = team.rank(); j < seen; j += team.size()) top = fmaxf(top, valueOf(s[j]));
+        along(
+            team, seen, [&](Index, T score) { top = fmaxf(top, valueOf(score)); }, Reads{s});
         top = team.largest(top);
-        for (Index j = team.rank(); j < seen; j += team.size()) sum += expf(scale * (valueOf(s[j]) - top));
+        along(
+            team, seen, [&](Index, T score) { sum += expf(scale * (valueOf(score) - top)); }, Reads{s});
         sum = team.sum(sum);
-        for (Index j = team.rank(); j < keys; j += team.size())
-            put(s[j], j < seen ? expf(scale * (valueOf(s[j]) - top)) / sum : 0.0f);
+        along(
+            team, keys,
+            [&](Index j, T& score) { put(score, j < seen ? expf(scale * (valueOf(score) - top)) / sum : 0.0f); },
+            Updates{s});
     }
 };
 
@@ -117,6 +139,7 @@ struct SoftmaxGradientRow {
     Index keys;
     float scale;
     SeenKeys mask;
+    static constexpr int kPack = kPackWidth<T>;
     template <class Team>
     FOURWALLS_BOTH void operator()(Team& team, Index row) const
     {
@@ -124,10 +147,16 @@ struct SoftmaxGradientRow {
         T* d = gradient + row * keys;
         const Index seen = mask.of(row, keys);
         float dot = 0;
-        for (Index j = team.rank(); j < seen; j += team.size()) dot += valueOf(p[j]) * valueOf(d[j]);
+        along(
+            team, seen, [&](Index, T probability, T slope) { dot += valueOf(probability) * valueOf(slope); }, Reads{p},
+            Reads{d});
         dot = team.sum(dot);
-        for (Index j = team.rank(); j < keys; j += team.size())
-            put(d[j], j < seen ? scale * valueOf(p[j]) * (valueOf(d[j]) - dot) : 0.0f);
+        along(
+            team, keys,
+            [&](Index j, T probability, T& slope) {
+                put(slope, j < seen ? scale * valueOf(probability) * (valueOf(slope) - dot) : 0.0f);
+            },
+            Reads{p}, Updates{d});
     }
 };
 
@@ -246,21 +275,28 @@ struct CrossEntropyRow {
     float* losses;
     Index columns;
     float scale;
+    static constexpr int kPack = kPackWidth<float>;
     template <class Team>
     FOURWALLS_BOTH void operator()(Team& team, Index row) const
     {
         float* z = logits + row * columns;
         const std::int32_t target = targets[row];
         float top = -INFINITY, sum = 0;
-        for (Index j = team.rank(); j < columns; j += team.size()) top = fmaxf(top, z[j]);
+        along(
+            team, columns, [&](Index, float logit) { top = fmaxf(top, logit); }, Reads{z});
         top = team.largest(top);
-        for (Index j = team.rank(); j < columns; j += team.size()) sum += expf(z[j] - top);
+        along(
+            team, columns, [&](Index, float logit) { sum += expf(logit - top); }, Reads{z});
         sum = team.sum(sum);
         if (team.rank() == 0) losses[row] = target < 0 ? 0.0f : top + logf(sum) - z[target];
         team.sum(0.0f); // the target's logit has been read
         const float factor = scale / sum;
-        for (Index j = team.rank(); j < columns; j += team.size())
-            z[j] = target < 0 ? 0.0f : factor * expf(z[j] - top) - (j == target ? scale : 0.0f);
+        along(
+            team, columns,
+            [&](Index j, float& logit) {
+                logit = target < 0 ? 0.0f : factor * expf(logit - top) - (j == target ? scale : 0.0f);
+            },
+            Updates{z});
     }
 };
 
@@ -268,11 +304,13 @@ struct RowMaximum {
     const float* logits;
     float* maxima;
     Index columns;
+    static constexpr int kPack = kPackWidth<float>;
     template <class Team>
     FOURWALLS_BOTH void operator()(Team& team, Index row) const
     {
         float top = -INFINITY;
-        for (Index j = team.rank(); j < columns; j += team.size()) top = fmaxf(top, logits[row * columns + j]);
+        along(
+            team, columns, [&](Index, float logit) { top = fmaxf(top, logit); }, Reads{logits + row * columns});
         top = team.largest(top);
         if (team.rank() == 0) maxima[row] = top;
     }
@@ -286,6 +324,7 @@ struct ShardExponentialRow {
     Index firstToken;
     float* sums;
     Index columns;
+    static constexpr int kPack = kPackWidth<float>;
     template <class Team>
     FOURWALLS_BOTH void operator()(Team& team, Index row) const
     {
@@ -295,10 +334,13 @@ struct ShardExponentialRow {
         if (team.rank() == 0) sums[2 * row + 1] = target >= 0 && target < columns ? z[target] - top : 0.0f;
         team.sum(0.0f); // the target's logit has been read
         float sum = 0;
-        for (Index j = team.rank(); j < columns; j += team.size()) {
-            z[j] = expf(z[j] - top);
-            sum += z[j];
-        }
+        along(
+            team, columns,
+            [&](Index, float& logit) {
+                logit = expf(logit - top);
+                sum += logit;
+            },
+            Updates{z});
         sum = team.sum(sum);
         if (team.rank() == 0) sums[2 * row] = sum;
     }
@@ -313,6 +355,7 @@ struct ShardCrossEntropyRow {
     float* losses;
     Index columns;
     float scale;
+    static constexpr int kPack = kPackWidth<float>;
     template <class Team>
     FOURWALLS_BOTH void operator()(Team& team, Index row) const
     {
@@ -320,8 +363,10 @@ struct ShardCrossEntropyRow {
         const bool counts = targets[row] >= 0;
         const Index target = targets[row] - firstToken;
         const float factor = scale / sums[2 * row];
-        for (Index j = team.rank(); j < columns; j += team.size())
-            z[j] = counts ? factor * z[j] - (j == target ? scale : 0.0f) : 0.0f;
+        along(
+            team, columns,
+            [&](Index j, float& value) { value = counts ? factor * value - (j == target ? scale : 0.0f) : 0.0f; },
+            Updates{z});
         if (team.rank() == 0) losses[row] = counts ? logf(sums[2 * row]) - sums[2 * row + 1] : 0.0f;
     }
 };
@@ -332,15 +377,19 @@ struct SumPart {
     double* parts;
     Index elements, perPart;
     bool squares;
+    static constexpr int kPack = kPackWidth<float>;
     template <class Team>
     FOURWALLS_BOTH void operator()(Team& team, Index row) const
     {
         const Index first = row * perPart, last = least(elements, first + perPart);
         double sum = 0;
-        for (Index i = first + team.rank(); i < last; i += team.size()) {
-            const double v = static_cast<double>(x[i]);
-            sum += squares ? v * v : v;
-        }
+        along(
+            team, last - first,
+            [&](Index, float value) {
+                const double v = static_cast<double>(value);
+                sum += squares ? v * v : v;
+            },
+            Reads{x + first});
         sum = team.sum(sum);
         if (team.rank() == 0) parts[row] = sum;
     }

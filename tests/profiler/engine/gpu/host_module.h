@@ -17,7 +17,8 @@ template <class Kernel>
 void runElements(Stream* stream, const void* object, std::int64_t count)
 {
     ask(stream, [kernel = *static_cast<const Kernel*>(object), count] {
-        for (Index i = 0; i < count; ++i) kernel(i);
+        const PackPlan plan = planOfKernel(kernel, count);
+        for (Index i = 0; i < itemsOf(plan); ++i) runItem(kernel, plan, i);
     });
 }
 
