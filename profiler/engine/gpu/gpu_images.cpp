@@ -161,7 +161,7 @@ void GpuImageOperators::doBatchNormGradient(const Tensor& x, const Tensor& gamma
         stream.elements(gpu::BatchNormGradient<T>{x.as<T>(), dy.as<T>(), mask, saved.mean.as<float>(),
                                                   saved.variance.as<float>(), gamma.as<float>(), dgamma.as<float>(),
                                                   dbeta.as<float>(), dx.as<T>(), rows, channels, epsilon},
-                        x.elements());
+                        (x.elements() + 7) / 8);
     });
 }
 

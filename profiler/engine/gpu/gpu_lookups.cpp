@@ -17,13 +17,17 @@ namespace {
 // Rows that one thread adds up; more for the same row of a table are several threads' work.
 constexpr std::int32_t kPieceEntries = 64;
 
-// Rows of any type as words: f(word) for the widest that a row and its address are a multiple of.
+// Rows of any type as words: f(word) for the widest that a row and both addresses are a multiple of.
 template <class F>
-void dispatchWords(std::int64_t rowBytes, F f)
+void dispatchWords(std::int64_t rowBytes, const Tensor& from, const Tensor& to, F f)
 {
-    if (rowBytes % 8 == 0)
+    const auto multiples = static_cast<std::uintptr_t>(rowBytes) | reinterpret_cast<std::uintptr_t>(from.data()) |
+                           reinterpret_cast<std::uintptr_t>(to.data());
+    if (multiples % 16 == 0)
+        f(gpu::SixteenBytes{});
+    else if (multiples % 8 == 0)
         f(std::uint64_t{});
-    else if (rowBytes % 4 == 0)
+    else if (multiples % 4 == 0)
         f(std::uint32_t{});
     else
         f(std::uint16_t{});
@@ -129,7 +133,7 @@ double GpuDevice::choose(const Tensor& probabilities, bool forced, const Tensor&
 void GpuDevice::gatherRows(const Tensor& x, const Tensor& rows, const Tensor& y)
 {
     const std::int64_t bytes = y.columns() * bytesOf(y.type());
-    dispatchWords(bytes, [&]<class W>(W) {
+    dispatchWords(bytes, x, y, [&]<class W>(W) {
         const std::int64_t words = bytes / static_cast<std::int64_t>(sizeof(W));
         m_stream.elements(gpu::GatherRows<W>{static_cast<const W*>(x.data()), rows.as<std::int32_t>(),
                                              static_cast<W*>(y.data()), words},
@@ -140,7 +144,7 @@ void GpuDevice::gatherRows(const Tensor& x, const Tensor& rows, const Tensor& y)
 void GpuDevice::scatterRows(const Tensor& from, const Tensor& rows, const Tensor& to)
 {
     const std::int64_t bytes = from.columns() * bytesOf(from.type());
-    dispatchWords(bytes, [&]<class W>(W) {
+    dispatchWords(bytes, from, to, [&]<class W>(W) {
         const std::int64_t words = bytes / static_cast<std::int64_t>(sizeof(W));
         m_stream.elements(gpu::ScatterRows<W>{static_cast<const W*>(from.data()), rows.as<std::int32_t>(),
                                               static_cast<W*>(to.data()), words},

@@ -61,17 +61,19 @@ struct MomentsPart {
     float* means;
     float* deviations;
     Index rows, channels, rowsPerPart;
-    FOURWALLS_BOTH void operator()(Index i) const
+    FOURWALLS_BOTH bool wholeRows(Index width) const { return channels % width == 0; }
+    template <class Run>
+    FOURWALLS_BOTH auto at(Index i, const Run& run) const
     {
-        const Index c = i % channels, first = i / channels * rowsPerPart, last = least(rows, first + rowsPerPart);
-        float mean = 0, squares = 0;
-        for (Index r = first; r < last; ++r) {
-            const float v = valueOf(x[r * channels + c]), d = v - mean;
-            mean += d / static_cast<float>(r - first + 1);
-            squares += d * (v - mean);
-        }
-        means[i] = mean;
-        deviations[i] = squares;
+        const Index part = quotient(i, channels), c = i - part * channels, first = part * rowsPerPart;
+        return run.down(
+            RowStretch{first, least(rows, first + rowsPerPart), channels},
+            [first](Index row, float& mean, float& squares, T value) {
+                const float v = valueOf(value), d = v - mean;
+                mean += d / static_cast<float>(row - first + 1);
+                squares += d * (v - mean);
+            },
+            Writes{means + i}, MayWrite{deviations + i}, Reads{x + c});
     }
 };
 
@@ -97,6 +99,15 @@ struct Moments {
     }
 };
 
+/// f(first element, how many, channel of the first) for the elements of an eight: at once where they are of one pixel.
+template <class F>
+FOURWALLS_BOTH void eightElements(Index eight, Index elements, Index channels, const F& f)
+{
+    const Index first = eight * 8;
+    if (channels % 8 == 0) return f(first, 8, remainder(first, channels));
+    for (Index i = first; i < least(elements, first + 8); ++i) f(i, 1, remainder(i, channels));
+}
+
 /// Eight elements at a time, whose ReLU bits (bit set: it passed) are one byte of mask. mask: null without ReLU.
 template <class T>
 struct BatchNormApply {
@@ -112,19 +123,22 @@ struct BatchNormApply {
     FOURWALLS_BOTH void operator()(Index eight) const
     {
         unsigned bits = 0;
-        for (int k = 0; k < 8; ++k) {
-            const Index i = eight * 8 + k;
-            if (i >= elements) break;
-            const Index c = remainder(i, channels);
-            float v = (valueOf(x[i]) - mean[c]) * (gamma[c] / sqrtf(variance[c] + epsilon)) + beta[c];
-            if (mask) {
-                if (v > 0.0f)
-                    bits |= 1u << k;
-                else
-                    v = 0.0f;
-            }
-            put(y[i], v);
-        }
+        eightElements(eight, elements, channels, [&](Index first, Index count, Index c) {
+            along(
+                SoleTeam{}, count,
+                [&](Index k, T value, float m, float deviation, float factor, float offset, T& out) {
+                    float v = (valueOf(value) - m) * (factor / sqrtf(deviation + epsilon)) + offset;
+                    if (mask) {
+                        if (v > 0.0f)
+                            bits |= 1u << (first + k) % 8;
+                        else
+                            v = 0.0f;
+                    }
+                    put(out, v);
+                },
+                Reads{x + first}, Reads{mean + c}, Reads{variance + c}, Reads{gamma + c}, Reads{beta + c},
+                Writes{y + first});
+        });
         if (mask) mask[eight] = static_cast<std::uint8_t>(bits);
     }
 };
@@ -162,6 +176,7 @@ struct BatchNormGradientPart {
     }
 };
 
+/// Eight elements at a time.
 template <class T>
 struct BatchNormGradient {
     const T* x;
@@ -175,12 +190,23 @@ struct BatchNormGradient {
     T* dx;
     Index rows, channels;
     float epsilon;
-    FOURWALLS_BOTH void operator()(Index i) const
+    FOURWALLS_BOTH void operator()(Index eight) const
     {
-        const Index c = remainder(i, channels);
-        const float rstd = 1.0f / sqrtf(variance[c] + epsilon), n = static_cast<float>(rows);
-        const float g = passed(mask, i) ? valueOf(dy[i]) : 0.0f, xhat = (valueOf(x[i]) - mean[c]) * rstd;
-        put(dx[i], gamma[c] * rstd * (g - dBeta[c] / n - xhat * dGamma[c] / n));
+        const unsigned bits = mask ? mask[eight] : 255u;
+        const float n = static_cast<float>(rows);
+        eightElements(eight, rows * channels, channels, [&](Index first, Index count, Index c) {
+            along(
+                SoleTeam{}, count,
+                [&](Index k, T value, T slope, float m, float deviation, float factor, float sumGx, float sumG,
+                    T& out) {
+                    const float rstd = 1.0f / sqrtf(deviation + epsilon);
+                    const float g = bits >> (first + k) % 8 & 1u ? valueOf(slope) : 0.0f;
+                    const float xhat = (valueOf(value) - m) * rstd;
+                    put(out, factor * rstd * (g - sumG / n - xhat * sumGx / n));
+                },
+                Reads{x + first}, Reads{dy + first}, Reads{mean + c}, Reads{variance + c}, Reads{gamma + c},
+                Reads{dGamma + c}, Reads{dBeta + c}, Writes{dx + first});
+        });
     }
 };
 

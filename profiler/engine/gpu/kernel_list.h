@@ -26,8 +26,8 @@
 #define FOURWALLS_ELEMENT_KERNELS_2(X) \
     X(Embedding<float>) X(Embedding<Bf16>) X(AddTableRows<float>) X(AddTableRows<Bf16>) X(PieceSum<float>) \
     X(PieceSum<Bf16>) X(AddPieces) X(PositionGradient<float>) X(PositionGradient<Bf16>) X(GatherRows<std::uint16_t>) \
-    X(GatherRows<std::uint32_t>) X(GatherRows<std::uint64_t>) X(ScatterRows<std::uint16_t>) \
-    X(ScatterRows<std::uint32_t>) X(ScatterRows<std::uint64_t>) X(Choose) X(CombineRows<float>) X(CombineRows<Bf16>) \
+    X(GatherRows<std::uint32_t>) X(GatherRows<std::uint64_t>) X(GatherRows<SixteenBytes>) X(ScatterRows<std::uint16_t>) \
+    X(ScatterRows<std::uint32_t>) X(ScatterRows<std::uint64_t>) X(ScatterRows<SixteenBytes>) X(Choose) X(CombineRows<float>) X(CombineRows<Bf16>) \
     X(RouterGradient) X(BagSum<float>) X(BagSum<Bf16>) X(Interact<float>) X(Interact<Bf16>) \
     X(InteractGradient<float>) X(InteractGradient<Bf16>) X(BinaryCrossEntropy)
 #define FOURWALLS_ELEMENT_KERNELS_3(X) \

@@ -66,11 +66,11 @@ FOURWALLS_BOTH T most(T a, T b)
     return a < b ? b : a;
 }
 
-/// The team of one, on the host. The GPU's team is a block of threads: rank() and size() divide a row among them, and
+/// The team of one: on the host, and a thread by itself. The GPU's other team is a block of threads: rank() and size() divide a row among them, and
 /// sum() and largest() give every thread the result over all of them.
 struct SoleTeam {
-    static int rank() { return 0; }
-    static int size() { return 1; }
+    FOURWALLS_BOTH static int rank() { return 0; }
+    FOURWALLS_BOTH static int size() { return 1; }
     static float sum(float x) { return x; }
     static double sum(double x) { return x; }
     static float largest(float x) { return x; }

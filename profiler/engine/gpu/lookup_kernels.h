@@ -87,6 +87,11 @@ struct PositionGradient {
     }
 };
 
+/// The widest word of memory.
+struct alignas(16) SixteenBytes {
+    std::uint64_t low, high;
+};
+
 /// y[i] = x[rows[i]]; zeros where rows[i] is -1. T: a word of the rows' memory.
 template <class T>
 struct GatherRows {

@@ -173,7 +173,7 @@ FOURWALLS_BOTH PackPlan planOf(Index count, const Streams&... streams)
 
 /// A team's way along a row: body(j, elements…) for every j below `count`, by one thread each.
 template <class Team, class Body, class... Streams>
-FOURWALLS_BOTH void along(Team& team, Index count, const Body& body, const Streams&... streams)
+FOURWALLS_BOTH void along(const Team& team, Index count, const Body& body, const Streams&... streams)
 {
     constexpr int width = kPackWidth<typename Streams::Element...>;
     const PackPlan plan = planOf(count, streams...);

@@ -531,10 +531,12 @@ private slots:
             compareImage(dx, 4 * c->u + 8 * terms * c->f32, "input gradient");
             compareImage(dw, 4 * c->u + 64 * c->f32, "weight gradient");
         }
-        for (const bool relu : {false, true}) {
-            const Pair x = image({3, 5, 7, 9}, 1), dy = image({3, 5, 7, 9}, 2), y = image({3, 5, 7, 9}, 3);
-            const Pair gamma = pair(*c, {5}, 4, 1.0, true), beta = pair(*c, {5}, 5, 1.0, true),
-                       dgamma = pair(*c, {5}, 6, 1.0, true), dbeta = pair(*c, {5}, 7, 1.0, true);
+        for (const auto& [relu, channels] : {std::pair(false, 5), std::pair(true, 5), std::pair(false, 16),
+                                             std::pair(true, 16), std::pair(true, 12)}) {
+            const Shape shape{3, channels, 7, 9};
+            const Pair x = image(shape, 1), dy = image(shape, 2), y = image(shape, 3);
+            const Pair gamma = pair(*c, {channels}, 4, 1.0, true), beta = pair(*c, {channels}, 5, 1.0, true),
+                       dgamma = pair(*c, {channels}, 6, 1.0, true), dbeta = pair(*c, {channels}, 7, 1.0, true);
             BatchNormSaved fastSaved, exactSaved;
             fast.batchNorm(x.gpu, gamma.gpu, beta.gpu, relu, y.gpu, fastSaved);
             exact.batchNorm(x.exact, gamma.exact, beta.exact, relu, y.exact, exactSaved);

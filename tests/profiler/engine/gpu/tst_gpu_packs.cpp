@@ -4,6 +4,8 @@
 // of the GPU, and on a GPU where there is one. tst_gpu_operators has all operators, on whole tensors.
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
+#include "profiler/engine/device/routing_operators.h"
+#include "profiler/engine/device/sparse_operators.h"
 #include "profiler/engine/device/update_operators.h"
 #include "tests/profiler/engine/gpu/gpu_fixture.h"
 #include "tests/support/test_program.h"
@@ -169,6 +171,25 @@ std::string wrongOnRows(const gpu::Module& module, DType type, std::int64_t rows
     s.compare(losses, (32 + sums) * f32, "losses");
     if (std::abs(squares[0] - squares[1]) > sums * f32 * squares[1]) s.wrong = "sum of squares";
     if (std::abs(least[0] - least[1]) > sums * f32 * squares[1] + 1e-6) s.wrong = "sum";
+
+    // Rows that are copied as words, of which one is nobody's.
+    const auto table = s.make(from), gathered = s.make(to), scattered = s.make(to);
+    const Tensor order = s.exact.tensor({rows}, DType::I32);
+    for (std::int64_t i = 0; i < rows; ++i) order.as<std::int32_t>()[i] = static_cast<std::int32_t>(rows - 1 - i);
+    const Tensor places = s.device.copy(order);
+    order.as<std::int32_t>()[0] = -1;
+    const Tensor sources = s.device.copy(order);
+    s.both([&](Device& d, auto pick) {
+        const bool here = &d == &s.device.device;
+        RoutingOperators(d).gatherRows(pick(table), here ? sources : order, pick(gathered));
+    });
+    order.as<std::int32_t>()[0] = static_cast<std::int32_t>(rows - 1);
+    s.both([&](Device& d, auto pick) {
+        const bool here = &d == &s.device.device;
+        SparseOperators(d).scatterRows(pick(table), here ? places : order, pick(scattered));
+    });
+    s.compare(gathered, u, "gathered rows");
+    s.compare(scattered, u, "scattered rows");
 
     for (const bool adam : {true, false}) {
         const auto w = s.make(from, rows, columns, DType::F32), g = s.make(from, rows, columns, DType::F32),
