@@ -13,7 +13,7 @@ namespace fourwalls::replay {
 /// Something of a trace that could be better.
 struct GainSubject {
     enum class Kind : std::uint8_t {
-        Kernel, ///< or operator: in half the time
+        Kernel, ///< or operator of exactly this name: in half the time
         Link,   ///< of a group: twice as fast
         Rank    ///< like the mean of its peers
     };
@@ -32,7 +32,6 @@ struct ChangeGain {
     Duration unchanged, changed;                   ///< replayed, mean over the steps
     double measured = 0, scaled = 0, modelled = 0; ///< see ReplayOutcome
     bool wholeTrace = false;                       ///< the trace has no steps: all of it was run again
-    std::int64_t otherKernels = 0; ///< names that the pattern of `kernels:` means beside one that is all of it
 
     /// How much shorter the step gets; negative: longer.
     Duration gain() const { return unchanged - changed; }

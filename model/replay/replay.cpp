@@ -7,10 +7,10 @@
 #include "model/replay/core_share.h"
 #include "model/replay/device_rules.h"
 #include "model/replay/host_rules.h"
+#include "model/replay/name_pattern.h"
 #include "model/replay/operation_rules.h"
 #include "model/replay/pass_order.h"
 #include "model/replay/spec_change.h"
-#include "model/trace/name_matcher.h"
 
 #include <algorithm>
 #include <cmath>
@@ -264,12 +264,12 @@ Result<std::vector<bool>> Replay::hiddenBy(std::span<const ReplayChange> changes
     }
     for (const ReplayChange& change : changes) {
         if (change.kind != ChangeKind::Hide) continue;
-        FOURWALLS_TRY_ASSIGN(const NameMatcher matcher, NameMatcher::create(change.pattern, false));
+        const NamePattern pattern(change.pattern);
         hidden.resize(m_recording->ops.size());
         bool met = false, message = false;
         for (std::size_t i = 0; i < hidden.size(); ++i) {
             const auto& op = m_recording->ops[i];
-            if (!op || op->kind != SliceKind::Collective || !matcher.matches(op->name)) continue;
+            if (!op || op->kind != SliceKind::Collective || !pattern.matches(op->name)) continue;
             const bool isMessage = messages.count(OpId{static_cast<std::int32_t>(i)}) > 0;
             message = message || isMessage;
             if (!isMessage) hidden[i] = met = true;
@@ -282,7 +282,8 @@ Result<std::vector<bool>> Replay::hiddenBy(std::span<const ReplayChange> changes
                          "--change " + change.text, "link:TIER*F for quicker links, or a collective's name"};
         if (!met)
             return Error{ErrorCode::NotFound,
-                         "no transfer of the chosen steps has '" + change.pattern + "' in its name",
+                         pattern.isExact() ? "no transfer of the chosen steps is called " + change.pattern
+                                           : "no transfer of the chosen steps has '" + change.pattern + "' in its name",
                          "--change " + change.text, "the tables view and `fourwalls-cli summary` list the names"};
     }
     return hidden;

@@ -2,7 +2,7 @@
 // See replay_change.h.
 #include "model/replay/replay_change.h"
 
-#include "model/trace/name_matcher.h"
+#include "model/replay/name_pattern.h"
 
 #include <algorithm>
 #include <charconv>
@@ -196,19 +196,19 @@ private:
         return std::to_string(ranks.front().rank.value) + " to " + std::to_string(ranks.back().rank.value);
     }
 
-    /// Operators whose name has the pattern, by OpId.
-    Result<std::vector<bool>> matching(const ReplayChange& change) const
+    /// Operators whose name the pattern means, by OpId.
+    std::vector<bool> matching(const NamePattern& pattern) const
     {
-        FOURWALLS_TRY_ASSIGN(const NameMatcher matcher, NameMatcher::create(change.pattern, false));
         std::vector<bool> found(m_recording.ops.size());
         for (std::size_t i = 0; i < found.size(); ++i)
-            found[i] = m_recording.ops[i] && matcher.matches(m_recording.ops[i]->name);
+            found[i] = m_recording.ops[i] && pattern.matches(m_recording.ops[i]->name);
         return found;
     }
 
     Status scaleNamed(const ReplayChange& change, NodeRole role, const std::string& what)
     {
-        FOURWALLS_TRY_ASSIGN(const std::vector<bool> named, matching(change));
+        const NamePattern pattern(change.pattern);
+        const std::vector<bool> named = matching(pattern);
         std::size_t met = 0;
         bool transfers = false;
         for (std::size_t node = 0; node < m_graph.nodes(); ++node) {
@@ -240,6 +240,7 @@ private:
         return Error{ErrorCode::NotFound,
                      "no " + what +
                          (change.pattern.empty() ? " is in the chosen steps"
+                          : pattern.isExact()    ? " of the chosen steps is called " + change.pattern
                                                  : " of the chosen steps has '" + change.pattern + "' in its name"),
                      "--change " + change.text,
                      role == NodeRole::Host ? "record the program's calls (CPU activities), or choose another name"

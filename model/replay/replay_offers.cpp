@@ -2,6 +2,7 @@
 // See replay_offers.h.
 #include "model/replay/replay_offers.h"
 
+#include "model/replay/name_pattern.h"
 #include "model/replay/pass_order.h"
 #include "model/replay/steps_around.h"
 #include "model/trace/step_window.h"
@@ -115,12 +116,12 @@ std::vector<Question> questionsTo(const Replay& replay, const ReplayKnobs& knobs
         questions.push_back({OfferKind::Host, "", "host:*0.5"});
     }
     for (const std::string& name : knobs.reading)
-        questions.push_back({OfferKind::Reading, name, "host:" + name + "*0"});
+        questions.push_back({OfferKind::Reading, name, "host:" + exactPattern(name) + "*0"});
     for (const std::string& group : knobs.groups) questions.push_back({OfferKind::Link, group, "link:" + group + "*2"});
     for (const std::string& kernel : knobs.kernels)
-        questions.push_back({OfferKind::Kernel, kernel, "kernels:" + kernel + "*0.5"});
+        questions.push_back({OfferKind::Kernel, kernel, "kernels:" + exactPattern(kernel) + "*0.5"});
     for (const std::string& transfer : knobs.transfers)
-        questions.push_back({OfferKind::Hide, transfer, "hide:" + transfer});
+        questions.push_back({OfferKind::Hide, transfer, "hide:" + exactPattern(transfer)});
     if (!knobs.passes) return questions;
     for (const char* schedule : {"gpipe", "1f1b", "zb"})
         questions.push_back({OfferKind::Schedule, schedule, std::string("schedule=") + schedule});
@@ -152,7 +153,7 @@ Result<ReplayOffers> replayOffers(TraceQuery& trace, std::optional<StepIndex> wa
     for (const Question& question : questionsTo(replay, offers.knobs)) {
         if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", "", ""};
         auto change = parseChange(question.change);
-        if (!change.ok()) continue; // a name that reads as something else
+        if (!change.ok()) continue; // a group's name that reads as something else
         const ReplayChange changes[] = {*change};
         auto outcome = replay.run(DelayRule::Class, changes);
         if (!outcome.ok()) continue; // what this trace cannot answer is not offered

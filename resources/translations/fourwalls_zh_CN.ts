@@ -3226,10 +3226,6 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
         <translation>重放：这一步延长 %1</translation>
     </message>
     <message>
-        <source>so are %1 others that have it in their names</source>
-        <translation>名字里含有它的另外 %1 个也一样</translation>
-    </message>
-    <message>
         <source>of step %1; unchanged, this replay is %2 off, mean of %3 steps</source>
         <translation>第 %1 步；不作改动时，重放偏差 %2，为 %3 步的平均</translation>
     </message>

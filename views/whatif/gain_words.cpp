@@ -93,12 +93,7 @@ QString gainText(const ReplayGain& gain, std::optional<double> most)
     const replay::ChangeGain& of = gain.gain;
     if (most && of.share() > *most + kNoGain)
         return GainWords::tr("all of its %1, and time of other causes besides").arg(formatPercent(*most, 1));
-    QString text = lengthText(of);
-    text += QStringLiteral(" (") + basisText(of.measured, of.scaled, of.modelled);
-    if (of.otherKernels > 0)
-        text +=
-            QStringLiteral("; ") + GainWords::tr("so are %1 others that have it in their names").arg(of.otherKernels);
-    return text + QLatin1Char(')');
+    return lengthText(of) + QStringLiteral(" (") + basisText(of.measured, of.scaled, of.modelled) + QLatin1Char(')');
 }
 
 std::optional<StepIndex> replayedStep(const Replayer& replayer)

@@ -2,6 +2,7 @@
 // See replay_controls.h.
 #include "views/whatif/replay_controls.h"
 
+#include "model/replay/name_pattern.h"
 #include "model/spec/names.h"
 #include "views/plot/theme.h"
 #include "views/whatif/knob_row.h"
@@ -149,19 +150,19 @@ void ReplayControls::rebuild()
         addFactor(tr("Work of the program"), "host:", false, OfferKind::Host);
     }
     for (std::size_t i = 0; i < std::min(kMostOffered, knobs.reading.size()); ++i)
-        addFactor(tr("Reading: %1").arg(cutName(knobs.reading[i])), "host:" + knobs.reading[i], false,
-                  OfferKind::Reading, knobs.reading[i]);
+        addFactor(tr("Reading: %1").arg(cutName(knobs.reading[i])), "host:" + replay::exactPattern(knobs.reading[i]),
+                  false, OfferKind::Reading, knobs.reading[i]);
 
     if (!knobs.groups.empty()) addHeading(tr("Links"));
     for (const std::string& group : knobs.groups)
         addFactor(tr("Links of %1").arg(cutName(group)), "link:" + group, true, OfferKind::Link, group);
     for (std::size_t i = 0; i < std::min(kMostOffered, knobs.transfers.size()); ++i)
-        addSwitch(tr("Hidden: %1").arg(cutName(knobs.transfers[i])), "hide:" + knobs.transfers[i], OfferKind::Hide,
-                  knobs.transfers[i]);
+        addSwitch(tr("Hidden: %1").arg(cutName(knobs.transfers[i])), "hide:" + replay::exactPattern(knobs.transfers[i]),
+                  OfferKind::Hide, knobs.transfers[i]);
 
     if (!knobs.kernels.empty()) addHeading(tr("Kernels take"));
     for (const std::string& kernel : knobs.kernels)
-        addFactor(cutName(kernel), "kernels:" + kernel, false, OfferKind::Kernel, kernel);
+        addFactor(cutName(kernel), "kernels:" + replay::exactPattern(kernel), false, OfferKind::Kernel, kernel);
     for (const std::string& pattern : m_patterns)
         addFactor(cutName(pattern), "kernels:" + pattern, false, OfferKind::Kernel, pattern);
     if (!knobs.kernels.empty()) addPattern();

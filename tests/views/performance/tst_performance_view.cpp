@@ -88,12 +88,12 @@ private slots:
         const QString text = plain(line.text());
         QVERIFY2(text.contains(QLatin1String("all of this name in half the time: step 18.2 % shorter, replayed (")),
                  qPrintable(text));
-        // A name within another one is not meant alone.
+        // A name within another one is meant alone: those who are done in 8 ms wait for the slow product all the same.
         const auto product =
             std::find_if(all.begin(), all.end(), [](const RooflinePoint& each) { return each.name == "product"; });
         emit probe.view->operators().table().rowChosen(static_cast<int>(product - all.begin()));
         QVERIFY(probe.ready());
-        QVERIFY2(line.text().contains(QLatin1String("; so are 1 others that have it in their names)")),
+        QVERIFY2(line.text().contains(QLatin1String("half the time: the step stays as long, replayed (")),
                  qPrintable(line.text()));
     }
 

@@ -79,7 +79,7 @@ void ReplayCardTest::offersWhatTheTraceCanAnswer()
     // What the trace has: two ranks, links of one group, the kernels on the path; no calls, no pipeline, and a plan.
     ReplayControls& controls = card.controls();
     QVERIFY(controls.row(QStringLiteral("link:dp")));
-    QVERIFY(controls.row(QStringLiteral("kernels:forward")));
+    QVERIFY(controls.row(QStringLiteral("kernels:\"forward\"")));
     QVERIFY(!controls.row(QStringLiteral("microbatches")));
     QVERIFY(controls.changes().empty());
     QVERIFY(card.restsOn().isEmpty() && card.command().isEmpty());
@@ -94,24 +94,24 @@ void ReplayCardTest::changesTogether()
     ReplayCard card;
     card.setWhatIf(&whatIf);
     card.show();
-    QTRY_VERIFY(card.controls().row(QStringLiteral("kernels:forward")));
+    QTRY_VERIFY(card.controls().row(QStringLiteral("kernels:\"forward\"")));
     // Half of rank 1's 6 ms, rank 0's 4 ms halved count no more: 7 ms. Links twice as fast: 6 ms.
-    emit card.controls().row(QStringLiteral("kernels:forward"))->valueTyped(0.5);
+    emit card.controls().row(QStringLiteral("kernels:\"forward\""))->valueTyped(0.5);
     QTRY_COMPARE(card.table().rows().size(), std::size_t(1));
     QTRY_VERIFY(card.table().rows().front().predicted.startsWith(QLatin1String("7")));
-    QCOMPARE(card.controls().changes(), std::vector<std::string>{"kernels:forward*0.5"});
+    QCOMPARE(card.controls().changes(), std::vector<std::string>{"kernels:\"forward\"*0.5"});
     QVERIFY(card.table().rows().front().recorded.startsWith(QLatin1String("10")));
     emit card.controls().row(QStringLiteral("link:dp"))->slider().valueChosen(2);
     QTRY_VERIFY(card.table().rows().front().predicted.startsWith(QLatin1String("6")));
     QVERIFY(card.restsOn().contains(QLatin1String("scaled")));
     QCOMPARE(card.command(),
              QStringLiteral("fourwalls-cli replay 'a.fourwalls' --steps 0-0 --change 'link:dp*2' --change "
-                            "'kernels:forward*0.5'"));
+                            "'kernels:\"forward\"*0.5'"));
     QSignalSpy saved(&card, &ReplayCard::saveRequested);
     for (auto* button : card.findChildren<QPushButton*>())
         if (button->text() == QLatin1String("Save as trace")) button->click();
     QCOMPARE(saved.size(), 1);
-    QCOMPARE(saved.front().front().toStringList(), QStringList({"link:dp*2", "kernels:forward*0.5"}));
+    QCOMPARE(saved.front().front().toStringList(), QStringList({"link:dp*2", "kernels:\"forward\"*0.5"}));
     card.controls().reset();
     QVERIFY(card.controls().changes().empty() && card.command().isEmpty());
     QVERIFY(!card.table().isVisible());
