@@ -141,6 +141,7 @@ void findSlowStage(CaseFacts& facts)
         if (stage == longest) ranks.push_back(each.rank);
     }
     Finding finding = facts.ofRanks(Cause::SlowStage, std::move(ranks));
+    // Not the change `stage:S=fleet`: work that a stage has more of is no slower than its peers.
     const auto shareOut = [&](replay::NodeTimes& of) {
         for (const WorkItem& item : work.items)
             of.duration[item.node] = std::llround(static_cast<double>(of.duration[item.node]) * factors[item.rank]);

@@ -108,7 +108,8 @@ struct Excess {
     double affected; ///< share of the steps
 };
 
-/// Times of a rank's work as `factor` of what they are.
+/// Times of a rank's work as `factor` of what they are. Not the change `rank:R=fleet`: that takes the mean of all peers, the
+/// slow rank among them, which of few ranks leaves a good part of the fault (docs/diagnosis.md, "Gains").
 void scaleWork(const WorkEffects& work, const std::vector<double>& factors, replay::NodeTimes& times)
 {
     for (const WorkItem& item : work.items)

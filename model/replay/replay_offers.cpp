@@ -78,6 +78,8 @@ ReplayKnobs knobsOf(const Replay& replay)
     return knobs;
 }
 
+/// Runs the steps around again that the findings run again, too (model/diagnose): both are asked in the background, where one
+/// question follows the other, so that to share the replay every open trace would have to keep it in between (over 100 MB).
 Status readError(TraceQuery& trace, std::optional<StepIndex> step, ReplayOffers& offers, std::stop_token stop)
 {
     offers.error = offers.quality.meanError;
