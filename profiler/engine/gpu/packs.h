@@ -163,23 +163,23 @@ FOURWALLS_BOTH void move(Index first, const Body& body, const Streams&... stream
 template <class... Streams>
 FOURWALLS_BOTH PackPlan planOf(Index count, const Streams&... streams)
 {
-    constexpr int width = kPackWidth<typename Streams::Element...>;
+    constexpr int kWidth = kPackWidth<typename Streams::Element...>;
     Index head = 0;
     ((head = streams.data ? most(head, detail::headOf(streams)) : head), ...);
     const bool alike = ((!streams.data || detail::alignedAt(streams, head)) && ...);
-    if (!alike || count < head + width) return {count, 0, 0, width};
-    return {count, head, (count - head) / width, width};
+    if (!alike || count < head + kWidth) return {count, 0, 0, kWidth};
+    return {count, head, (count - head) / kWidth, kWidth};
 }
 
 /// A team's way along a row: body(j, elements…) for every j below `count`, by one thread each.
 template <class Team, class Body, class... Streams>
 FOURWALLS_BOTH void along(const Team& team, Index count, const Body& body, const Streams&... streams)
 {
-    constexpr int width = kPackWidth<typename Streams::Element...>;
+    constexpr int kWidth = kPackWidth<typename Streams::Element...>;
     const PackPlan plan = planOf(count, streams...);
     for (Index p = team.rank(); p < plan.packs; p += team.size()) {
         const Index first = plan.firstOf(p);
-        detail::move<width>(
+        detail::move<kWidth>(
             first, [&](int k, auto&... elements) { body(first + k, elements...); }, streams...);
     }
     for (Index s = team.rank(); s < plan.singles(); s += team.size()) {
@@ -205,8 +205,8 @@ struct ElementRun {
     template <class Body, class... Streams>
     FOURWALLS_BOTH void operator()(const Body& body, const Streams&... streams) const
     {
-        constexpr int width = packed ? kPackWidth<typename Streams::Element...> : 1;
-        detail::move<width>(
+        constexpr int kWidth = packed ? kPackWidth<typename Streams::Element...> : 1;
+        detail::move<kWidth>(
             0, [&](int, auto&... elements) { body(elements...); }, streams...);
     }
     /// For sums over rows: body(row, sum, other sum, elements…) for each row of the stretch; both sums are written then.
@@ -214,13 +214,13 @@ struct ElementRun {
     FOURWALLS_BOTH void down(const RowStretch& rows, const Body& body, const Writes<float>& sums,
                              const MayWrite<float>& others, const Streams&... streams) const
     {
-        constexpr int width = packed ? kPackWidth<float, typename Streams::Element...> : 1;
-        float first[width] = {}, second[width] = {};
+        constexpr int kWidth = packed ? kPackWidth<float, typename Streams::Element...> : 1;
+        float first[kWidth] = {}, second[kWidth] = {};
         for (Index row = rows.begin; row < rows.end; ++row)
-            detail::move<width>(
+            detail::move<kWidth>(
                 row * rows.columns, [&](int k, auto&... elements) { body(row, first[k], second[k], elements...); },
                 streams...);
-        detail::move<width>(
+        detail::move<kWidth>(
             0,
             [&](int k, float& sum, float& other) {
                 sum = first[k];
