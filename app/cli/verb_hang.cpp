@@ -123,6 +123,15 @@ json stacksOf(const HangReport& report)
     return stacks;
 }
 
+json rasOf(const HangReport& report)
+{
+    json list = json::array();
+    for (const diagnose::RasNote& note : report.ras)
+        list.push_back(
+            {{"communicator", textOrNull(note.communicator)}, {"ranks", note.ranks}, {"because", note.because}});
+    return list;
+}
+
 std::string textOf(const HangReport& report)
 {
     std::string text;
@@ -136,10 +145,11 @@ std::string textOf(const HangReport& report)
     }
     for (const diagnose::HangSet& set : report.sets)
         text += fmt::format("one or more of ranks {}: {}\n", diagnose::rankList(set.ranks), set.because);
-    if (report.suspects.empty() && report.sets.empty())
+    if (report.suspects.empty() && report.sets.empty() && (!report.ranks.empty() || report.ras.empty()))
         text += fmt::format("nobody is named: the dumps of {} ranks show no operation that waits for one of them\n",
                             report.ranks.size());
     for (const diagnose::HangWaiting& waiting : report.chain) text += "  " + sentenceOf(waiting) + "\n";
+    for (const diagnose::RasNote& note : report.ras) text += "NCCL RAS: " + sentenceOf(note) + "\n";
     if (!report.unreadable.empty())
         text += fmt::format("not read (damaged): the dumps of ranks {}\n", diagnose::rankList(report.unreadable));
     if (report.unreadableRecords > 0)
@@ -163,7 +173,7 @@ public:
                "DUMPS are what PyTorch's flight recorder writes on a timeout (a pickle or JSON for each rank), or a\n"
                "folder of them. Stacks from py-spy or faulthandler beside them, named after the rank (stack_3.txt), "
                "are\n"
-               "shown with it. Nothing in a pickle is executed.";
+               "shown with it, as is what NCCL says of the job (ncclras > ras.txt). Nothing in a pickle is executed.";
     }
     Arguments arguments() override
     {
@@ -176,8 +186,13 @@ public:
         Progress progress("reading dumps");
         const auto dumps = importers::readFlightDumps(
             m_paths, [&progress](double fraction) { progress(fraction); }, signals.token());
-        if (!dumps) return console.fail(dumps.error());
-        const HangReport report = diagnose::analyseHang(*dumps);
+        auto ras = importers::readRasNotes(m_paths);
+        if (!ras) return console.fail(ras.error());
+        // Without dumps a report of RAS still says something.
+        if (!dumps && (ras->empty() || dumps.error().code != ErrorCode::InvalidArgument))
+            return console.fail(dumps.error());
+        HangReport report = diagnose::analyseHang(dumps ? *dumps : std::vector<diagnose::FlightDump>());
+        report.ras = std::move(*ras);
         if (!console.json()) return console.answerText(textOf(report));
         return console.answerJson({{"suspects", suspectsOf(report)},
                                    {"one_of", oneOf(report)},
@@ -186,6 +201,7 @@ public:
                                    {"groups", groupsOf(report)},
                                    {"fronts", frontsOf(report)},
                                    {"stacks", stacksOf(report)},
+                                   {"ras", rasOf(report)},
                                    {"ranks", report.ranks},
                                    {"missing", report.missing},
                                    {"unreadable", report.unreadable},

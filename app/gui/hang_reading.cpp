@@ -116,6 +116,9 @@ HangReport reportOf(const json& object)
     report.unreadable = object.at("unreadable").get<std::vector<int>>();
     for (const auto& [rank, stack] : object.at("stacks").items())
         report.stacks.emplace(std::stoi(rank), stack.get<std::string>());
+    for (const json& each : object.at("ras"))
+        report.ras.push_back(
+            {textOf(each, "communicator"), each.at("ranks").get<std::vector<int>>(), textOf(each, "because")});
     report.records = object.at("records").get<std::int64_t>();
     report.contradictingGroups = object.at("contradicting_groups").get<std::int64_t>();
     return report;

@@ -80,6 +80,13 @@ struct HangFront {
     std::vector<std::optional<std::int64_t>> entered, started, completed; ///< of each, the last one
 };
 
+/// What NCCL's own watch over the job (RAS) says.
+struct RasNote {
+    std::string communicator; ///< its hash; empty: of processes
+    std::vector<int> ranks;   ///< within the communicator
+    std::string because;
+};
+
 struct HangReport {
     std::vector<HangSuspect> suspects; ///< by confidence, then rank
     std::vector<HangSet> sets;
@@ -90,6 +97,7 @@ struct HangReport {
     std::vector<int> missing;          ///< without a dump
     std::vector<int> unreadable;       ///< with a damaged dump
     std::map<int, std::string> stacks; ///< of ranks that have one beside the dumps
+    std::vector<RasNote> ras;          ///< from a report beside the dumps
     std::int64_t records = 0, unreadableRecords = 0, contradictingGroups = 0;
 };
 
@@ -98,6 +106,9 @@ HangReport analyseHang(const std::vector<FlightDump>& dumps);
 
 /// "ranks 0-3 wait in all_to_all #311 of EXPERT_MODEL_PARALLEL_GROUP for rank 7".
 std::string sentenceOf(const HangWaiting& waiting);
+
+/// "communicator 78db921d1c117b4a, rank 7: launched up to AllReduce operation 60, where 7 ranks are at 64".
+std::string sentenceOf(const RasNote& note);
 
 /// "0-3, 7".
 std::string rankList(const std::vector<int>& ranks);

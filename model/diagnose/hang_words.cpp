@@ -185,6 +185,13 @@ std::string sentenceOf(const HangWaiting& waiting)
                        ranksText(waiting.waitsFor));
 }
 
+std::string sentenceOf(const RasNote& note)
+{
+    std::string where = note.communicator.empty() ? std::string() : "communicator " + note.communicator;
+    if (!note.ranks.empty()) where += (where.empty() ? "" : ", ") + ranksText(note.ranks);
+    return where.empty() ? note.because : where + ": " + note.because;
+}
+
 std::vector<HangWaiting> chainOf(const HangState& state, const std::vector<Wait>& waits, const NamedRanks& named,
                                  const std::vector<OneOf>& sets)
 {

@@ -3606,6 +3606,10 @@ PyTorch writes dumps when a collective runs into its timeout, if the job was sta
         <source>With TORCH_NCCL_ENABLE_TIMING=1 a dump also says which device began an operation.</source>
         <translation>设置 TORCH_NCCL_ENABLE_TIMING=1 后，转储还会说明哪个设备开始了操作。</translation>
     </message>
+    <message>
+        <source>NCCL RAS: %1</source>
+        <translation>NCCL RAS：%1</translation>
+    </message>
 </context>
 <context>
     <name>HeaderBar</name>

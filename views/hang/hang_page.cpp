@@ -189,6 +189,7 @@ QString HangPage::asText() const
         lines << QStringLiteral("%1 (%2)").arg(suspectSentence(each), confidenceWords(each.confidence));
     for (const diagnose::HangSet& each : m_report->sets) lines << setSentence(each);
     for (const diagnose::HangWaiting& each : m_report->chain) lines << waitSentence(each);
+    for (const diagnose::RasNote& each : m_report->ras) lines << rasSentence(each);
     return lines.join(QLatin1Char('\n')) + QLatin1Char('\n');
 }
 
@@ -249,6 +250,8 @@ void HangPage::showReport()
     if (m_report->contradictingGroups > 0)
         detail << tr("The dumps do not agree on who is in %n group(s): are they of one job?", nullptr,
                      static_cast<int>(m_report->contradictingGroups));
+    for (std::size_t i = 0; i < std::min(kMostSentences, m_report->ras.size()); ++i)
+        detail << rasSentence(m_report->ras[i]) + '.';
     if (const QString advice = hangAdvice(*m_report); !advice.isEmpty()) detail << advice;
     m_verdict->setText(verdict.join(QLatin1Char(' ')));
     m_verdict->setVisible(!verdict.isEmpty());

@@ -126,6 +126,11 @@ QString confidenceWords(HangConfidence confidence)
     return HangWords::tr("likely");
 }
 
+QString rasSentence(const diagnose::RasNote& note)
+{
+    return HangWords::tr("NCCL RAS: %1").arg(QString::fromStdString(sentenceOf(note)));
+}
+
 QString hangAdvice(const diagnose::HangReport& report)
 {
     const auto has = [&](std::initializer_list<HangReason> reasons) {

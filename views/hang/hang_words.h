@@ -21,6 +21,8 @@ QString setSentence(const diagnose::HangSet& set);
 /// "Ranks 0–7 wait for ranks 8–15 in receive of the pipeline group."
 QString waitSentence(const diagnose::HangWaiting& waiting);
 QString confidenceWords(diagnose::HangConfidence confidence);
+/// What NCCL's report of the job says, in its own words.
+QString rasSentence(const diagnose::RasNote& note);
 /// What is worth doing about the suspects: at most a few sentences.
 QString hangAdvice(const diagnose::HangReport& report);
 

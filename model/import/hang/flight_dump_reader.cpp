@@ -5,6 +5,7 @@
 #include "model/import/common/byte_source.h"
 #include "model/import/common/json_scan.h"
 #include "model/import/hang/flight_dump_builder.h"
+#include "model/import/hang/ras_text.h"
 #include "model/import/hang/thread_stacks.h"
 #include "model/import/snapshot/pickle_reader.h"
 
@@ -303,6 +304,17 @@ Result<FlightDump> readFlightDump(const std::string& path, std::stop_token stop)
     return dumpOf(*pickle, path, *rank);
 }
 
+Result<std::vector<diagnose::RasNote>> readRasNotes(const std::vector<std::string>& paths)
+{
+    FOURWALLS_TRY_ASSIGN(const auto files, filesOf(paths));
+    std::vector<diagnose::RasNote> notes;
+    for (const auto& [path, wasNamed] : files) {
+        std::vector<diagnose::RasNote> of = rasNotes(readRasText(path));
+        std::move(of.begin(), of.end(), std::back_inserter(notes));
+    }
+    return notes;
+}
+
 Result<std::vector<FlightDump>> readFlightDumps(const std::vector<std::string>& paths,
                                                 const std::function<void(double)>& progress, std::stop_token stop)
 {
@@ -345,6 +357,7 @@ Result<std::vector<FlightDump>> readFlightDumps(const std::vector<std::string>& 
         } else {
             const Error& error = read[i].error();
             const bool looksLikeDump = isNamedLikeDump(path);
+            if (error.code == ErrorCode::Format && !readRasText(path).empty()) continue;
             if (wasNamed && (error.code != ErrorCode::Format || !looksLikeDump)) return error;
             if (!looksLikeDump) continue;
             if (!unreadable) unreadable = &error;
