@@ -121,6 +121,18 @@ PathBasis basisOf(const ReplayGraph& graph, const PeerClasses& peers, const Chan
     return basis;
 }
 
+/// Delays of a graph that lacks edges of the recorded one: what those explained is no delay of the work behind them.
+void keepDelays(const ReplayGraph& recorded, ReplayGraph& changed)
+{
+    std::map<std::pair<std::uint32_t, NodeRole>, std::int64_t> delays;
+    for (std::size_t node = 0; node < recorded.nodes(); ++node)
+        if (recorded.piece[node] != kNone) delays[{recorded.piece[node], recorded.role[node]}] = recorded.delay[node];
+    for (std::size_t node = 0; node < changed.nodes(); ++node) {
+        const auto found = delays.find({changed.piece[node], changed.role[node]});
+        if (found != delays.end()) changed.delay[node] = found->second;
+    }
+}
+
 /// No step is shorter than its busiest stream works, even where the trace does not say what waits for that stream.
 void keepFloor(const std::vector<std::int64_t>& floor, ReplayOutcome& outcome)
 {
@@ -240,12 +252,15 @@ Status Replay::build(const std::vector<bool>& hidden)
                           "estimate, and the rest for waiting, which stays as recorded");
     const auto describe = [&of](std::uint32_t piece) { return of.describe(piece); };
     FOURWALLS_TRY_ASSIGN(ReplayGraph full, builder.finish(true, describe));
+    if (!hidden.empty()) keepDelays(*m_full, full);
     m_full = std::make_shared<const ReplayGraph>(std::move(full));
     m_fullPeers = std::make_shared<const PeerClasses>(peerClasses(of, *m_full, operations));
-    m_plain = m_full;
-    m_plainPeers = m_fullPeers;
-    if (builder.hasWaitingEdges()) {
+    if (!builder.hasWaitingEdges()) {
+        m_plain = m_full;
+        m_plainPeers = m_fullPeers;
+    } else {
         FOURWALLS_TRY_ASSIGN(ReplayGraph plain, builder.finish(false, describe));
+        if (!hidden.empty()) keepDelays(*m_plain, plain);
         m_plain = std::make_shared<const ReplayGraph>(std::move(plain));
         m_plainPeers = std::make_shared<const PeerClasses>(peerClasses(of, *m_plain, operations));
     }

@@ -19,6 +19,7 @@ class GainTest : public QObject {
 private slots:
     void aKernelALinkAndARank();
     void aNameIsAskedExactly();
+    void aHiddenTransferGainsItsTime();
     void whatCannotBeSaidSaysWhy();
 };
 
@@ -67,6 +68,36 @@ void GainTest::aNameIsAskedExactly()
     const auto nobody = gainOf(*replay, "kernels:\"Gemm\"*0.5");
     QVERIFY(!nobody.ok());
     QVERIFY(nobody.error().what.find("is called \"Gemm\"") != std::string::npos);
+}
+
+/// Two ranks reduce gradients for 5 ms between two parts of their backward pass, in each of three steps; only the optimizer
+/// needs them. Beside the second part they cost nothing. What is needed at once gains nothing, and never costs more.
+void GainTest::aHiddenTransferGainsItsTime()
+{
+    for (const bool gradients : {true, false}) {
+        Builder b(2);
+        for (int step = 0; step < 3; ++step)
+            for (int rank = 0; rank < 2; ++rank) {
+                const std::int64_t at = 30 * step * kMs;
+                b.step(rank, step, at, at + 30 * kMs);
+                b.work(rank, "first part", Phase::BackwardInput, at, at + 10 * kMs);
+                OpInfo reduced;
+                reduced.name = "all_reduce";
+                reduced.kind = SliceKind::Collective;
+                reduced.phase = gradients ? Phase::GradientSync : Phase::BackwardInput;
+                b.producer->slice(
+                    {b.wire(rank), b.trace.defineOp(reduced), Instant{at + 10 * kMs}, Duration{5 * kMs}, {}, {}});
+                b.collective(rank, at + 10 * kMs, at + 10 * kMs, at + 15 * kMs, step);
+                b.work(rank, "second part", Phase::BackwardInput, at + 15 * kMs, at + 25 * kMs);
+                b.work(rank, "adam", Phase::Optimizer, at + 25 * kMs, at + 30 * kMs);
+            }
+        InMemoryTraceQuery trace = b.finish();
+        const auto replay = Replay::of(trace, std::nullopt);
+        QVERIFY(replay.ok());
+        const auto gain = gainOf(*replay, "hide:all_reduce");
+        QVERIFY2(gain.ok(), gain.ok() ? "" : gain.error().message().c_str());
+        QCOMPARE(gain->gain(), Duration{gradients ? 5 * kMs : 0});
+    }
 }
 
 void GainTest::whatCannotBeSaidSaysWhy()
