@@ -31,10 +31,11 @@ private:
     QString record(const QStringList& arguments, int steps = 12)
     {
         const QString file = m_folder.filePath(QString("run%1.fourwalls").arg(++m_files));
-        const QStringList quick{"record",  "-o", file,    "--clock", "device", "--steps", QString::number(steps),
-                                "--batch", "8",  "--seq", "32"};
-        const QStringList network = arguments.contains("--model") ? QStringList() : QStringList{"--model", "gpt-tiny"};
-        const Answer answer = run(quick + network + arguments);
+        QStringList words{"record", "-o", file, "--clock", "device", "--steps", QString::number(steps)};
+        const QStringList quick[] = {{"--model", "gpt-tiny"}, {"--batch", "8"}, {"--seq", "32"}};
+        for (const QStringList& each : quick)
+            if (!arguments.contains(each.first())) words += each;
+        const Answer answer = run(words + arguments);
         if (answer.exitCode != 0) qWarning("%s", answer.err.constData());
         return answer.exitCode == 0 ? file : QString();
     }
@@ -85,7 +86,9 @@ void CliDiagnoseTest::spoiledOnPurpose_data()
         {1, 2});
     row("uneven experts", {"--model", "moe-tiny", "--plan", "dp=2 ep=2", "--disturb", "expert_imbalance:1:3"},
         "expert_imbalance", {0, 1});
-    row("checkpoints", {"--plan", "dp=2", "--checkpoint-every", "1"}, "checkpoint_stall", {0, 1});
+    // Steps of little work, so that writing takes a good part of them on any disk.
+    row("checkpoints", {"--plan", "dp=2", "--batch", "2", "--seq", "8", "--checkpoint-every", "1"}, "checkpoint_stall",
+        {0, 1});
     row("evaluations", {"--plan", "dp=2", "--eval-every", "4"}, "evaluation_stall", {0, 1});
 }
 
