@@ -3473,6 +3473,10 @@ PyTorch writes dumps when a collective runs into its timeout, if the job was sta
         <source>Who waits for whom</source>
         <translation>谁等待谁</translation>
     </message>
+    <message>
+        <source>More of NCCL RAS, copied as text: %1.</source>
+        <translation>NCCL RAS 另有 %1 条，见“复制为文本”。</translation>
+    </message>
 </context>
 <context>
     <name>HangWords</name>

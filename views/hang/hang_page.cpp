@@ -252,6 +252,8 @@ void HangPage::showReport()
                      static_cast<int>(m_report->contradictingGroups));
     for (std::size_t i = 0; i < std::min(kMostSentences, m_report->ras.size()); ++i)
         detail << rasSentence(m_report->ras[i]) + '.';
+    if (m_report->ras.size() > kMostSentences)
+        detail << tr("More of NCCL RAS, copied as text: %1.").arg(m_report->ras.size() - kMostSentences);
     if (const QString advice = hangAdvice(*m_report); !advice.isEmpty()) detail << advice;
     m_verdict->setText(verdict.join(QLatin1Char(' ')));
     m_verdict->setVisible(!verdict.isEmpty());
