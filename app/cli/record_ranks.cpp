@@ -5,6 +5,7 @@
 #include "app/cli/merge_files.h"
 #include "app/cli/output_file.h"
 #include "app/cli/rank_launcher.h"
+#include "model/sqlite/database.h"
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
 #include "profiler/engine/comm/hang_watch.h"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -60,6 +62,18 @@ void salvage(Console& console, const std::vector<std::string>& files, const std:
     if (joined.ok() && isAttempt) return;
     console.message(joined.ok() ? "what was recorded until then is in " + output
                                 : "the ranks' files are left as they are: " + joined.error().message());
+}
+
+/// A rank that stood still may be about to end its file when the time for it is over, on a busy machine.
+constexpr std::chrono::seconds kLeastRelease{15};
+
+/// Returns when nobody has the file any more, or after `most`. What is wrong with it then, whoever reads it says.
+void awaitRelease(const std::string& file, std::chrono::milliseconds most)
+{
+    if (!fs::exists(file)) return;
+    auto database = sqlite::Database::open(file, sqlite::OpenMode::ReadOnly);
+    if (!database || !database->exec(("PRAGMA busy_timeout = " + std::to_string(most.count())).c_str()).ok()) return;
+    (void)database->integer("SELECT count(*) FROM sqlite_master"); // waits for the lock
 }
 
 /// One specification for all: rank 0's, because descriptions of "this machine" differ.
@@ -194,7 +208,8 @@ private:
         std::vector<std::string> files;
         for (int rank = 0; rank < m_world->size(); ++rank) {
             const std::string file = rankFile(m_run.output, rank);
-            meeting().awaitDespite("last file/" + std::to_string(rank), RankId{rank});
+            if (!meeting().awaitDespite("last file/" + std::to_string(rank), RankId{rank}))
+                awaitRelease(file, std::max<std::chrono::milliseconds>(m_run.timeout, kLeastRelease));
             if (fs::exists(file))
                 files.push_back(file);
             else

@@ -63,7 +63,8 @@ void GlooHangTest::theStandingRankIsNamed()
     QCOMPARE(answer.json()["ranks"].toArray().size(), 2);
     QCOMPARE(answer.json()["unreadable_records"].toInt(), 0);
     // What was recorded until then is there.
-    QCOMPARE(run({"check", file}).exitCode, 0);
+    const Answer checked = run({"check", file});
+    QVERIFY2(checked.exitCode == 0, (checked.out + checked.err).constData());
 }
 
 void GlooHangTest::soundRunsLeaveNoDumps()
