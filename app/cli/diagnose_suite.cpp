@@ -30,7 +30,6 @@ struct Fault {
     std::optional<Disturbance> disturbance;
     std::optional<engine::LinkFault> link;
     bool evaluates = false, checkpoints = false;
-    bool waits = false;     ///< gradients are reduced behind the backward pass, not beside it
     std::set<RankId> ranks; ///< whose fault it is; empty: everybody's
     std::optional<int> stage;
 };

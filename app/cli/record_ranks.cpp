@@ -67,10 +67,12 @@ void salvage(Console& console, const std::vector<std::string>& files, const std:
 /// A rank that stood still may be about to end its file when the time for it is over, on a busy machine.
 constexpr std::chrono::seconds kLeastRelease{15};
 
-/// Returns when nobody has the file any more, or after `most`. What is wrong with it then, whoever reads it says.
-void awaitRelease(const std::string& file, std::chrono::milliseconds most)
+/// Returns when nobody has the file any more, or at the deadline. What is wrong with it then, whoever reads it says.
+void awaitRelease(const std::string& file, std::chrono::steady_clock::time_point deadline)
 {
-    if (!fs::exists(file)) return;
+    const auto most =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (most.count() <= 0 || !fs::exists(file)) return;
     auto database = sqlite::Database::open(file, sqlite::OpenMode::ReadOnly);
     if (!database || !database->exec(("PRAGMA busy_timeout = " + std::to_string(most.count())).c_str()).ok()) return;
     (void)database->integer("SELECT count(*) FROM sqlite_master"); // waits for the lock
@@ -206,10 +208,13 @@ private:
         meeting().set("last file/" + std::to_string(m_world->rank().value), m_file);
         if (!first()) return trained;
         std::vector<std::string> files;
+        // However many ranks stand still.
+        const auto deadline =
+            std::chrono::steady_clock::now() + std::max<std::chrono::milliseconds>(m_run.timeout, kLeastRelease);
         for (int rank = 0; rank < m_world->size(); ++rank) {
             const std::string file = rankFile(m_run.output, rank);
             if (!meeting().awaitDespite("last file/" + std::to_string(rank), RankId{rank}))
-                awaitRelease(file, std::max<std::chrono::milliseconds>(m_run.timeout, kLeastRelease));
+                awaitRelease(file, deadline);
             if (fs::exists(file))
                 files.push_back(file);
             else

@@ -67,8 +67,9 @@ struct Stall {
     TimeRange at{};
 };
 
-/// Whether anything of the phases is in the range, wide enough to be drawn.
-bool doesIn(const CaseFacts& facts, TimeRange range, const std::set<Phase>& phases)
+/// From the first begin to the last end of what is of the phases in the range, as far as it is wide enough to be drawn [ns];
+/// 0: nothing is.
+double extentIn(const CaseFacts& facts, TimeRange range, const std::set<Phase>& phases)
 {
     constexpr int kPixels = 200;
     SliceQuery query;
@@ -76,8 +77,15 @@ bool doesIn(const CaseFacts& facts, TimeRange range, const std::set<Phase>& phas
     query.range = range;
     query.pixels = kPixels;
     const auto window = facts.trace.slices(query, facts.stop);
-    return window.ok() && std::any_of(window->ops.begin(), window->ops.end(),
-                                      [&](const auto& each) { return phases.contains(each.second->phase); });
+    if (!window.ok()) return 0;
+    Instant begin = range.end, end = range.begin;
+    for (const LaneSlices& lane : window->lanes)
+        for (const SliceView& slice : lane.exact) {
+            if (!phases.contains(window->ops.at(slice.op)->phase)) continue;
+            begin = std::min(begin, std::max(range.begin, slice.start));
+            end = std::max(end, std::min(range.end, slice.end()));
+        }
+    return std::max(0.0, static_cast<double>((end - begin).ns));
 }
 
 } // namespace
@@ -243,18 +251,20 @@ void findStalls(CaseFacts& facts)
     if (wide.empty() || all <= 0) return;
     Stall stalls[] = {{.cause = Cause::CheckpointStall, .phases = {Phase::CheckpointSave, Phase::CheckpointLoad}},
                       {.cause = Cause::EvaluationStall, .phases = {Phase::Evaluation}}};
-    for (const TimeRange& gap : wide)
-        for (Stall& stall : stalls)
-            if (doesIn(facts, gap, stall.phases)) {
-                const auto length = static_cast<double>(gap.length().ns);
-                stall.time += length;
-                ++stall.count;
-                if (length > stall.longest) {
-                    stall.longest = length;
-                    stall.at = gap;
-                }
-                break;
-            }
+    for (const TimeRange& gap : wide) {
+        // What a gap has both of, they share by how long they take.
+        const double extents[] = {extentIn(facts, gap, stalls[0].phases), extentIn(facts, gap, stalls[1].phases)};
+        for (std::size_t i = 0; i < std::size(stalls); ++i) {
+            if (extents[i] <= 0) continue;
+            Stall& stall = stalls[i];
+            const double length = static_cast<double>(gap.length().ns) * extents[i] / (extents[0] + extents[1]);
+            stall.time += length;
+            ++stall.count;
+            if (length <= stall.longest) continue;
+            stall.longest = length;
+            stall.at = gap;
+        }
+    }
     for (const Stall& stall : stalls) {
         const double share = stall.time / all;
         if (share < kLeastFault) continue;

@@ -87,14 +87,18 @@ private:
             m_what = std::string(rest.substr(0, end));
             if (end == rest.npos) m_what.clear();
         } else if (takeWords(rest, "Process ")) {
-            // "Process 3487984 on node 172.16.64.213 managing GPU 5", under a head or a line that says what is wrong.
+            // "Process 3487984 on node 172.16.64.213 managing GPU 5", under a line that says what is wrong.
             m_notes.push_back(
                 {m_communicator, {}, m_why.empty() ? std::string(line) : m_why + ": " + std::string(line)});
         } else if (takeWords(rest, "Rank ")) {
             namedRank(line, rest);
-        } else if (const auto count = takeCount(rest)) {
-            m_current = levelOf(rest, *count);
-            if (!m_current) m_why = std::string(line);
+        } else {
+            const auto count = takeCount(rest);
+            m_current = count ? levelOf(rest, *count) : nullptr;
+            if (m_current) return;
+            // "Missing communicator data from 1 rank", "2 ranks reported ncclSystemError": of the ranks that follow.
+            m_why = std::string(line);
+            m_listed.reset();
         }
     }
 
@@ -132,11 +136,20 @@ private:
         const auto rank = takeCount(rest);
         if (!rank || *rank > 100'000'000) return;
         RasLevel* of = m_current;
+        const bool isAlone = !rest.starts_with(" --"); // "Rank 7 has …", "Rank 7 reported …"
         if (takeWords(rest, " has")) of = level(rest, 1);
-        if (of)
-            of->ranks.push_back(static_cast<int>(*rank));
-        else
-            m_notes.push_back({m_communicator, {static_cast<int>(*rank)}, std::string(line)});
+        const int number = static_cast<int>(*rank);
+        if (of) {
+            of->ranks.push_back(number);
+        } else if (isAlone || m_why.empty()) {
+            m_notes.push_back({m_communicator, {number}, std::string(line)});
+        } else {
+            if (!m_listed) {
+                m_listed = m_notes.size();
+                m_notes.push_back({m_communicator, {}, m_why});
+            }
+            m_notes[*m_listed].ranks.push_back(number);
+        }
     }
 
     /// Says which ranks are not where most of their communicator is.
@@ -162,11 +175,13 @@ private:
         m_current = nullptr;
         m_what.clear();
         m_why.clear();
+        m_listed.reset();
     }
 
     std::string m_communicator, m_what, m_why;
     std::map<std::string, RasLevel, std::less<>> m_levels; ///< of the block
     RasLevel* m_current = nullptr;
+    std::optional<std::size_t> m_listed; ///< the note of the ranks that are listed under m_why
     std::vector<RasNote> m_notes;
 };
 

@@ -14,8 +14,8 @@ namespace fourwalls::importers {
 /// Whether a text begins as a report of RAS does.
 bool isRasText(std::string_view text);
 
-/// What a report names: ranks that launched fewer operations than most of their communicator, ranks in another state than
-/// most, and processes that do not answer. Lines of another kind are passed over.
+/// What a report names: ranks that launched another number of operations than most of their communicator, or are in another
+/// state, ranks that are missing or report errors, and processes that do not answer. Other lines are passed over.
 std::vector<diagnose::RasNote> rasNotes(std::string_view text);
 
 /// The text of a file of at most 16 MiB that is a report of RAS; empty if it is none or cannot be read.

@@ -49,6 +49,13 @@ bool isFactor(DisturbanceKind kind)
            kind != DisturbanceKind::MemoryGrowth;
 }
 
+/// Whether Disturbance::from means something.
+bool hasStep(DisturbanceKind kind)
+{
+    return kind == DisturbanceKind::Throttling || kind == DisturbanceKind::SlowStep ||
+           kind == DisturbanceKind::BadSteps;
+}
+
 template <class Number>
 bool readAll(std::string_view text, Number& number)
 {
@@ -142,6 +149,12 @@ Status checkDisturbance(const Disturbance& disturbance, const RunSpec& spec)
     const TransformerSpec* transformer = spec.model.transformer();
     if (disturbance.kind == DisturbanceKind::ExpertImbalance && (!transformer || transformer->mixture.experts < 2))
         return Error{ErrorCode::InvalidArgument, "the network has no experts", where, "--model moe-tiny"};
+    if (disturbance.kind == DisturbanceKind::ExpertImbalance && plan.parameterServer != ParameterServer::None)
+        return Error{ErrorCode::InvalidArgument, "a parameter server's workers choose by themselves", where,
+                     "a plan without parameter servers"};
+    if (disturbance.from > 0 && !hasStep(disturbance.kind))
+        return Error{ErrorCode::InvalidArgument, "it is there from the first step on: '@' and a step mean nothing",
+                     where, "throttling, bad_steps and slow_step begin in a step"};
     return disturbance.kind == DisturbanceKind::SequenceImbalance ? checkSequences(disturbance, spec) : Status{};
 }
 

@@ -36,7 +36,7 @@ struct Disturbance {
     DisturbanceKind kind = DisturbanceKind::SlowRank;
     std::optional<int> place; ///< rank, or stage of SlowStage; absent: all; of ExpertImbalance: the first experts'
     double amount = 1;        ///< a factor >= 1, or ms, or MB; see DisturbanceKind
-    std::int64_t from = 0;    ///< step
+    std::int64_t from = 0;    ///< step; of Throttling, SlowStep and BadSteps
 };
 
 /// Reads "KIND:PLACE:AMOUNT" or "KIND:PLACE:AMOUNT@STEP"; PLACE is a rank, a stage or "all".

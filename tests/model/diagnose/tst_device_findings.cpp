@@ -126,6 +126,31 @@ private slots:
         }
     }
 
+    /// A checkpoint of 15 ms and an evaluation of 5 in one gap of 20: each has its own part of it.
+    void stallsInOneGap()
+    {
+        Builder b(1);
+        std::int64_t at = 0;
+        for (int step = 0; step < 10; ++step) {
+            b.step(0, step, at, at + 10 * kMs);
+            b.work(0, "k", Phase::Forward, at, at + 10 * kMs);
+            at += 10 * kMs;
+            if (step != 3 && step != 7) continue;
+            const TrackId host = b.trace.defineTrack({RankId{0}, TrackKind::CpuThread, "thread 1", 2});
+            slice(b, host, operatorOf("save", SliceKind::Checkpoint, Activity::None, Phase::CheckpointSave), at,
+                  at + 15 * kMs);
+            slice(b, host, operatorOf("evaluate", SliceKind::Operator, Activity::None, Phase::Evaluation),
+                  at + 15 * kMs, at + 20 * kMs);
+            at += 20 * kMs;
+        }
+        const Diagnosis said = diagnosed(b);
+        const Finding *checkpoint = has(said, Cause::CheckpointStall), *evaluation = has(said, Cause::EvaluationStall);
+        QVERIFY(checkpoint && evaluation);
+        QVERIFY(isAbout(checkpoint->gain->share, 30.0 / 140));
+        QVERIFY(isAbout(evaluation->gain->share, 10.0 / 140));
+        QVERIFY(isAbout(evaluation->value(EvidenceKind::LongestPause), 5));
+    }
+
     /// One rank's experts get three times the tokens of the other's, and take three times as long: evenly, each would take
     /// 20 of the 30 ms.
     void experts()

@@ -81,6 +81,35 @@ private slots:
                              "node 172.16.64.213 managing GPU 5"));
     }
 
+    void ranksThatAreMissingOrReportErrors()
+    {
+        const std::vector<RasNote> notes =
+            rasNotes(kHead + "Errors\n======\n\nINCOMPLETE\n"
+                             "  Missing communicator data from 1 job process\n"
+                             "  Process 3487984 on node 172.16.64.213 managing GPU 5\n\n"
+                             "#0-0 (cf264af53edbe986) INCOMPLETE\n"
+                             "  Missing communicator data from 2 ranks\n"
+                             "  Rank 21 -- GPU 5 managed by process 3487984 on node 172.16.64.213\n"
+                             "  Rank 22 -- [process information not found]\n\n"
+                             "#1-0 (00000000000000aa) ERROR\n"
+                             "  Asynchronous errors on 3 ranks\n"
+                             "  2 ranks reported ncclRemoteError\n"
+                             "  Rank 1 -- GPU 1 managed by process 5 on node n2\n"
+                             "  Rank 3 -- GPU 3 managed by process 7 on node n2\n"
+                             "  Rank 0 reported ncclSystemError -- GPU 0 managed by process 4 on node n2\n\n");
+        QCOMPARE(notes.size(), std::size_t{4});
+        QCOMPARE(sentenceOf(notes[0]),
+                 std::string("Missing communicator data from 1 job process: Process 3487984 on node "
+                             "172.16.64.213 managing GPU 5"));
+        QCOMPARE(sentenceOf(notes[1]),
+                 std::string("communicator cf264af53edbe986, ranks 21, 22: Missing communicator data "
+                             "from 2 ranks"));
+        QCOMPARE(sentenceOf(notes[2]),
+                 std::string("communicator 00000000000000aa, ranks 1, 3: 2 ranks reported ncclRemoteError"));
+        QCOMPARE(notes[3].ranks, std::vector<int>{0});
+        QVERIFY(notes[3].because.find("ncclSystemError") != std::string::npos);
+    }
+
     void aHealthyJobAndOtherTexts()
     {
         QVERIFY(rasNotes(kHead + "Errors\n======\n\nWarnings\n========\n\n").empty());
