@@ -3297,7 +3297,7 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
     </message>
     <message>
         <source>for %1</source>
-        <translation>等待%1</translation>
+        <translation>等待 %1</translation>
     </message>
     <message>
         <source>one or more of %1</source>
