@@ -490,26 +490,6 @@ private slots:
         QCOMPARE(state().besideGroups, std::int64_t{0});
     }
 
-    void piecesOfAnArena()
-    {
-        std::vector<char> memory(100);
-        const auto at = [&](std::int64_t offset) -> void* { return memory.data() + offset; };
-        MemoryArena arena(memory.data(), 100);
-        QCOMPARE(arena.take(60), at(0));
-        QCOMPARE(arena.take(30), at(60));
-        QCOMPARE(arena.take(20), nullptr);
-        QCOMPARE(arena.take(10), at(90));
-        QVERIFY(!arena.give(at(10))); // the begin of none
-        QVERIFY(arena.give(at(60)));
-        QVERIFY(!arena.give(at(60)));
-        QCOMPARE(arena.take(40), nullptr);
-        QVERIFY(arena.give(at(90)));
-        QCOMPARE(arena.take(40), at(60)); // of two neighbours
-        QVERIFY(arena.give(at(60)));
-        QVERIFY(arena.give(at(0)));
-        QCOMPARE(arena.take(100), at(0));
-    }
-
     // A rank takes what is free, and says what it lacks when it lacks it.
     void aGpuThatIsNotFree()
     {
