@@ -2,9 +2,12 @@
 // See diagnose_suite.h.
 #include "app/cli/diagnose_suite.h"
 
+#include "app/cli/output_file.h"
 #include "app/cli/suite_run.h"
 #include "model/diagnose/diagnosis.h"
+#include "model/export/trim_trace.h"
 #include "model/spec/rank_layout.h"
+#include "model/store/trace_writer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -182,6 +185,18 @@ Result<RecordedRun> record(const Case& of, int without, const std::string& kerne
     return recordInMemory(spec, options);
 }
 
+Status keepRecording(TraceQuery& trace, const std::string& path, std::stop_token stop)
+{
+    FOURWALLS_TRY_ASSIGN(PendingOutput output, PendingOutput::create(path, OutputKind::Trace));
+    {
+        FOURWALLS_TRY_ASSIGN(const std::unique_ptr<store::TraceWriter> writer,
+                             store::TraceWriter::create(output.temporaryPath(), trimmedHeader(trace.info(), {})));
+        FOURWALLS_TRY(trimTrace(
+            trace, {}, *writer, [](double) {}, stop));
+    }
+    return output.commit();
+}
+
 /// Whether a stage really has more work, by what the operators say they compute.
 bool hasMoreWork(TraceQuery& trace, const Finding& finding)
 {
@@ -325,8 +340,9 @@ Result<SuiteScore> runDiagnoseSuite(const SuiteOptions& options, const std::func
 {
     constexpr double kClean = 1.0 / 3, kTwo = 0.15, kWall = 0.2;
     Suite suite;
-    for (std::int64_t i = 0; i < options.cases; ++i) {
-        progress(static_cast<double>(i) / static_cast<double>(options.cases));
+    const std::int64_t first = options.only.value_or(0), end = options.only ? first + 1 : options.cases;
+    for (std::int64_t i = first; i < end; ++i) {
+        progress(static_cast<double>(i - first) / static_cast<double>(end - first));
         // Each case has its own draws, so that any can be made again alone.
         Draw draw(options.seed * 1'000'003u + static_cast<std::uint64_t>(i));
         Case of;
@@ -360,6 +376,7 @@ Result<SuiteScore> runDiagnoseSuite(const SuiteOptions& options, const std::func
         } else {
             with = std::move(without);
         }
+        if (!options.keep.empty()) FOURWALLS_TRY(keepRecording(*with.query, options.keep, stop));
         FOURWALLS_TRY_ASSIGN(const Diagnosis said, diagnose::diagnose(*with.query, stop));
         suite.add(static_cast<int>(i), of, said, *with.query);
     }

@@ -40,6 +40,8 @@ public:
             {"--ranks", &m_options.ranks, "so many ranks"},
             {"--seed", &m_options.seed, "equal seeds give equal traces and faults"},
             {"--cases", &m_suite.cases, "of diagnose: recordings that are made, a third of them without a fault"},
+            {"--case", &m_suite.only,
+             "of diagnose: only the case of this number, from 0 on; with -o its recording is written"},
             {"--trials", &m_gate.trials, "of gate: so many comparisons with a slowdown, and as many without"},
             {"--runs", &m_gate.runs, "of gate: runs a side"},
             {"--slowdown", &m_gate.slowdown, "of gate: how much longer the step is [%]"},
@@ -50,7 +52,7 @@ public:
                 "clock of the recordings; without it the gate's are on the device clock, a fifth of those of diagnose "
                 "on the wall clock")
                 .oneOf({"wall", "device"}),
-            {"-o,--output", &m_output, "of generate: the trace to write"}};
+            {"-o,--output", &m_output, "of generate: the trace to write; of diagnose with --case: that recording"}};
     }
 
     int run(Console& console) override
@@ -90,6 +92,11 @@ private:
         if (m_suite.cases < 1) return console.wrongUsage(tooSmall("--cases"));
         m_suite.seed = static_cast<std::uint64_t>(m_options.seed);
         if (!m_clock.empty()) m_suite.clock = clockAsked();
+        if (m_suite.only.value_or(0) < 0)
+            return console.wrongUsage({ErrorCode::InvalidArgument, "must be at least 0", "--case", "--case 12"});
+        if (!m_output.empty() && !m_suite.only)
+            return console.wrongUsage({ErrorCode::InvalidArgument, "needs --case", "--output", "--case 12 -o FILE"});
+        m_suite.keep = m_output;
         const StopSignals signals;
         Progress progress("diagnosing");
         const auto score = runDiagnoseSuite(

@@ -22,6 +22,8 @@ constexpr double kSlowLink = 1.25;         ///< a link that takes so many times 
 constexpr std::size_t kMostSchedules = 24; ///< operations whose hops are looked at, those with most transfer first
 constexpr double kLinkDeviations = 4;
 constexpr double kLeastLinkNoise = 0.01;
+constexpr std::int64_t kShort = 4;   ///< messages up to so many times the shortest show a latency best
+constexpr double kLeastLonger = 0.5; ///< a latency delays all short messages by that share of what it delays one kind
 
 /// Two ranks, or all ranks of a group, between which something was sent.
 struct Link {
@@ -179,7 +181,7 @@ struct LinkRatio {
     double ratio = 1, own = 0, siblings = 0; ///< of the kind that counts; times [ns]
     double weight = 0;                       ///< why that kind counts
     double longer =
-        std::numeric_limits<double>::infinity(); ///< what messages of every kind take longer, at the least [ns]
+        std::numeric_limits<double>::infinity(); ///< what messages of all kinds take longer, at the least [ns]
     bool slow = false;
 };
 
@@ -208,10 +210,23 @@ struct JudgedLinks {
 /// it), or its latency, which stands out most in the shortest messages and is as long in all.
 enum class Slowness { Rate, Latency };
 
+/// The shortest messages of each link.
+std::map<Link, std::int64_t> shortestOf(const Samples& samples)
+{
+    std::map<Link, std::int64_t> shortest;
+    for (const auto& [kind, ofKind] : samples)
+        for (const auto& each : ofKind) {
+            const auto [known, isNew] = shortest.try_emplace(each.first, kind.bytes);
+            if (!isNew) known->second = std::min(known->second, kind.bytes);
+        }
+    return shortest;
+}
+
 /// Links that are slow for what is sent over them; of hops also against the description of the cluster.
 JudgedLinks slowLinks(const Samples& samples, const Links& links, Slowness slowness)
 {
     JudgedLinks judged;
+    const std::map<Link, std::int64_t> shortest = shortestOf(samples);
     for (const auto& [kind, ofKind] : samples) {
         const bool betweenTwo = kind.what == "hop" || kind.what == "message";
         std::vector<double> usual;
@@ -226,6 +241,7 @@ JudgedLinks slowLinks(const Samples& samples, const Links& links, Slowness slown
         }
         judged.usual[kind] = reference;
         for (const auto& [link, times] : ofKind) {
+            if (slowness == Slowness::Latency && kind.bytes > kShort * shortest.at(link)) continue;
             const double own = alone ? quickOf(times) : median(times);
             const double noise =
                 std::max(kLeastLinkNoise, relativeDeviationOf(times) / std::sqrt(static_cast<double>(times.size())));
@@ -239,7 +255,11 @@ JudgedLinks slowLinks(const Samples& samples, const Links& links, Slowness slown
             of.longer = longer;
         }
     }
-    std::erase_if(judged.slow, [](const auto& each) { return !each.second.slow; });
+    std::erase_if(judged.slow, [slowness](const auto& each) {
+        const LinkRatio& of = each.second;
+        // What only some messages are late by, waited for others.
+        return !of.slow || (slowness == Slowness::Latency && of.longer < kLeastLonger * (of.own - of.siblings));
+    });
     return judged;
 }
 

@@ -25,6 +25,8 @@ constexpr double kLeastNoise = 0.002;
 /// An effect has to be there in that share of the steps.
 constexpr double kMostSteps = 0.8;
 constexpr double kToSigma = 1.4826;
+/// What a processor's cores change their speed by on their own: turbo, heat, a neighbour on the same machine.
+constexpr double kOwnChange = 0.1;
 
 double deviationOf(std::vector<double> values)
 {
@@ -155,10 +157,12 @@ void findThrottling(CaseFacts& facts)
     std::vector<Change> changes(facts.work.ranks.size());
     double ratio = 0, computing = 0;
     std::size_t from = facts.work.steps.size();
+    // Where ranks are cores of a machine, the recording says how long they worked.
+    const double least = facts.worked.empty() ? kLeastFault : kOwnChange;
     for (std::size_t i = 0; i < facts.work.ranks.size(); ++i) {
         RankWork& work = facts.work.ranks[i];
         const std::optional<Change> change = changeOf(work.againstItself);
-        if (!change) continue;
+        if (!change || change->after / change->before < 1 + least) continue;
         if (work.computing * (1 - change->before / change->after) < kLeastFault * facts.length()) continue;
         if (const auto worked = workedLonger(facts, work.rank, facts.work.steps[change->from]);
             worked && *worked - 1 < kLeastWorked * (change->after / change->before - 1)) {

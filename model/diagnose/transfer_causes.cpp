@@ -19,7 +19,8 @@ bool explainsWaiting(const Finding& finding, RankId rank)
     case Cause::DataLoading:
     case Cause::HostPause:
     case Cause::Throttling:
-    case Cause::BadSteps: return std::find(finding.ranks.begin(), finding.ranks.end(), rank) != finding.ranks.end();
+    case Cause::BadSteps:
+    case Cause::SlowLink: return std::find(finding.ranks.begin(), finding.ranks.end(), rank) != finding.ranks.end();
     default: return false;
     }
 }
@@ -94,12 +95,15 @@ void findWaiting(CaseFacts& facts)
         const double delays = std::min(each, static_cast<double>(late->delayed.ns) / facts.length());
         bool explained = false;
         for (Finding& known : facts.result.findings) {
-            if (!explainsWaiting(known, late->rank) || known.ranks.size() > 1) continue;
+            // A rank behind a slow link comes late, too; other faults of several ranks do not single one out.
+            const bool isLink = known.cause == Cause::SlowLink;
+            if (!explainsWaiting(known, late->rank) || (known.ranks.size() > 1 && !isLink)) continue;
             // What costs far less than the others wait is not why they do.
             if (2 * costOf(known) < delays * facts.length() * 1e-6) continue;
+            explained = true;
+            if (isLink) continue;
             addLateness(facts, known, *late, delays);
             if (!known.show.range) known.show = {FindingView::Timeline, std::nullopt, widest->range()};
-            explained = true;
         }
         const bool uneven = facts.found(Cause::SequenceImbalance) || facts.found(Cause::ExpertImbalance);
         if (explained || uneven || each < kLeastFinding) return;

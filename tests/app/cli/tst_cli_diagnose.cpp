@@ -20,6 +20,7 @@ private slots:
     void spoiledOnPurpose_data();
     void spoiledOnPurpose();
     void sequencesOfDifferentLength();
+    void aLateLinkExplainsItsRanks();
     void nothingIsWrong();
     void publishedJobs();
     void theTraceSaysWhatWasDone();
@@ -157,11 +158,23 @@ void CliDiagnoseTest::sequencesOfDifferentLength()
     QVERIFY2(gain > 3 && gain < 40, answer.out.constData());
 }
 
+/// Rank 0 comes late to what follows, since what rank 1 sends it does: that is the link's, and no rank is slow.
+void CliDiagnoseTest::aLateLinkExplainsItsRanks()
+{
+    const QString file = record({"--plan", "tp=4", "--cluster", "dgx-a100", "--link-fault", "0-1:latency_us=1000"});
+    QVERIFY(!file.isEmpty());
+    const QJsonObject said = run({"diagnose", file, "--json"}).json();
+    QCOMPARE(findingOf(said, "slow_link")["ranks"].toArray(), (QJsonArray{0, 1}));
+    QVERIFY(findingOf(said, "slow_rank").isEmpty());
+}
+
 void CliDiagnoseTest::nothingIsWrong()
 {
     // Where all send to all, a hop waits for those that its sender sends before it: they are no slow link.
-    for (const QStringList& how : {QStringList{"--plan", "tp=2"}, QStringList{"--plan", "dp=4 zero=2"},
-                                   QStringList{"--plan", "dp=4", "--cluster", slowNode(m_folder, 2e9)}}) {
+    for (const QStringList& how :
+         {QStringList{"--plan", "tp=2"}, QStringList{"--plan", "dp=4 zero=2"},
+          QStringList{"--plan", "dp=4", "--cluster", slowNode(m_folder, 2e9)},
+          QStringList{"--model", "moe-tiny", "--plan", "dp=4 ep=4", "--cluster", slowNode(m_folder, 2e9)}}) {
         const QString file = record(how);
         QVERIFY(!file.isEmpty());
         const QJsonObject said = run({"diagnose", file, "--json"}).json();
