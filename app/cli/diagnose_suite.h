@@ -19,7 +19,7 @@ namespace fourwalls::cli {
 struct SuiteOptions {
     std::int64_t cases = 60;
     std::uint64_t seed = 1;
-    std::optional<ClockKind> clock; ///< of all recordings; absent: one in five is on the wall clock
+    std::optional<ClockKind> clock;   ///< of all recordings; absent: one in five is on the wall clock
     std::optional<std::int64_t> only; ///< the case of this number, whatever `cases` says; absent: all
     std::string keep;                 ///< where that case's recording is written; empty: nowhere
 };
