@@ -27,7 +27,6 @@ struct CuptiLibrary {
     decltype(cuptiGetCallbackName)* getCallbackName = nullptr;
     decltype(cuptiActivitySetAttribute)* setAttribute = nullptr;
     decltype(cuptiSetThreadIdType)* setThreadIdType = nullptr;
-    decltype(cuptiActivityRegisterTimestampCallback)* registerClock = nullptr;
     decltype(cuptiActivityPushExternalCorrelationId)* pushExternalId = nullptr;
     decltype(cuptiActivityPopExternalCorrelationId)* popExternalId = nullptr;
     decltype(cuptiActivityEnableRuntimeApi)* enableRuntimeApi = nullptr;
@@ -54,9 +53,10 @@ struct CuptiLibrary {
     /// Records that CUPTI dropped since the last question.
     std::uint64_t dropped() const;
     bool set(CUpti_ActivityAttribute attribute, std::size_t size, void* value) const;
-    /// Before any kind is enabled: the system's numbers of threads, and the clock of all times.
+    /// Before any kind is enabled: the system's numbers of threads.
     void useSystemThreads() const;
-    void useClock(CUpti_TimestampCallbackFunc clock) const;
+    /// The clock of its records, 0 where it does not tell.
+    std::uint64_t now() const;
     void recordTimesOfEvents() const;
     /// Replays of graphs as a whole; among several subscribers only from the start on, before any kind is enabled.
     void allowWholeGraphs() const;

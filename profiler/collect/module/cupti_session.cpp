@@ -55,11 +55,6 @@ void CUPTIAPI onBufferRequested(std::uint8_t** buffer, std::size_t* size, std::s
     *buffer = recorder == nullptr ? nullptr : recorder->bufferRequested(size);
 }
 
-std::uint64_t CUPTIAPI cuptiClock()
-{
-    return realtime();
-}
-
 void CUPTIAPI onBufferCompleted(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t validSize)
 {
     Recorder* const recorder = Recorder::current();
@@ -229,8 +224,6 @@ void CuptiSession::setLimits(std::uint32_t poolLimit)
     std::uint8_t zeroed = 1; // the pool's buffers are zero already: CUPTI need not do it on the program's threads
     m_library.set(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, sizeof zeroed, &zeroed);
     m_library.useSystemThreads();
-    // The clock of everything else in the spool: of itself CUPTI takes another one under WSL.
-    m_library.useClock(&cuptiClock);
     if (m_wholeGraphs.load()) m_library.allowWholeGraphs();
 }
 
@@ -355,7 +348,7 @@ void CuptiSession::flush(bool forced)
 
 void CuptiSession::end()
 {
-    if (!active()) return;
+    if (!active() || m_ended.exchange(true)) return;
     capture(false);
     for (const CUpti_ActivityKind kind : kAlways) enable(kind, false);
     for (const CUpti_ActivityKind kind : kMemoryKinds) enable(kind, false);
@@ -374,8 +367,7 @@ void CuptiSession::popExternal() const
 
 std::uint64_t CuptiSession::timestamp() const
 {
-    std::uint64_t now = 0;
-    return active() && m_library.getTimestamp != nullptr && m_library.getTimestamp(&now) == CUPTI_SUCCESS ? now : 0;
+    return active() ? m_library.now() : 0;
 }
 
 } // namespace fourwalls::collect::module

@@ -40,12 +40,13 @@ struct SharingFunctions {
     CUptiResult(CUPTIAPI* enableDriverApi)(CUpti_SubscriberHandle, CUpti_CallbackId, std::uint8_t) = nullptr;
     CUptiResult(CUPTIAPI* enableRuntimeApi)(CUpti_SubscriberHandle, CUpti_CallbackId, std::uint8_t) = nullptr;
 
-    // Attributes of a subscriber, CUPTI_ACTIVITY_ATTR_ENABLE_CUDA_EVENT_DEVICE_TIMESTAMPS, _ENABLE_MULTI_SUBSCRIBER_GRAPH_TRACE,
-    // _THREAD_ID_TYPE and _TIMESTAMP_CALLBACK. Without the second one, no subscriber may record graphs as a whole.
+    CUptiResult(CUPTIAPI* getTimestamp)(CUpti_SubscriberHandle, std::uint64_t*) = nullptr; ///< may be missing
+
+    // Attributes of a subscriber, CUPTI_ACTIVITY_ATTR_ENABLE_CUDA_EVENT_DEVICE_TIMESTAMPS, _ENABLE_MULTI_SUBSCRIBER_GRAPH_TRACE
+    // and _THREAD_ID_TYPE. Without the second one, no subscriber may record graphs as a whole.
     static constexpr auto kEventTimes = static_cast<CUpti_ActivityAttribute>(17);
     static constexpr auto kGraphTrace = static_cast<CUpti_ActivityAttribute>(20);
     static constexpr auto kThreadIdType = static_cast<CUpti_ActivityAttribute>(21);
-    static constexpr auto kTimestampCallback = static_cast<CUpti_ActivityAttribute>(22);
 
     /// The first version of CUPTI's API of which all are used.
     static constexpr std::uint32_t kSince = 130300;

@@ -296,6 +296,24 @@ void Recorder::sayHowItEnded(EndReason reason)
     if (reason == EndReason::Exit) message(MessageCode::Exited, Severity::Info, 0, "the program ended");
 }
 
+bool Recorder::endCupti()
+{
+    if (m_samplerThread.load() == threadId()) {
+        m_cupti.end();
+        return true;
+    }
+    m_samplerEnds.store(true);
+    m_samplerAlarm.wake();
+    std::uint64_t completed = m_completedBuffers.load();
+    for (int idle = 0; idle < kDriverSeconds * 100 && !m_samplerEnded.load(); ++idle) {
+        poll(nullptr, 0, 10);
+        if (const std::uint64_t now = m_completedBuffers.load(); now != completed) idle = 0, completed = now;
+    }
+    if (!m_samplerEnded.load()) return false;
+    joinThread(m_sampler);
+    return true;
+}
+
 void Recorder::stop(EndReason reason, MessageCode code, std::int64_t value)
 {
     if (m_stopping.exchange(true)) {
@@ -312,20 +330,11 @@ void Recorder::stop(EndReason reason, MessageCode code, std::int64_t value)
         std::snprintf(text, sizeof text, "the process was ended by signal %d", static_cast<int>(value));
         message(code, Severity::Warning, value, text);
     }
-    bool driverAnswers = true;
-    if (m_samplerThread.load() != threadId()) {
-        m_samplerEnds.store(true);
-        m_samplerAlarm.wake();
-        for (int i = 0; i < kDriverSeconds * 100 && !m_samplerEnded.load(); ++i) poll(nullptr, 0, 10);
-        driverAnswers = m_samplerEnded.load();
-        if (driverAnswers) joinThread(m_sampler);
-    }
     writeOpenNcclEvents(*this);
     const std::uint64_t before = m_completedBuffers.load();
     const std::size_t held = m_pool.outside();
-    if (driverAnswers) {
-        m_cupti.end();
-    } else {
+    const bool driverAnswers = endCupti();
+    if (!driverAnswers) {
         message(MessageCode::CuptiFailed, Severity::Error, kDriverSeconds,
                 "the CUDA driver does not answer (a GPU that is gone?): what CUPTI still holds is left with it");
     }

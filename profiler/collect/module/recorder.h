@@ -99,6 +99,8 @@ private:
     void writeThreadCosts();
     void giveUp(EndReason reason);
     bool handleEnd();
+    /// The sampler's last act, which is waited for as long as CUPTI gives buffers back. False: the driver does not answer.
+    bool endCupti();
     void sayHowItEnded(EndReason reason);
     const char* whyNoWindow() const;
 

@@ -3,7 +3,7 @@
 // record iterator is then used. FAKE_CUPTI_VERSION is its version; from 130300 on it lets several profilers subscribe,
 // unless FAKE_CUPTI_ALONE is set. FAKE_CUPTI_OTHER is the name of a profiler that has subscribed before; FAKE_CUPTI_RESULT
 // the answer to a subscription, of the copy whose path FAKE_CUPTI_FAILS is part of; FAKE_CUPTI_FORBIDS the answer to
-// every kind, FAKE_CUPTI_VERSION_RESULT the one to the question for the version.
+// every kind, FAKE_CUPTI_VERSION_RESULT the one to the question for the version. FAKE_CUPTI_WSL: its clock is WSL's.
 #include "tests/profiler/collect/fake_cupti.h"
 #include "profiler/collect/module/cupti_sharing.h"
 
@@ -153,7 +153,7 @@ CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, std::si
 }
 CUptiResult cuptiActivityFlushAll(std::uint32_t flag)
 {
-    if (g_gone.load()) {
+    if (g_gone.load() || (g_goneAtEnd.load() && (flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0)) {
         g_asked.store(true);
         g_asked.notify_all();
         for (;;) pause();
@@ -187,7 +187,6 @@ CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(std::uint8_t enable)
     g_eventTimes = enable != 0;
     return CUPTI_SUCCESS;
 }
-/// As CUPTI has it under WSL: its own clock is another one, unless the tool gives it one.
 CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock)
 {
     if (isAnyEnabled()) return CUPTI_ERROR_INVALID_OPERATION; // before any kind, CUPTI's manual says
@@ -197,6 +196,7 @@ CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc c
 }
 CUptiResult cuptiGetTimestamp(std::uint64_t* time)
 {
+    if (g_shared) return CUPTI_ERROR_NOT_COMPATIBLE;
     *time = now();
     return CUPTI_SUCCESS;
 }
@@ -257,7 +257,13 @@ CUptiResult sharedActivityEnableDriverApi(CUpti_SubscriberHandle, CUpti_Callback
                                           std::uint8_t enable) __asm__("cuptiActivityEnableDriverApi_v2");
 CUptiResult sharedActivityEnableRuntimeApi(CUpti_SubscriberHandle, CUpti_CallbackId function,
                                            std::uint8_t enable) __asm__("cuptiActivityEnableRuntimeApi_v2");
+CUptiResult sharedGetTimestamp(CUpti_SubscriberHandle, std::uint64_t* time) __asm__("cuptiGetTimestamp_v2");
 
+CUptiResult sharedGetTimestamp(CUpti_SubscriberHandle, std::uint64_t* time)
+{
+    *time = now();
+    return CUPTI_SUCCESS;
+}
 CUptiResult sharedSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* userData,
                             SharedSubscriber* parameters)
 {
@@ -317,10 +323,6 @@ CUptiResult sharedActivitySetAttribute(CUpti_SubscriberHandle, CUpti_ActivityAtt
         if (*size != sizeof(CUpti_ActivityThreadIdType)) return CUPTI_ERROR_INVALID_PARAMETER;
         g_systemThreads =
             *static_cast<const CUpti_ActivityThreadIdType*>(value) == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM;
-        break;
-    case 22:
-        if (*size != sizeof g_clock) return CUPTI_ERROR_INVALID_PARAMETER;
-        std::memcpy(&g_clock, value, sizeof g_clock);
         break;
     default: return setAttribute(attribute, size, value);
     }

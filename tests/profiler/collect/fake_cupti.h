@@ -34,6 +34,7 @@ inline bool g_zeroed = false;       ///< buffers come zeroed
 inline CUpti_TimestampCallbackFunc g_clock = nullptr;
 inline std::uint32_t g_flushes = 0;
 inline std::atomic<bool> g_gone{false};
+inline std::atomic<bool> g_goneAtEnd{false};
 inline std::atomic<bool> g_asked{false};
 inline bool g_eventTimes = false;
 inline bool g_systemThreads = false; ///< threads have the system's numbers
@@ -52,11 +53,19 @@ inline std::condition_variable g_holdChanged;
 inline bool g_hold = false;
 inline bool g_held = false;
 
+inline const char* setting(const char* name)
+{
+    const char* const value = std::getenv(name);
+    return value != nullptr ? value : "";
+}
+
+/// The clock that CUPTI's manual names, of Linux or of WSL.
 inline std::uint64_t now()
 {
     if (g_clock != nullptr) return g_clock();
+    static const bool wsl = *setting("FAKE_CUPTI_WSL") != '\0';
     timespec time{};
-    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+    clock_gettime(wsl ? CLOCK_MONOTONIC_RAW : CLOCK_REALTIME, &time);
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
@@ -130,12 +139,6 @@ inline NextRecord realIterator()
     return real;
 }
 
-inline const char* setting(const char* name)
-{
-    const char* const value = std::getenv(name);
-    return value != nullptr ? value : "";
-}
-
 /// The recorded program makes a call: CUPTI tells of it if it is watched.
 inline void tell(CUpti_CallbackDomain domain, std::uint32_t function, std::uint32_t correlation,
                  CUpti_ApiCallbackSite site, const void* parameters = nullptr)
@@ -175,8 +178,9 @@ inline void addKernel(std::uint32_t correlation, std::uint64_t start, std::uint6
 {
     auto* kernel = add<CUpti_ActivityKernel10>(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
     if (kernel == nullptr) return;
-    kernel->start = start;
-    kernel->end = end;
+    // With a clock of the tool's, CUPTI of CUDA 12.6 to 13.0 gives kernels without times (release notes of 13.1).
+    kernel->start = g_clock == nullptr ? start : 0;
+    kernel->end = g_clock == nullptr ? end : 0;
     kernel->contextId = 1;
     kernel->streamId = 7;
     kernel->gridX = 132;

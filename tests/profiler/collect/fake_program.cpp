@@ -220,6 +220,12 @@ void fake_gone()
     g_asked.wait(false);
 }
 
+/// The same when the program ends, and not before.
+void fake_gone_at_end()
+{
+    g_goneAtEnd.store(true);
+}
+
 /// CUPTI reports an error of its own, `count` times.
 void fake_state_errors(int count)
 {

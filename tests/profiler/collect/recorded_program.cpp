@@ -371,6 +371,10 @@ int main(int argc, char** argv)
         launch(10);
         nvtxMarkA("the last that is seen");
         find<void()>(g_cupti, "fake_gone")();
+    } else if (what == "gone-at-end") {
+        launch(10);
+        nvtxMarkA("the last that is seen");
+        find<void()>(g_cupti, "fake_gone_at_end")();
     } else if (what == "quiet") { // CUDA is there, and for several rounds of the sampler nothing is launched
         poll(nullptr, 0, 700);
         std::printf("flushes %u\n", find<std::uint32_t()>(g_cupti, "fake_flushes")());

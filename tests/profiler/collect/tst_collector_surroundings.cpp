@@ -275,6 +275,25 @@ private slots:
         QCOMPARE(old.count(RecordKind::Kernel), std::size_t{10});
     }
 
+    /// CUPTI keeps its own clock, as one of ours would cost kernels their times; pairs tell where it is not the system's.
+    void timesAreOnCuptisOwnClock()
+    {
+        const Spool spool = record({"launch", "10"});
+        const auto windows = spool.all<Window>(RecordKind::Window);
+        for (const auto& kernel : spool.all<Kernel>(RecordKind::Kernel))
+            QVERIFY(kernel.start >= windows.front().time && kernel.end <= windows.back().time + 1'000'000);
+        for (const char* version : {"130001", "130500"}) { // alone, and one of several subscribers
+            const Spool wsl = record({"launch", "10"}, {{"FAKE_CUPTI_WSL", "1"}, {"FAKE_CUPTI_VERSION", version}});
+            QCOMPARE(wsl.count(RecordKind::Kernel), std::size_t{10});
+            const auto pair = wsl.all<ClockPair>(RecordKind::ClockPair).back();
+            const auto near = [](std::uint64_t a, std::uint64_t b) {
+                return std::max(a, b) - std::min(a, b) < 60'000'000'000;
+            };
+            QVERIFY(!near(pair.cupti, pair.realtime));
+            for (const auto& kernel : wsl.all<Kernel>(RecordKind::Kernel)) QVERIFY(near(kernel.start, pair.cupti));
+        }
+    }
+
     void recordsAreTakenBackFromAnotherProfiler()
     {
         const Spool spool = record({"taken-over"});

@@ -47,9 +47,16 @@ private slots:
         QCOMPARE(spool.message(MessageCode::CuptiFailed), std::string("something is wrong"));
     }
 
+    void endsWithoutTheDriver_data()
+    {
+        QTest::addColumn<QString>("when");
+        QTest::newRow("while it runs") << "gone";
+        QTest::newRow("when it ends") << "gone-at-end";
+    }
     void endsWithoutTheDriver()
     {
-        const Spool spool = record({"gone"}, {{kEnvNvtxInjection, QString::fromStdString(kModule)}});
+        QFETCH(const QString, when);
+        const Spool spool = record({when}, {{kEnvNvtxInjection, QString::fromStdString(kModule)}});
         QCOMPARE(m_process.exitStatus(), QProcess::NormalExit);
         QVERIFY(spool.state.ended);
         QVERIFY(spool.message(MessageCode::CuptiFailed).find("does not answer") != std::string::npos);
