@@ -181,11 +181,12 @@ def _end_in_workers(util):
 
 
 _PAUSE_FLOOR_NS = 10_000  # what is shorter is not worth a record
+_LOOK_AGAIN_NS = 20_000_000  # for the module, which takes 30 us; what passes meanwhile is not told
 _GARBAGE_COLLECTION, _DATA_LOADING = 1, 2  # PauseKind of the spool
 
 
 class _Pauses:
-    """Tells the recording when a thread was held up. The module is looked for until it is there, once a second, and
+    """Tells the recording when a thread was held up. The module is looked for until it is there, now and then, and
     only with a ctypes that the job has imported itself; its function keeps the lock of the interpreter (PyDLL)."""
 
     def __init__(self):
@@ -201,7 +202,7 @@ class _Pauses:
         if self.tell is None:
             if now < self.next_look:
                 return
-            self.next_look = now + 1_000_000_000
+            self.next_look = now + _LOOK_AGAIN_NS
             ctypes = sys.modules.get("ctypes")
             if ctypes is None:
                 return
