@@ -147,19 +147,38 @@ def _hook(optimizers):
 
 
 def _leave_gpu_to_recording(profiler):
-    """Called once torch.profiler.profiler has been imported. PyTorch's profiler takes CUPTI's buffers and ends with
-    switching its kinds off: the recording would lose everything behind it. It goes on with what it sees of the host."""
-    plain = profiler._KinetoProfile.__init__
+    """Called once torch.autograd.profiler has been imported, through which torch.profiler works, too. It takes CUPTI's
+    buffers and ends with switching its kinds off: the recording would lose everything behind it. It goes on with what it
+    sees of the host."""
+    plain = profiler.profile.__init__
     said = []
 
     def __init__(self, *args, **kwargs):
         plain(self, *args, **kwargs)
-        cuda = profiler.ProfilerActivity.CUDA
-        if cuda in self.activities:
-            self.activities = set(self.activities) - {cuda} or {profiler.ProfilerActivity.CPU}
-            if not said:
-                said.append(True)
-                print("fourwalls: torch.profiler leaves the GPU to this recording and sees the host only", file=sys.stderr)
+        cuda, cpu = profiler.ProfilerActivity.CUDA, profiler.ProfilerActivity.CPU
+        if cuda not in getattr(self, "kineto_activities", ()):
+            return
+        self.kineto_activities.discard(cuda)
+        self.use_device = None
+        if not self.kineto_activities:
+            self.kineto_activities.add(cpu)
+            self.use_cpu = True
+        if not said:
+            said.append(True)
+            print("fourwalls: torch.profiler leaves the GPU to this recording and sees the host only", file=sys.stderr)
+
+    profiler.profile.__init__ = __init__
+
+
+def _leave_gpu_to_recording_by_cuspy(profiler):
+    """Called once torch.profiler.profiler has been imported. Its other way to CUPTI (2.15) is an error where somebody
+    has subscribed."""
+    plain = profiler._KinetoProfile.__init__
+
+    def __init__(self, *args, **kwargs):
+        plain(self, *args, **kwargs)
+        if getattr(self, "_use_cuspy", False):
+            self._use_cuspy, self._cuspy_config = False, None
 
     profiler._KinetoProfile.__init__ = __init__
 
@@ -273,8 +292,8 @@ class _Finder:
 
 
 try:
-    _waiting = {"torch.optim.optimizer": _hook, "torch.profiler.profiler": _leave_gpu_to_recording,
-                "multiprocessing.util": _end_in_workers}
+    _waiting = {"torch.optim.optimizer": _hook, "torch.autograd.profiler": _leave_gpu_to_recording,
+                "torch.profiler.profiler": _leave_gpu_to_recording_by_cuspy, "multiprocessing.util": _end_in_workers}
     if os.environ.get("FOURWALLS_HOST_PAUSES", "1") != "0":
         _pauses = _Pauses()
         __import__("gc").callbacks.append(_pauses.garbage)

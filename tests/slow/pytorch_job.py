@@ -184,6 +184,25 @@ class PyTorchJob(unittest.TestCase):
             print({event.key: event.count for event in profiler.key_averages() if event.key.startswith("aten::")})
             """)
         self.assertIn("aten::mm", plain.stdout)
+        self.assertNotIn("torch.profiler leaves the GPU", recorded.stderr)  # there is none
+
+    def test_torch_profiler_within_and_a_gpu(self):
+        """What PyTorch would ask Kineto for where there is a GPU."""
+        recorded = self.run_job("""
+            import torch, torch.autograd.profiler as inner
+            from torch.profiler import ProfilerActivity, profile
+            both = {ProfilerActivity.CPU, ProfilerActivity.CUDA}
+            torch.cuda.is_available, inner._supported_activities = lambda: True, lambda: both
+            for activities in (both, {ProfilerActivity.CUDA}, {ProfilerActivity.CPU}):
+                made = profile(activities=activities)
+                made.prepare_trace()
+                print(made.profiler.kineto_activities == {ProfilerActivity.CPU})
+                made.start_trace()
+                torch.ones(4, 4) @ torch.ones(4, 4)
+                made.stop_trace()
+                print(any(event.key == "aten::mm" for event in made.key_averages()))
+            """, True)
+        self.assertIn("True\n" * 6, recorded.stdout, recorded.stderr)
         self.assertEqual(recorded.stderr.count("torch.profiler leaves the GPU to this recording"), 1, recorded.stderr)
 
     def test_workers_and_forks(self):

@@ -36,16 +36,32 @@ STAND_IN = {
                 if fails: raise ValueError("as the job does")
                 self._optimizer_step_code()
         """,
-    "torch/profiler/__init__.py": "",
-    "torch/profiler/profiler.py": """
+    "torch/autograd/__init__.py": "",
+    "torch/autograd/profiler.py": """
         class ProfilerActivity:
             CPU, CUDA = "cpu", "cuda"
+        class profile:
+            def __init__(self, enabled=True, *, use_cpu=True, use_device=None):
+                if not enabled: return
+                self.use_cpu, self.use_device = use_cpu, use_device
+                self.kineto_activities = {"cpu"} if use_cpu else set()
+                if use_device: self.kineto_activities.add(use_device)
+        """,
+    "torch/profiler/__init__.py": "",
+    "torch/profiler/profiler.py": """
+        import torch.autograd.profiler
         class _KinetoProfile:
-            def __init__(self, *, activities=None):
+            def __init__(self, *, activities=None, cuspy=False):
                 self.activities = set(activities) if activities else {"cpu", "cuda"}
+                self.use_device = "cuda" if "cuda" in self.activities else None
+                self._use_cuspy, self._cuspy_config = cuspy, "as asked for" if cuspy else None
+            def start(self):
+                if self._use_cuspy or self._cuspy_config: raise RuntimeError("somebody has subscribed")
+                self.profiler = torch.autograd.profiler.profile(use_cpu="cpu" in self.activities, use_device=self.use_device)
+                return self.profiler
         class profile(_KinetoProfile):
-            def __init__(self, *, activities=None, schedule=None):
-                super().__init__(activities=activities)
+            def __init__(self, *, activities=None, schedule=None, cuspy=False):
+                super().__init__(activities=activities, cuspy=cuspy)
         """,
     "torch/utils/__init__.py": "",
     "torch/utils/data/__init__.py": "",
@@ -147,9 +163,12 @@ class HookTest(unittest.TestCase):
     def test_torch_profiler_leaves_the_gpu_to_the_recording(self):
         code, out, err = self.run_job("""
             from torch.profiler.profiler import profile
-            print([sorted(profile(activities=a).activities) for a in (None, ["cpu", "cuda"], ["cuda"], ["cpu"])])
+            from torch.autograd import profiler
+            made = [profile(activities=a).start() for a in (None, ["cpu", "cuda"], ["cuda"], ["cpu"])]
+            made += [profile(cuspy=True).start(), profiler.profile(use_device="cuda"), profiler.profile(enabled=False)]
+            print([(sorted(each.kineto_activities), each.use_cpu, each.use_device) for each in made[:-1]])
             """)
-        self.assertEqual((code, out), (0, "[['cpu'], ['cpu'], ['cpu'], ['cpu']]\n"))
+        self.assertEqual((code, out), (0, str([(["cpu"], True, None)] * 6) + "\n"))
         self.assertEqual(err.count("\n"), 1)
         self.assertIn("torch.profiler", err)
 
