@@ -107,6 +107,7 @@ def memory(run):
 
 
 def operators(run):
+    run.tested("the engine's CUDA module as it starts", "gpu_module", 30)
     run.tested("the engine's operators against double precision", "gpu_operators", 150)
     run.tested("own kernels on slices of every alignment", "gpu_packs", 60)
 
@@ -423,7 +424,7 @@ def sanitizer(run):
 
 
 # Name, what it does, seconds that it may take in all.
-STAGES = [("facts", facts, 200), ("raw", raw, 200), ("record", record, 260), ("compare", compare, 300), ("operators", operators, 210),
+STAGES = [("facts", facts, 200), ("raw", raw, 200), ("record", record, 260), ("compare", compare, 300), ("operators", operators, 240),
           ("training", training, 180), ("memory", memory, 160), ("calibrate", calibrate, 230), ("endings", endings, 420), ("nccl", nccl, 260),
           ("graph", graph, 240), ("overhead", overhead, 540), ("engine", engine, 160), ("own_kernels", own_kernels, 140),
           ("compiled", compiled, 260), ("edges", edges, 90), ("groups", groups, 120), ("profiler_inside", profiler_inside, 200), ("static_program", static_program, 130),

@@ -27,15 +27,16 @@ def run(*more, **environment):
 
 class RequireGpu(unittest.TestCase):
     def test_skipped_or_failed(self):
-        skipped = run("gpu_operators", "softmax")
-        self.assertEqual(skipped.returncode, 0, skipped.stdout)
-        self.assertIn("SKIP", skipped.stdout)
-        self.assertTrue(verdicts.test_program(skipped.stdout))  # no success there either
-        failed = run("gpu_operators", "softmax", FOURWALLS_REQUIRE_GPU="1")
-        self.assertNotEqual(failed.returncode, 0)
-        self.assertIn("FOURWALLS_REQUIRE_GPU=1, and ", failed.stdout)
-        self.assertNotIn("SKIP", failed.stdout)
-        self.assertTrue(verdicts.test_program(failed.stdout))
+        for test in (("gpu_operators", "softmax"), ("gpu_module",), ("gpu_nccl", "oneRank")):
+            skipped = run(*test)
+            self.assertEqual(skipped.returncode, 0, skipped.stdout)
+            self.assertIn("SKIP", skipped.stdout)
+            self.assertTrue(verdicts.test_program(skipped.stdout))  # no success there either
+            failed = run(*test, FOURWALLS_REQUIRE_GPU="1")
+            self.assertNotEqual(failed.returncode, 0)
+            self.assertIn("FOURWALLS_REQUIRE_GPU=1, and ", failed.stdout)
+            self.assertNotIn("SKIP", failed.stdout)
+            self.assertTrue(verdicts.test_program(failed.stdout))
 
 
 if __name__ == "__main__":
