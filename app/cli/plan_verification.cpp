@@ -115,7 +115,8 @@ Status predictDeviceClock(PredictionInputs& inputs, int devices)
         return Error{ErrorCode::InvalidArgument,
                      "the engine can only verify plans of its own rates, not those of " + spec.cluster.device.name,
                      "--verify", "--cluster this-machine, a file of calibrate, or --like a recording of the engine"};
-    spec.cluster.devicesPerNode = std::max(spec.cluster.devicesPerNode, devices);
+    // Ranks of a machine without a network are as many as the search wants; else there are enough nodes.
+    if (spec.cluster.nicsPerNode == 0) spec.cluster.devicesPerNode = std::max(spec.cluster.devicesPerNode, devices);
     if (learned) return {}; // its rates are those of the clock that it was recorded on
     inputs.calibration.contention = 0;
     inputs.calibration.deviceSpread = 0;

@@ -94,7 +94,8 @@ Status scoreStep(const PublishedRow& row, const Calibration& calibration, Scored
     FOURWALLS_TRY_ASSIGN(const cost::SimulatedStep step, simulateSchedule(cost));
     const cost::Prediction closed = cost::closedForm(cost, calibration);
     scored.predictedSeconds = step.seconds;
-    const double more = widen(row, calibration, closed, cost.usableMemoryBytes, scored);
+    const double more = widen(row, calibration, closed,
+                              cost.stages[static_cast<std::size_t>(closed.peakStage)].usableMemoryBytes, scored);
     const double low = std::log(closed.seconds / closed.low), high = std::log(closed.high / closed.seconds);
     scored.lowSeconds = step.seconds / std::exp(std::sqrt(low * low + more));
     scored.highSeconds = step.seconds * std::exp(std::sqrt(high * high + more));

@@ -125,14 +125,15 @@ Prediction closedForm(const StepCost& cost, const Calibration& calibration)
         if (at > 0) wire += m * cost.boundaries[at - 1].bytes;
     }
     parts[CostPart::PipelineComm] += m * slowest.transfer;
-    double exposed = 0, optimizer = 0, gradientWire = 0;
+    double exposed = 0, optimizer = 0, gradientWire = 0, fullest = 0;
     for (std::size_t i = 0; i < cost.stages.size(); ++i) {
         const StageCost& stage = cost.stages[i];
         exposed = std::max(exposed, stage.gradientCommExposed);
         optimizer = std::max(optimizer, stage.optimizerSeconds);
         gradientWire = std::max(gradientWire, stage.gradientWireBytes);
         const double total = stage.memory.total();
-        if (i == 0 || total > result.peakBytes) {
+        if (i == 0 || stage.fullness(total) > fullest) {
+            fullest = stage.fullness(total);
             result.peakBytes = total;
             result.peakReservedBytes = stage.memory.reserved();
             result.peakStage = static_cast<int>(i);
@@ -167,7 +168,7 @@ Prediction closedForm(const StepCost& cost, const Calibration& calibration)
     result.tokensPerSecond = result.seconds > 0 ? cost.tokensPerStep / result.seconds : 0;
     if (cost.peakFlops > 0 && result.seconds > 0)
         result.mfu = cost.modelFlopsPerStep / (cost.peakFlops * cost.devices * result.seconds);
-    result.feasible = cost.usableMemoryBytes <= 0 || result.peakBytes <= cost.usableMemoryBytes;
+    result.feasible = cost.stages[static_cast<std::size_t>(result.peakStage)].fits(result.peakBytes);
     return result;
 }
 
@@ -189,7 +190,8 @@ Result<Prediction> closedForm(CostModel& model, const ParallelPlan& plan, std::i
 std::string whyInfeasible(const StepCost& cost, const Prediction& prediction)
 {
     if (prediction.feasible) return {};
-    const MemoryTerms& m = cost.stages[static_cast<std::size_t>(prediction.peakStage)].memory;
+    const StageCost& fullest = cost.stages[static_cast<std::size_t>(prediction.peakStage)];
+    const MemoryTerms& m = fullest.memory;
     const std::array<std::pair<const char*, double>, 10> terms{{{"weights", m.weights},
                                                                 {"gradients", m.gradients},
                                                                 {"optimizer states", m.optimizer},
@@ -205,7 +207,7 @@ std::string whyInfeasible(const StepCost& cost, const Prediction& prediction)
     char text[200];
     std::snprintf(text, sizeof text,
                   "stage %d needs %.1f GB and the device has %.1f GB; the largest term is %s (%.1f GB)",
-                  prediction.peakStage, prediction.peakBytes * 1e-9, cost.usableMemoryBytes * 1e-9, largest->first,
+                  prediction.peakStage, prediction.peakBytes * 1e-9, fullest.usableMemoryBytes * 1e-9, largest->first,
                   largest->second * 1e-9);
     return text;
 }

@@ -27,7 +27,7 @@ struct Prediction {
     double tokensPerSecond = 0;
     double mfu = 0;               ///< 0: the peak is unknown
     double wireBytes = 0;         ///< sent by the busiest rank in one step
-    double peakBytes = 0;         ///< of the fullest stage, everything counted
+    double peakBytes = 0;         ///< of the stage that fills its device most, everything counted
     double peakReservedBytes = 0; ///< of it, what an allocator reports as reserved
     int peakStage = 0;
     bool feasible = true; ///< peakBytes fits the device

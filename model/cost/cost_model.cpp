@@ -3,15 +3,16 @@
 // per step (gradients, optimizer) is added.
 #include "model/cost/cost_model.h"
 
+#include "model/cost/chunk_contents.h"
 #include "model/cost/collective_time.h"
 #include "model/cost/layer_cost.h"
 #include "model/cost/layer_transfers.h"
 #include "model/cost/other_networks.h"
 #include "model/cost/replica_groups.h"
+#include "model/cost/stage_devices.h"
 #include "model/cost/stage_memory.h"
 #include "model/cost/step_cost.h"
 #include "model/cost/step_traffic.h"
-#include "model/spec/stage_split.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,50 +30,6 @@ Error misfit(const std::string& field, std::string what, std::string hint)
     return {ErrorCode::InvalidArgument, std::move(what), field, std::move(hint)};
 }
 
-void add(PassCost& sum, const PassCost& part, double count = 1)
-{
-    sum.parts.addScaled(part.parts, count);
-    sum.hidden.addScaled(part.hidden, count);
-    sum.flops += count * part.flops;
-    sum.modelFlops += count * part.modelFlops;
-    sum.wire.addScaled(part.wire, count);
-}
-
-/// Adds `count` equal layers to a position.
-void add(ChunkCost& chunk, const LayerCost& layer, double count)
-{
-    add(chunk.forward, layer.forward, count);
-    add(chunk.recompute, layer.recompute, count);
-    add(chunk.backwardInput, layer.backwardInput, count);
-    add(chunk.backwardWeight, layer.backwardWeight, count);
-    chunk.activationBytes += count * layer.savedBytes;
-    chunk.weightGradientBytes += count * layer.savedForWeight;
-    if (!(count > 0)) return;
-    // Layers come before the head: its part that is gone by then makes room for them.
-    chunk.transientBackwardBytes =
-        std::max({0.0, chunk.transientBackwardBytes - layer.freedBeforeBytes, layer.workingBytes});
-    chunk.transientForwardBytes = std::max(chunk.transientForwardBytes, layer.workingForwardBytes);
-}
-
-/// Computation at the pace of the slowest device, all of them slower than one alone.
-void slow(ChunkCost& chunk, double slowest, double busy)
-{
-    for (PassCost* pass : {&chunk.forward, &chunk.recompute, &chunk.backwardInput, &chunk.backwardWeight}) {
-        for (const CostPart part : {CostPart::Gemm, CostPart::Attention}) pass->parts[part] *= slowest * busy;
-        pass->parts[CostPart::MemoryBound] *= busy;
-    }
-}
-
-/// What a position holds; equal ones share a ChunkCost.
-struct ChunkContents {
-    std::int64_t dense = 0, mixture = 0;
-    bool embedding = false, head = false;
-    Recompute recompute = Recompute::None;
-    bool tableBelow = false;    ///< a head whose table is the embedding's, on the same stage
-    std::size_t firstBlock = 0; ///< of networks whose blocks differ
-    friend bool operator==(const ChunkContents&, const ChunkContents&) = default;
-};
-
 } // namespace
 
 struct CostModel::State {
@@ -81,14 +38,18 @@ struct CostModel::State {
     RunSpec spec;
     FrameworkPreset framework;
     Calibration calibration;
-    DeviceRates rates;
+    struct Priced {
+        PricedLayers layers, embeddings, heads;
+        std::vector<std::pair<double, std::vector<LayerCost>>> blocks; ///< of residual networks, by images
+    };
+    std::vector<DeviceRates> rates; ///< by kind of device
+    std::vector<Priced> priced;     ///< so far, likewise
     std::optional<CollectiveTimes> collectives;
-    PricedLayers layers, embeddings, heads;                        ///< priced so far
-    std::vector<std::pair<double, std::vector<LayerCost>>> blocks; ///< of residual networks, by images
 
-    CostContext context() const
+    CostContext context(std::size_t device) const
     {
-        return {*spec.model.transformer(), framework, calibration, rates, *collectives, spec.cluster.devicesPerNode};
+        return {*spec.model.transformer(),  framework, calibration, rates[device], *collectives,
+                spec.cluster.devicesPerNode};
     }
 
     template <class Make>
@@ -103,13 +64,24 @@ struct CostModel::State {
     LayerSetting setting(const ParallelPlan& plan, double microBatch, Recompute recompute) const;
     Result<StepCost> build(const ParallelPlan& plan, std::int64_t batch);
     Status check(const ParallelPlan& plan);
-    std::vector<ChunkContents> contents(const PipelineShape& shape) const;
+    std::vector<ChunkContents> contents(const PipelineShape& shape) const
+    {
+        return chunkContents(spec, framework, rates, shape);
+    }
     double bandWidth(const ParallelPlan& plan) const;
-    TrafficContext traffic() const { return {spec, framework, calibration, rates, *collectives}; }
+    TrafficContext traffic(std::size_t device = 0) const
+    {
+        return {spec, framework, calibration, rates[device], *collectives};
+    }
     void price(const ParallelPlan& plan, double microBatch, const ChunkContents& what, ChunkCost& chunk,
                StageContents& parameters);
     /// ofKind: what the kinds of positions hold.
     void addStages(const ParallelPlan& plan, const std::vector<StageContents>& ofKind, StepCost& cost) const;
+    /// Prices a position, at the pace of its devices.
+    ChunkCost chunkOf(const ParallelPlan& plan, double microBatch, const ChunkContents& what,
+                      StageContents& parameters);
+    void addLayerSeconds(const ParallelPlan& plan, double microBatch, const std::vector<ChunkContents>& what,
+                         StepCost& cost);
 };
 
 CostModel::CostModel(std::unique_ptr<State> state) : m_state(std::move(state)) {}
@@ -130,8 +102,12 @@ Result<CostModel> CostModel::create(const RunSpec& spec, const FrameworkPreset& 
     state->calibration = calibration;
     if (calibration.launchSeconds >= 0) state->framework.launchSeconds = calibration.launchSeconds;
     if (calibration.stepSeconds >= 0) state->framework.stepSeconds = calibration.stepSeconds;
-    FOURWALLS_TRY_ASSIGN(state->rates,
-                         deviceRates(spec.cluster.device, spec.training.precision, framework, state->calibration));
+    for (std::size_t kind = 0; kind < spec.cluster.deviceKinds(); ++kind) {
+        FOURWALLS_TRY_ASSIGN(DeviceRates rates, deviceRates(spec.cluster.deviceOfKind(kind), spec.training.precision,
+                                                            framework, state->calibration));
+        state->rates.push_back(rates);
+    }
+    state->priced.resize(state->rates.size());
     state->collectives.emplace(spec.cluster, state->calibration);
     return CostModel(std::move(state));
 }
@@ -180,7 +156,7 @@ LayerSetting CostModel::State::setting(const ParallelPlan& plan, double microBat
     s.collective = plan.collective;
     s.loraRank = static_cast<double>(spec.training.loraRank);
     // Where gradients stay whole, those of all micro-batches but the first are added. Priced where that was measured.
-    if (plan.zero < 2 && plan.microbatches > 1 && rates.measured && rates.measured->contains(kAddedGradient))
+    if (plan.zero < 2 && plan.microbatches > 1 && rates[0].measured && rates[0].measured->contains(kAddedGradient))
         s.added = 1 - 1.0 / plan.microbatches;
     return s;
 }
@@ -215,46 +191,15 @@ Status CostModel::State::check(const ParallelPlan& plan)
     return {};
 }
 
-std::vector<ChunkContents> CostModel::State::contents(const PipelineShape& shape) const
-{
-    const TransformerSpec* t = spec.model.transformer();
-    std::int64_t units = 1;
-    if (t)
-        units = t->layers;
-    else if (const ResNetSpec* r = spec.model.resnet())
-        units = r->depth >= 152 ? 52 : r->depth >= 101 ? 35 : 18;
-    const std::vector<int>& told = spec.plan.stageLayers;
-    const std::vector<std::int64_t> split =
-        told.empty() ? splitLayers(units, shape.positions(), t ? framework.stageSplit : StageSplit::Layers)
-                     : std::vector<std::int64_t>(told.begin(), told.end());
-    std::vector<ChunkContents> result(static_cast<std::size_t>(shape.positions()));
-    std::int64_t next = 0;
-    for (std::size_t i = 0; i < result.size(); ++i) {
-        ChunkContents& what = result[i];
-        if (t) {
-            if (!t->hasExperts()) what.dense = split[i];
-            for (std::int64_t layer = next; t->hasExperts() && layer < next + split[i]; ++layer)
-                ++(t->isMixtureLayer(layer) ? what.mixture : what.dense);
-        } else {
-            what.dense = split[i];
-            what.firstBlock = static_cast<std::size_t>(next);
-        }
-        what.recompute = spec.plan.recomputeOf(shape.stageOf(static_cast<int>(i)));
-        what.embedding = i == 0;
-        what.head = i + 1 == result.size();
-        what.tableBelow = t && t->tiedEmbeddings && what.head && shape.stageOf(static_cast<int>(i)) == shape.stageOf(0);
-        next += split[i];
-    }
-    return result;
-}
-
 double CostModel::State::bandWidth(const ParallelPlan& plan) const
 {
     const Calibration::Band& band = calibration.band;
     if (!(band.dense > 0)) return 0;
     const bool experts = spec.model.transformer() && spec.model.transformer()->hasExperts();
-    const double kind = experts ? band.experts : rates.castBytes > 0 ? band.narrow : band.dense;
-    const bool measured = calibration.family(spec.cluster.device.family).relative.empty();
+    const double kind = experts ? band.experts : rates[0].castBytes > 0 ? band.narrow : band.dense;
+    bool measured = true;
+    for (std::size_t device = 0; device < spec.cluster.deviceKinds(); ++device)
+        measured = measured && calibration.family(spec.cluster.deviceOfKind(device).family).relative.empty();
     const double nodes = static_cast<double>(plan.worldSize()) / std::max(1, spec.cluster.devicesPerNode);
     const double scale = band.perDoubling * std::log2(std::max(1.0, nodes));
     return std::sqrt(kind * kind + scale * scale + (measured ? 0 : band.unmeasured * band.unmeasured));
@@ -269,30 +214,32 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
     const double again = what.recompute == Recompute::Full ? framework.recomputeGathers : 0;
     const double once = 1 + again, twice = (plan.reshard ? 2 : 1) + again; // dropped after the forward pass, or not
     const bool isHere = !shardsPasses(framework, plan) && !plan.offloadActivations && !plan.offloadParameters;
-    const auto take = [&](const LayerCost& priced, double count, double gathers) {
+    Priced& own = priced[what.device];
+    const TrafficContext around = traffic(what.device);
+    const auto take = [&](const LayerCost& layer, double count, double gathers) {
         if (!(count > 0)) return;
         if (isHere)
-            add(chunk, priced, count);
+            addLayers(chunk, layer, count);
         else
-            add(chunk, offloadedLayer(traffic(), plan, shardedLayer(traffic(), plan, priced, gathers)), count);
-        parameters.parameters += count * priced.parameters;
-        parameters.partialParameters += count * priced.partialParameters;
-        parameters.frozenParameters += count * priced.frozenParameters;
-        parameters.expertParameters += count * priced.expertParameters;
-        parameters.largestLayer = std::max(parameters.largestLayer, priced.parameters + priced.expertParameters);
+            addLayers(chunk, offloadedLayer(around, plan, shardedLayer(around, plan, layer, gathers)), count);
+        parameters.parameters += count * layer.parameters;
+        parameters.partialParameters += count * layer.partialParameters;
+        parameters.frozenParameters += count * layer.frozenParameters;
+        parameters.expertParameters += count * layer.expertParameters;
+        parameters.largestLayer = std::max(parameters.largestLayer, layer.parameters + layer.expertParameters);
     };
     LayerSetting s = setting(plan, microBatch, what.recompute);
     if (const TransformerSpec* t = spec.model.transformer()) {
-        const CostContext c = context();
+        const CostContext c = context(what.device);
         // What the forward pass ends with, the backward pass begins with: it stays. That is the head, unless it has
         // nothing of its own; then it is the last layer.
         const bool headIsLast = what.head && (!what.tableBelow || !t->postNorm);
         const auto takeLayers = [&](std::int64_t count, bool last) {
             if (count <= 0) return;
-            const LayerCost& priced = cached(layers, s, [&] { return layerCost(c, s); });
+            const LayerCost& layer = cached(own.layers, s, [&] { return layerCost(c, s); });
             const bool stays = last && !headIsLast && shardsPasses(framework, plan);
-            take(priced, static_cast<double>(count - (stays ? 1 : 0)), twice);
-            if (stays) take(priced, 1, once);
+            take(layer, static_cast<double>(count - (stays ? 1 : 0)), twice);
+            if (stays) take(layer, 1, once);
         };
         takeLayers(what.dense, what.mixture == 0);
         s.mixture = true;
@@ -302,9 +249,9 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
         // The backward pass of a table reads nothing of it; that of a norm behind it does. A tied head reads it.
         const double reads = once + (what.embedding && what.tableBelow && plan.reshard ? 1 : 0) +
                              (t->embeddingNorm && (plan.reshard || what.tableBelow) ? 1 : 0);
-        if (what.embedding) take(cached(embeddings, s, [&] { return embeddingCost(c, s); }), 1, reads);
+        if (what.embedding) take(cached(own.embeddings, s, [&] { return embeddingCost(c, s); }), 1, reads);
         if (what.head) {
-            LayerCost head = cached(heads, s, [&] { return headCost(c, s); });
+            LayerCost head = cached(own.heads, s, [&] { return headCost(c, s); });
             // Tied to the embedding of the same rank: counted once.
             if (what.tableBelow) head.parameters = 0;
             head.parameters += head.normParameters;
@@ -312,10 +259,12 @@ void CostModel::State::price(const ParallelPlan& plan, double microBatch, const 
             take(head, 1, once);
         }
     } else {
-        const PlainContext c{framework, calibration, rates, *collectives, spec.cluster.devicesPerNode, plan.fuse};
+        const PlainContext c{framework, calibration, rates[what.device], *collectives, spec.cluster.devicesPerNode,
+                             plan.fuse};
         if (const RecommendationSpec* r = spec.model.recommendation()) {
             take(recommendationCost(c, *r, microBatch, plan.ep, 1), 1, twice);
         } else {
+            auto& blocks = own.blocks;
             auto found =
                 std::find_if(blocks.begin(), blocks.end(), [&](const auto& b) { return b.first == microBatch; });
             if (found == blocks.end())
@@ -345,7 +294,7 @@ void CostModel::State::addStages(const ParallelPlan& plan, const std::vector<Sta
     StageContents empty;
     empty.dense = denseReplicas(plan, spec.cluster.devicesPerNode);
     empty.experts = expertReplicas(plan, spec.cluster.devicesPerNode);
-    empty.gatheredBytes = std::min(weightBytes, rates.elementBytes);
+    empty.gatheredBytes = std::min(weightBytes, rates[0].elementBytes);
     // Stages that hold the same kinds of positions have the same traffic: it is priced once.
     std::vector<std::pair<int, StageContents>> unlike;
     const auto kindAt = [&](int stage, int chunk) {
@@ -371,13 +320,43 @@ void CostModel::State::addStages(const ParallelPlan& plan, const std::vector<Sta
                 contents.frozenParameters += part.frozenParameters;
                 contents.largestLayer = std::max(contents.largestLayer, part.largestLayer);
             }
-            addStageTraffic(traffic(), plan, i, contents, cost);
+            const StageDevice device = stageDevice(spec.cluster, rates, plan, i);
+            addStageTraffic(traffic(device.kind), plan, i, contents, cost);
+            stage.optimizerSeconds *= spec.cluster.deviceOfKind(device.kind).slowdown;
+            stage.usableMemoryBytes = device.memoryBytes;
             known = unlike.insert(unlike.end(), {i, contents});
         } else {
             stage = cost.stages[static_cast<std::size_t>(known->first)];
         }
         stage.inFlight = mostInFlight(shape, i);
         stage.memory = stageMemory(cost, i, known->second, framework, plan, weightBytes);
+    }
+}
+
+ChunkCost CostModel::State::chunkOf(const ParallelPlan& plan, double microBatch, const ChunkContents& what,
+                                    StageContents& parameters)
+{
+    ChunkCost chunk;
+    price(plan, microBatch, what, chunk, parameters);
+    slowDown(chunk, slowestDevice(plan.worldSize(), calibration.deviceSpread),
+             busyFactor(plan.worldSize(), spec.cluster.devicesPerNode, calibration.busySlowdown),
+             spec.cluster.deviceOfKind(what.device).slowdown);
+    return chunk;
+}
+
+void CostModel::State::addLayerSeconds(const ParallelPlan& plan, double microBatch,
+                                       const std::vector<ChunkContents>& what, StepCost& cost)
+{
+    const TransformerSpec* t = spec.model.transformer();
+    if (spec.cluster.otherNodes.empty() || !t) return;
+    for (std::size_t i = 0; i < cost.stages.size(); ++i) {
+        ChunkContents layer;
+        (t->hasExperts() ? layer.mixture : layer.dense) = 1;
+        layer.device = what[i].device;
+        layer.recompute = what[i].recompute;
+        StageContents none;
+        const ChunkCost chunk = chunkOf(plan, microBatch, layer, none);
+        cost.stages[i].layerSeconds = chunk.forward.seconds() + chunk.recompute.seconds() + chunk.backwardSeconds();
     }
 }
 
@@ -389,8 +368,6 @@ Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t 
     const double sequence = static_cast<double>(spec.training.sequence);
     const double microBatch = samples / plan.dp / plan.microbatches;
 
-    const double slowest = slowestDevice(plan.worldSize(), calibration.deviceSpread);
-    const double busy = busyFactor(plan.worldSize(), spec.cluster.devicesPerNode, calibration.busySlowdown);
     StepCost cost;
     cost.shape = pipelineShape(plan);
     const std::vector<ChunkContents> what = contents(cost.shape);
@@ -404,15 +381,14 @@ Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t 
         const auto kind = static_cast<std::size_t>(same - first.begin());
         if (same == first.end()) {
             first.push_back(i);
-            cost.kinds.emplace_back();
             ofKind.emplace_back();
-            price(plan, microBatch, what[i], cost.kinds.back(), ofKind.back());
-            slow(cost.kinds.back(), slowest, busy);
+            cost.kinds.push_back(chunkOf(plan, microBatch, what[i], ofKind.back()));
         }
         cost.kindOfPosition[i] = static_cast<std::uint32_t>(kind);
     }
     addBoundaries(traffic(), plan, microBatch, cost);
     addStages(plan, ofKind, cost);
+    addLayerSeconds(plan, microBatch, what, cost);
     addAgreement(traffic(), plan, cost);
     cost.flushMessages = framework.flushMessages && plan.pp > 1;
     cost.fixedSeconds = framework.stepSeconds;
@@ -420,10 +396,9 @@ Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t 
     cost.modelFlopsPerStep = trainingFlops(spec.model, spec.training.batch, spec.training.sequence);
     if (spec.training.loraRank > 0) cost.modelFlopsPerStep -= weightGradientFlops(spec.model, samples * sequence);
     cost.tokensPerStep = samples * std::max(1.0, static_cast<double>(spec.training.sequence));
-    cost.peakFlops = rates.peakFlops;
-    cost.deviceMemoryBytes = static_cast<double>(spec.cluster.device.memoryBytes);
-    cost.usableMemoryBytes = cost.deviceMemoryBytes;
-    cost.deviceWatts = spec.cluster.device.powerWatts;
+    const MeanDevice mean = meanDevice(spec.cluster, rates, plan);
+    cost.peakFlops = mean.peakFlops;
+    cost.deviceWatts = mean.powerWatts;
     cost.devices = plan.worldSize();
     return cost;
 }
@@ -461,7 +436,7 @@ Result<std::vector<OperatorCost>> CostModel::operators(const ParallelPlan& plan,
     const std::int64_t end = begin + here.dense + here.mixture;
     LayerSetting s = state.setting(plan, microBatch, here.recompute);
     if (const TransformerSpec* t = state.spec.model.transformer()) {
-        const CostContext c = state.context();
+        const CostContext c = state.context(here.device);
         LayerSetting ends = s;
         ends.recompute = Recompute::None;
         const bool forward = pass == PipelinePass::Forward || recompute;
@@ -476,9 +451,12 @@ Result<std::vector<OperatorCost>> CostModel::operators(const ParallelPlan& plan,
         if (here.embedding && !forward) embeddingCost(c, ends, lists);
         return list;
     }
-    const PlainContext c{
-        state.framework, state.calibration, state.rates, *state.collectives, state.spec.cluster.devicesPerNode,
-        plan.fuse};
+    const PlainContext c{state.framework,
+                         state.calibration,
+                         state.rates[here.device],
+                         *state.collectives,
+                         state.spec.cluster.devicesPerNode,
+                         plan.fuse};
     if (const RecommendationSpec* r = state.spec.model.recommendation()) {
         recommendationCost(c, *r, microBatch, plan.ep, 1, lists);
         return list;

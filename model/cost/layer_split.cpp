@@ -23,13 +23,14 @@ namespace {
 /// A split with its price, and what it makes of each stage.
 struct PricedSplit {
     SearchedPlan plan;
-    double value = 0;                       ///< what is made least: the objective's, or the peak while it does not fit
-    std::vector<int> layers;                ///< by stage
-    std::vector<std::uint32_t> kinds;       ///< by stage: equal ones cost the same
+    double value = 0;                 ///< what is made least: the objective's, or how full a device is that is overfull
+    std::vector<int> layers;          ///< by stage
+    std::vector<std::uint32_t> kinds; ///< by stage: equal ones cost the same
     std::vector<double> seconds, bytes;     ///< by stage: of a micro-batch; at the peak
     std::vector<double> exposed, optimizer; ///< by stage, once per step
     std::vector<double> peaks;              ///< by stage, as simulated where that is quick
-    double usable = 0;                      ///< bytes of a device; 0 unknown
+    std::vector<double> usable;             ///< by stage: bytes of a device; 0 unknown
+    std::vector<double> fullness;           ///< by stage: of its device's capacity, as `bytes`
     std::vector<double> loads;              ///< what should become even, largest first
 
     /// Fewer and smaller loads are better where the values are equal: several stages may be slowest together.
@@ -46,8 +47,8 @@ std::size_t largest(const std::vector<double>& values)
 
 /// What every stage recomputes so that it is as little as fits: what a stage needs depends on no other one, and a quicker
 /// stage makes the step no longer. Where the peak itself is made least, what fits is the least that the fullest stage needs.
-/// peaks: bytes by choice and stage. Returns the place of the choice, by stage.
-std::vector<std::size_t> leastRecompute(std::span<const std::vector<double>> peaks, double usable,
+/// peaks: bytes by choice and stage; usable: by stage. Returns the place of the choice, by stage.
+std::vector<std::size_t> leastRecompute(std::span<const std::vector<double>> peaks, std::span<const double> usable,
                                         SearchObjective objective)
 {
     const auto smallest = [&](std::size_t stage) {
@@ -56,13 +57,12 @@ std::vector<std::size_t> leastRecompute(std::span<const std::vector<double>> pea
         return static_cast<std::size_t>(best - peaks.begin());
     };
     const std::size_t stages = peaks.front().size();
-    double limit = usable > 0 ? usable : std::numeric_limits<double>::infinity();
-    if (objective == SearchObjective::Memory) {
-        limit = 0;
-        for (std::size_t i = 0; i < stages; ++i) limit = std::max(limit, peaks[smallest(i)][i]);
-    }
+    double least = 0; // that the fullest stage needs
+    for (std::size_t i = 0; i < stages; ++i) least = std::max(least, peaks[smallest(i)][i]);
     std::vector<std::size_t> chosen;
     for (std::size_t i = 0; i < stages; ++i) {
+        const double capacity = usable[i] > 0 ? usable[i] : std::numeric_limits<double>::infinity();
+        const double limit = objective == SearchObjective::Memory ? least : capacity;
         const auto fits =
             std::find_if(peaks.begin(), peaks.end(), [&](const std::vector<double>& each) { return each[i] <= limit; });
         chosen.push_back(fits == peaks.end() ? smallest(i) : static_cast<std::size_t>(fits - peaks.begin()));
@@ -72,11 +72,9 @@ std::vector<std::size_t> leastRecompute(std::span<const std::vector<double>> pea
 
 SearchedPlan searchedPlan(const StepCost& cost, const ParallelPlan& plan, const SimulatedStep& step)
 {
-    SearchedPlan simulated{plan, step.seconds, 0, true, energyOf(cost, step.seconds)};
-    for (const SimulatedStage& stage : step.stages)
-        simulated.peakBytes = std::max(simulated.peakBytes, stage.peakBytes);
-    simulated.feasible = cost.usableMemoryBytes <= 0 || simulated.peakBytes <= cost.usableMemoryBytes;
-    return simulated;
+    const std::size_t fullest = fullestStage(cost, step);
+    const double peak = step.stages[fullest].peakBytes;
+    return {plan, step.seconds, peak, cost.stages[fullest].fits(peak), energyOf(cost, step.seconds)};
 }
 
 std::vector<double> peaksOf(const StepCost& cost)
@@ -89,7 +87,8 @@ std::vector<double> peaksOf(const StepCost& cost)
 /// Where a layer could come from: the slowest stage, or the fullest.
 std::vector<std::size_t> sourcesOf(const PricedSplit& split, SearchObjective objective)
 {
-    if (!split.plan.feasible || objective == SearchObjective::Memory) return {largest(split.bytes)};
+    if (!split.plan.feasible) return {largest(split.fullness)};
+    if (objective == SearchObjective::Memory) return {largest(split.bytes)};
     std::vector<std::size_t> sources;
     for (const std::vector<double>* each : {&split.seconds, &split.exposed, &split.optimizer})
         if (std::find(sources.begin(), sources.end(), largest(*each)) == sources.end())
@@ -181,7 +180,6 @@ std::optional<PricedSplit> StagePricer::priceSplit(const ParallelPlan& plan)
     const auto cost = m_model.stepCost(plan);
     if (!cost) return std::nullopt;
     PricedSplit split;
-    split.usable = cost->usableMemoryBytes;
     if (isSimulatedQuickly(plan)) {
         const auto step = m_simulation.run(*cost);
         if (!step) return std::nullopt;
@@ -191,18 +189,22 @@ std::optional<PricedSplit> StagePricer::priceSplit(const ParallelPlan& plan)
         split.plan = pricedPlan(*cost, plan, closedForm(*cost, m_model.calibration()));
         split.peaks = peaksOf(*cost);
     }
-    split.value = split.plan.feasible ? valueOf(split.plan, m_objective) : split.plan.peakBytes;
     split.seconds = stageSeconds(*cost);
+    double overfull = 0;
     for (std::size_t i = 0; i < cost->stages.size(); ++i) {
         const int stage = static_cast<int>(i);
+        split.usable.push_back(cost->stages[i].usableMemoryBytes);
+        split.fullness.push_back(cost->stages[i].fullness(cost->stages[i].memory.total()));
+        overfull = std::max(overfull, cost->stages[i].fullness(split.peaks[i]));
         split.layers.push_back(static_cast<int>(cost->chunk(stage).layers));
         split.kinds.push_back(cost->kindOfPosition[i]);
         split.bytes.push_back(cost->stages[i].memory.total());
         split.exposed.push_back(cost->stages[i].gradientCommExposed);
         split.optimizer.push_back(cost->stages[i].optimizerSeconds);
     }
-    const bool byMemory = !split.plan.feasible || m_objective == SearchObjective::Memory;
-    split.loads = byMemory ? split.bytes : split.seconds;
+    split.value = split.plan.feasible ? valueOf(split.plan, m_objective) : overfull;
+    const bool byMemory = m_objective == SearchObjective::Memory;
+    split.loads = !split.plan.feasible ? split.fullness : byMemory ? split.bytes : split.seconds;
     std::sort(split.loads.begin(), split.loads.end(), std::greater<>());
     return split;
 }
@@ -260,6 +262,32 @@ std::optional<PricedSplit> StagePricer::betterSplit(const PricedSplit& from)
 
 } // namespace
 
+namespace {
+
+/// What stages work for a micro-batch [s], however layers are split.
+struct Balance {
+    double each = 0;  ///< of each stage, where all work equally long: no split has less in its slowest stage
+    double least = 0; ///< of all together, where every layer is on the quickest device
+};
+
+/// work: of each stage under the even split. A layer takes longer on a slower device, so that a stage of such gets fewer.
+Balance balanceOf(const StepCost& even, const std::vector<double>& work)
+{
+    double all = 0, saved = 0, weighted = 0, weights = 0, quickest = even.stages.front().layerSeconds;
+    for (const StageCost& stage : even.stages) quickest = std::min(quickest, stage.layerSeconds);
+    for (std::size_t i = 0; i < work.size(); ++i) {
+        const double layer = even.stages[i].layerSeconds;
+        const double weight = layer > 0 ? 1 / layer : 1;
+        all += work[i];
+        weighted += weight * work[i];
+        weights += weight;
+        saved += static_cast<double>(even.chunk(static_cast<int>(i)).layers) * (layer - quickest);
+    }
+    return {weighted / weights, std::max(0.0, all - saved)};
+}
+
+} // namespace
+
 SplitBound boundOfSplits(const StepCost& even, const Prediction& prediction)
 {
     double all = 0, slowest = 0, exposed = 0, mostExposed = 0, optimizer = 0, mostOptimizer = 0;
@@ -276,12 +304,15 @@ SplitBound boundOfSplits(const StepCost& even, const Prediction& prediction)
         bound.peakBytes = std::min(bound.peakBytes, stage.memory.total());
     }
     const auto stages = static_cast<double>(std::max<std::size_t>(1, even.stages.size()));
+    const Balance balance = balanceOf(even, work);
     const double once = prediction.seconds - prediction.bubbleSeconds - even.shape.microbatches * slowest -
-                        (mostExposed - exposed / stages) - (mostOptimizer - optimizer / stages);
+                        (mostExposed - exposed / stages) -
+                        (mostOptimizer - (balance.least < all ? 0 : optimizer / stages));
     // A zero-bubble schedule may fill the whole bubble.
-    const double bubble = even.shape.splitsBackward() ? 0 : prediction.bubbleSeconds + slowest - all / stages;
-    bound.seconds = even.shape.microbatches * all / stages + bubble + once;
-    bound.joules = energyOf(even, bound.seconds, computingSeconds(even).passes);
+    const double bubble =
+        even.shape.splitsBackward() ? 0 : prediction.bubbleSeconds + slowest - all + balance.least - balance.each;
+    bound.seconds = even.shape.microbatches * balance.each + bubble + once;
+    bound.joules = energyOf(even, bound.seconds, computingSeconds(even).passes * (all > 0 ? balance.least / all : 1));
     return bound;
 }
 
@@ -304,7 +335,9 @@ SplitHope hopeOf(CostModel& model, ParallelPlan plan, const StepCost& even, cons
         peaks.push_back(peaksOf(*cost));
     }
     // A bound grows with the work of the stages together: that of a mixture lies between those of its parts.
-    const std::vector<std::size_t> chosen = leastRecompute(peaks, even.usableMemoryBytes, objective);
+    std::vector<double> usable;
+    for (const StageCost& stage : even.stages) usable.push_back(stage.usableMemoryBytes);
+    const std::vector<std::size_t> chosen = leastRecompute(peaks, usable, objective);
     const auto stages = static_cast<double>(chosen.size());
     hope.likely = {0, peaks[chosen[0]][0], 0};
     for (std::size_t i = 0; i < chosen.size(); ++i) {

@@ -207,7 +207,7 @@ private:
     const std::vector<Recompute> m_recompute;   ///< what a stage can recompute, the quickest first
     FrameworkPreset m_held;                     ///< the framework with what it holds for a weight of the network
     double m_parameters = 0, m_expertParameters = 0;
-    double m_memory = 0;             ///< of a device; 0 unknown
+    double m_memory = 0;             ///< of the largest device; 0 unknown
     std::vector<CostModel> m_models; ///< one for each thread
     std::vector<PlanFamily> m_families;
     bool m_offload = false;
@@ -239,7 +239,8 @@ std::optional<SplitCandidate> Search::candidateOf(CostModel& model, const Search
     const StageFreedom freedom = freedomOf(priced.plan);
     if (freedom.isNone() && !needsSimulation(priced.plan)) return std::nullopt;
     const SplitHope hope = hopeOf(model, priced.plan, cost, prediction, freedom, m_options.objective);
-    if (cost.usableMemoryBytes > 0 && hope.least.peakBytes > cost.usableMemoryBytes) return std::nullopt;
+    const auto couldHold = [&](const StageCost& stage) { return stage.fits(hope.least.peakBytes); };
+    if (std::none_of(cost.stages.begin(), cost.stages.end(), couldHold)) return std::nullopt;
     const auto value = [&](const SplitBound& bound) {
         return valueOf({priced.plan, bound.seconds, bound.peakBytes, true, bound.joules}, m_options.objective);
     };
@@ -481,7 +482,12 @@ Result<PlanSearchResult> Search::run()
     const auto threads = static_cast<std::size_t>(
         m_options.threads > 0 ? m_options.threads : std::max(1U, std::thread::hardware_concurrency()));
     FOURWALLS_TRY_ASSIGN(CostModel first, CostModel::create(m_spec, m_framework, m_calibration));
-    m_memory = static_cast<double>(m_spec.cluster.device.memoryBytes);
+    bool isKnown = true;
+    for (std::size_t kind = 0; kind < m_spec.cluster.deviceKinds(); ++kind) {
+        const auto memory = static_cast<double>(m_spec.cluster.deviceOfKind(kind).memoryBytes);
+        isKnown = isKnown && memory > 0;
+        m_memory = isKnown ? std::max(m_memory, memory) : 0;
+    }
     m_families = planFamilies(m_spec, m_framework, m_options, m_result.counts.considered);
 
     m_models.push_back(std::move(first));
@@ -545,9 +551,11 @@ Result<PlanSearchResult> searchPlans(const RunSpec& spec, const FrameworkPreset&
         return wrongOption("batch", "cannot be " + std::to_string(spec.training.batch), "1 sample or more");
     if (options.robust && !growsWithTime(options.objective))
         return wrongOption("robust", "is of what grows with the step's time", "--objective time or cost");
-    if (options.objective == SearchObjective::Energy && !(spec.cluster.device.powerWatts > 0))
-        return Error{ErrorCode::Unsupported, spec.cluster.device.name + " does not say what power it takes",
-                     "objective", "a device with power_watts, or another objective"};
+    for (std::size_t kind = 0; kind < spec.cluster.deviceKinds(); ++kind)
+        if (const DeviceSpec& device = spec.cluster.deviceOfKind(kind);
+            options.objective == SearchObjective::Energy && !(device.powerWatts > 0))
+            return Error{ErrorCode::Unsupported, device.name + " does not say what power it takes", "objective",
+                         "a device with power_watts, or another objective"};
     return Search(spec, framework, calibration, options).run();
 }
 

@@ -57,13 +57,14 @@ std::string largestTerm(const MemoryTerms& memory, const SimulatedStage& stage)
 void judgeMemory(PredictedStep& predicted, const PricedStep& priced)
 {
     const auto& stages = priced.step.stages;
-    const auto fullest = std::max_element(stages.begin(), stages.end(),
-                                          [](const auto& a, const auto& b) { return a.peakBytes < b.peakBytes; });
-    predicted.fullestStage = static_cast<int>(fullest - stages.begin());
+    const std::size_t place = fullestStage(priced.cost, priced.step);
+    const SimulatedStage* const fullest = &stages[place];
+    const StageCost& stage = priced.cost.stages[place];
+    predicted.fullestStage = static_cast<int>(place);
     predicted.peakBytes = fullest->peakBytes;
-    const double usable = predicted.usableMemoryBytes = priced.cost.usableMemoryBytes;
-    predicted.feasible = usable <= 0 || predicted.peakBytes <= usable;
-    const MemoryTerms& memory = priced.cost.stages[static_cast<std::size_t>(predicted.fullestStage)].memory;
+    const double usable = predicted.usableMemoryBytes = stage.usableMemoryBytes;
+    predicted.feasible = stage.fits(predicted.peakBytes);
+    const MemoryTerms& memory = stage.memory;
     const auto of = [&predicted](MemoryCategory category) -> double& {
         return predicted.peakByCategory[static_cast<std::size_t>(category)];
     };
@@ -95,7 +96,8 @@ void StepCost::scaleTimes(double factor)
         }
     for (BoundaryCost& boundary : boundaries) boundary.seconds *= factor;
     for (StageCost& stage : stages)
-        for (double* seconds : {&stage.gradientCommSeconds, &stage.gradientCommExposed, &stage.optimizerSeconds})
+        for (double* seconds :
+             {&stage.gradientCommSeconds, &stage.gradientCommExposed, &stage.optimizerSeconds, &stage.layerSeconds})
             *seconds *= factor;
     agreementSeconds *= factor;
     fixedSeconds *= factor;

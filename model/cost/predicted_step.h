@@ -31,10 +31,10 @@ struct PredictedStep {
     int devices = 1;
     double joules = 0;    ///< of all devices in the step (energyOf); 0 unknown
     double timeScale = 1; ///< that all times of the model were multiplied by
-    double peakBytes = 0; ///< of the fullest stage
+    double peakBytes = 0; ///< of the stage that fills its device most
     int fullestStage = 0;
     std::array<double, kMemoryCategoryCount> peakByCategory{}; ///< they add up to peakBytes
-    double usableMemoryBytes = 0;                              ///< of a device; 0 unknown
+    double usableMemoryBytes = 0;                              ///< of that stage's device; 0 unknown
     bool feasible = true;
     std::string why; ///< a sentence: what fits, or what does not and by how much
     DrawnStep drawn;

@@ -44,9 +44,10 @@ TraceHeader predictedHeader(const RunSpec& spec, const DrawnStep& drawn)
     for (const DrawnLane& lane : drawn.lanes) {
         RankInfo rank;
         rank.rank = lane.rank;
-        rank.device = spec.cluster.device.name;
+        const DeviceSpec& device = spec.cluster.deviceOfRank(lane.rank.value);
+        rank.device = device.name;
         rank.pipelineStage = lane.stage;
-        rank.memoryBytes = spec.cluster.device.memoryBytes;
+        rank.memoryBytes = device.memoryBytes;
         rank.multiplicity = lane.multiplicity;
         header.ranks.push_back(rank);
     }

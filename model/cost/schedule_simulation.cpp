@@ -69,6 +69,16 @@ Status checkCost(const StepCost& cost)
 
 } // namespace
 
+std::size_t fullestStage(const StepCost& cost, const SimulatedStep& step)
+{
+    std::size_t fullest = 0;
+    for (std::size_t i = 1; i < step.stages.size(); ++i)
+        if (cost.stages[i].fullness(step.stages[i].peakBytes) >
+            cost.stages[fullest].fullness(step.stages[fullest].peakBytes))
+            fullest = i;
+    return fullest;
+}
+
 double SimulatedStep::bubbleFraction(std::size_t stage) const
 {
     const double window = windowEnd - windowBegin;

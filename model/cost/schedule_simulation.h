@@ -78,6 +78,9 @@ struct SimulatedStep {
     double bubbleFraction() const;
 };
 
+/// The stage that fills its device most at its peak.
+std::size_t fullestStage(const StepCost& cost, const SimulatedStep& step);
+
 /// Runs steps one after the other; as long as their shape stays the same, its graph and memory are used again.
 class ScheduleSimulation {
 public:

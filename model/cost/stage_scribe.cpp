@@ -143,7 +143,7 @@ void StageScribe::writeStep()
 /// One slice per kind of work, one after the other.
 void StageScribe::addParts(Script& script, double length, const PassCost& cost, Phase phase)
 {
-    const double bandwidth = m_spec.cluster.device.memoryBytesPerSecond;
+    const double bandwidth = m_spec.cluster.deviceOfRank(m_lane.rank.value).memoryBytesPerSecond;
     const double products = cost.parts[CostPart::Gemm] + cost.parts[CostPart::Attention];
     double at = 0;
     for (const CostPart part : kDrawnParts) {
@@ -308,7 +308,8 @@ void StageScribe::writeOutside(const DrawnInterval& interval)
     } else if (interval.kind == SliceKind::Phase && interval.phase == Phase::Optimizer) {
         outside(m_own.phases, "optimizer", Activity::None);
         OpInfo op = opInfo("optimizer", SliceKind::Kernel, Phase::Optimizer, Activity::Compute);
-        op.bytes = std::llround(interval.range.length().seconds() * m_spec.cluster.device.memoryBytesPerSecond);
+        op.bytes = std::llround(interval.range.length().seconds() *
+                                m_spec.cluster.deviceOfRank(m_lane.rank.value).memoryBytesPerSecond);
         slice(m_own.kernels, m_sink.defineOp(op), interval.range, std::nullopt);
     } else if (interval.kind == SliceKind::Phase) {
         outside(m_own.phases, "outside of the model", interval.activity);

@@ -26,9 +26,10 @@ void StageScribe::allocate(const char* what, Phase phase, MemoryCategory categor
 
 void StageScribe::writeStaticMemory()
 {
-    for (const StaticBuffer& buffer : staticBuffers(m_cost.stages[static_cast<std::size_t>(m_lane.stage)].memory))
+    const StageCost& stage = m_cost.stages[static_cast<std::size_t>(m_lane.stage)];
+    for (const StaticBuffer& buffer : staticBuffers(stage.memory))
         allocate(buffer.name, Phase::Setup, buffer.category, buffer.bytes, Instant{}, std::nullopt, std::nullopt);
-    if (m_cost.usableMemoryBytes > 0 && static_cast<double>(m_lane.peakBytes) > m_cost.usableMemoryBytes)
+    if (!stage.fits(static_cast<double>(m_lane.peakBytes)))
         m_producer.event(
             {EventKind::OutOfMemory, m_rank, m_lane.peakAt, "the predicted peak is above what the device can hold"});
 }

@@ -131,6 +131,13 @@ struct StageCost {
     double optimizerSeconds = 0;      ///< gradient norm and update, after the reduction of every stage
     int inFlight = 1;                 ///< (micro-batch, chunk) activations held at once
     MemoryTerms memory;
+    double usableMemoryBytes = 0; ///< capacity of its smallest device; 0 unknown
+    double layerSeconds =
+        0; ///< a layer and micro-batch through all passes, where stages differ in their devices; else 0
+
+    /// How full a device is with so many bytes: 1 is its capacity. Of an unknown capacity the bytes themselves.
+    double fullness(double bytes) const { return usableMemoryBytes > 0 ? bytes / usableMemoryBytes : bytes; }
+    bool fits(double bytes) const { return usableMemoryBytes <= 0 || bytes <= usableMemoryBytes; }
 };
 
 /// The transfer over one boundary of the pipeline, from position i to i + 1 (and the gradient back).
@@ -154,10 +161,8 @@ struct StepCost {
     double bandWidth = 0;                      ///< half of the band in the logarithm; 0: by parts (Calibration::band)
     double modelFlopsPerStep = 0;              ///< of the whole job
     double tokensPerStep = 0;                  ///< or samples, for models without a sequence
-    double peakFlops = 0;                      ///< of one device in the precision that runs [FLOP/s]; 0 unknown
-    double deviceMemoryBytes = 0;              ///< capacity; 0 unknown
-    double usableMemoryBytes = 0;              ///< capacity less what the system keeps; 0 unknown
-    double deviceWatts = 0;                    ///< power limit of a device; 0 unknown
+    double peakFlops = 0;                      ///< of a device in the precision that runs, their mean [FLOP/s]
+    double deviceWatts = 0;                    ///< power limit of a device, their mean; 0 unknown
     int devices = 1;
 
     const ChunkCost& chunk(int position) const { return kinds[kindOfPosition[static_cast<std::size_t>(position)]]; }

@@ -41,16 +41,6 @@ Error named(Error error, const std::string& trace)
     return error;
 }
 
-/// A processor computes on cores of its own kind, whatever machines the device clock takes the links of.
-void describeCores(const TraceInfo& info, RunSpec& spec)
-{
-    DeviceSpec& device = spec.cluster.device;
-    device.family = "cpu";
-    device.multiprocessors = 0; // no waves of tiles
-    if (info.closing.peakFlopsPerDevice) device.peakFlops[spec.training.precision] = *info.closing.peakFlopsPerDevice;
-    if (info.closing.memoryBytesPerSecond) device.memoryBytesPerSecond = *info.closing.memoryBytesPerSecond;
-}
-
 class Teacher {
 public:
     Teacher(const std::optional<KnownMachine>& known, std::stop_token stop) : m_given(known), m_stop(stop) {}
@@ -89,7 +79,14 @@ private:
     {
         FOURWALLS_TRY_ASSIGN(const TraceInfo info, infoWithInferences(trace));
         KnownSpec known = knownSpec(info);
-        if (known.spec && known.spec->training.device == DeviceKind::Cpu) describeCores(info, *known.spec);
+        if (known.spec && !known.spec->cluster.otherNodes.empty())
+            return Error{ErrorCode::Unsupported,
+                         "its ranks ran on devices of several kinds, whose times would be mixed",
+                         {},
+                         "a recording on nodes of one kind, and the cluster of several for the prediction"};
+        if (known.spec && known.spec->training.device == DeviceKind::Cpu)
+            computeOnCores(known.spec->cluster, known.spec->training.precision, info.closing.peakFlopsPerDevice,
+                           info.closing.memoryBytesPerSecond);
         FOURWALLS_TRY(meet(info, known));
         FOURWALLS_TRY_ASSIGN(const replay::Recording recording, replay::readRecording(trace, std::nullopt, m_stop));
         const ClusterSpec& cluster = known.spec ? known.spec->cluster : m_result.cluster;

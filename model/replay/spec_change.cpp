@@ -88,11 +88,8 @@ Result<cost::CostModel> modelOf(RunSpec& spec, const TraceClosing& measured, con
         spec.cluster = rates->cluster;
         calibration = rates->calibration;
     } else if (ranOnCores(spec)) {
-        spec.cluster.device.family = "cpu";
-        spec.cluster.device.multiprocessors = 0; // no waves of tiles
-        if (measured.peakFlopsPerDevice)
-            spec.cluster.device.peakFlops[spec.training.precision] = *measured.peakFlopsPerDevice;
-        if (measured.memoryBytesPerSecond) spec.cluster.device.memoryBytesPerSecond = *measured.memoryBytesPerSecond;
+        computeOnCores(spec.cluster, spec.training.precision, measured.peakFlopsPerDevice,
+                       measured.memoryBytesPerSecond);
         calibration = rateOfACore();
     } else {
         FOURWALLS_TRY_ASSIGN(calibration, loadCalibration("published"));

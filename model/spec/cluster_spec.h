@@ -4,10 +4,12 @@
 
 #include "model/spec/training_settings.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace fourwalls {
 
@@ -21,6 +23,7 @@ struct DeviceSpec {
     double powerWatts = 0;                 ///< power limit; 0 unknown
     double fullPowerWatts = 0;             ///< limit at which the family's rates were measured; 0: the same
     double hostBytesPerSecond = 0;         ///< link to the host, one direction; 0 unknown
+    double slowdown = 1; ///< its computing takes so many times what the name and the rates say: a power cap, age
 
     std::optional<double> peak(Precision precision) const
     {
@@ -43,9 +46,16 @@ enum class NodeFabric { Shared, Pcie, NvLink, NvSwitch };
 /// How nodes reach each other.
 enum class Topology { FatTree, Torus, Hypercube };
 
+/// Nodes, from a number on, whose devices are others than those of the nodes before. Links are the cluster's.
+struct OtherNodes {
+    int fromNode = 1;
+    DeviceSpec device;
+};
+
 struct ClusterSpec {
     std::string name; ///< preset name; "this-machine" is measured where it runs
     DeviceSpec device;
+    std::vector<OtherNodes> otherNodes; ///< by number, ascending; empty: all nodes have `device`
     int devicesPerNode = 1;
     int nodes = 1;
     NodeFabric fabric = NodeFabric::NvSwitch;
@@ -62,6 +72,21 @@ struct ClusterSpec {
     double networkBytesPerSecondPerDevice() const
     {
         return devicesPerNode > 0 ? nicLink.bytesPerSecond * nicsPerNode / devicesPerNode / oversubscription : 0;
+    }
+
+    /// Kinds of devices, from 0: those of the first nodes, then those of otherNodes in their order.
+    std::size_t deviceKinds() const { return 1 + otherNodes.size(); }
+    const DeviceSpec& deviceOfKind(std::size_t kind) const { return kind == 0 ? device : otherNodes[kind - 1].device; }
+    /// The first rank that runs on a device of that kind, ranks filling node after node.
+    std::int64_t firstRankOfKind(std::size_t kind) const
+    {
+        return kind == 0 ? 0 : std::int64_t{otherNodes[kind - 1].fromNode} * devicesPerNode;
+    }
+    const DeviceSpec& deviceOfRank(int rank) const
+    {
+        std::size_t kind = otherNodes.size();
+        while (kind > 0 && rank < firstRankOfKind(kind)) --kind;
+        return deviceOfKind(kind);
     }
 };
 

@@ -181,4 +181,21 @@ Status resolve(RunSpec& spec)
     return {};
 }
 
+void computeOnCores(ClusterSpec& cluster, Precision precision, std::optional<double> peakFlops,
+                    std::optional<double> memoryBytesPerSecond)
+{
+    const auto describe = [&](DeviceSpec& device) {
+        device.family = "cpu";
+        device.multiprocessors = 0; // no waves of tiles
+        if (peakFlops) device.peakFlops[precision] = *peakFlops;
+        if (memoryBytesPerSecond) device.memoryBytesPerSecond = *memoryBytesPerSecond;
+    };
+    describe(cluster.device);
+    for (OtherNodes& each : cluster.otherNodes) {
+        const double slowdown = each.device.slowdown;
+        each.device = cluster.device;
+        each.device.slowdown = slowdown;
+    }
+}
+
 } // namespace fourwalls

@@ -35,6 +35,11 @@ Result<RunSpec> runSpecFromJson(std::string_view json);
 /// Reads a model description (the "model" object of a spec, as in resources/presets/models).
 /// where: file name used in errors. Errors: Format with the field (and line where the JSON itself is broken).
 Result<ModelSpec> modelSpecFromJson(std::string_view json, std::string_view where);
+/// A processor's cores in the place of the cluster's devices: what the engine computes on, whatever machines its clock takes
+/// the links of. Slower ones stay slower. peakFlops, memoryBytesPerSecond: of a core; absent: as they are.
+void computeOnCores(ClusterSpec& cluster, Precision precision, std::optional<double> peakFlops,
+                    std::optional<double> memoryBytesPerSecond);
+
 /// What clusterSpecFromJson reads.
 std::string toJson(const ClusterSpec& cluster);
 Result<ClusterSpec> clusterSpecFromJson(std::string_view json, std::string_view where);

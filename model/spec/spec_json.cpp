@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON form of a run's specification, both ways; fields that this version does not know survive the round trip.
 #include "model/base/fnv_hash.h"
+#include "model/spec/cluster_json.h"
 #include "model/spec/json_fields.h"
 #include "model/spec/model_extents.h"
 #include "model/spec/run_spec.h"
@@ -68,46 +69,6 @@ json modelToJson(const ModelSpec& model)
         object["image_size"] = resnet.imageSize;
         object["classes"] = resnet.classes;
     }
-    return object;
-}
-
-json linkToJson(const LinkSpec& link)
-{
-    return {{"bytes_per_second", link.bytesPerSecond}, {"latency_seconds", link.latencySeconds}};
-}
-
-json clusterToJson(const ClusterSpec& cluster)
-{
-    json peaks = json::object();
-    for (const auto& [precision, rate] : cluster.device.peakFlops) peaks[std::string(name(precision))] = rate;
-    json device{{"name", cluster.device.name},
-                {"memory_bytes", cluster.device.memoryBytes},
-                {"memory_bytes_per_second", cluster.device.memoryBytesPerSecond},
-                {"peak_flops", peaks}};
-    // What is unknown is left out: a description without it keeps its text and hash.
-    const DeviceSpec& d = cluster.device;
-    if (!d.family.empty()) device["family"] = d.family;
-    if (d.multiprocessors > 0) device["multiprocessors"] = d.multiprocessors;
-    if (d.powerWatts > 0) device["power_watts"] = d.powerWatts;
-    if (d.fullPowerWatts > 0) device["full_power_watts"] = d.fullPowerWatts;
-    if (d.hostBytesPerSecond > 0) device["host_bytes_per_second"] = d.hostBytesPerSecond;
-    json object{{"name", cluster.name},
-                {"device", std::move(device)},
-                {"devices_per_node", cluster.devicesPerNode},
-                {"nodes", cluster.nodes}};
-    if (cluster.nodeLink.bytesPerSecond > 0) {
-        object["fabric"] = wordOf(kFabricWords, cluster.fabric);
-        object["node_link"] = linkToJson(cluster.nodeLink);
-    }
-    if (cluster.nicsPerNode > 0) {
-        object["nics_per_node"] = cluster.nicsPerNode;
-        object["nic_link"] = linkToJson(cluster.nicLink);
-        if (!cluster.network.empty()) object["network"] = cluster.network;
-        object["topology"] = wordOf(kTopologyWords, cluster.topology);
-        object["oversubscription"] = cluster.oversubscription;
-    }
-    if (cluster.hostMemoryBytesPerSecond > 0) object["host_memory_bytes_per_second"] = cluster.hostMemoryBytesPerSecond;
-    if (cluster.hostMemoryBytes > 0) object["host_memory_bytes"] = cluster.hostMemoryBytes;
     return object;
 }
 
@@ -305,85 +266,6 @@ Result<ModelSpec> readModel(const json& object, std::string_view where, std::str
     return model;
 }
 
-Result<DeviceSpec> readDevice(const json& object, std::string_view where, std::string_view path)
-{
-    DeviceSpec device;
-    JsonFields fields(object, where, path);
-    fields.text("name", device.name);
-    fields.integer("memory_bytes", device.memoryBytes, 0, std::int64_t{1} << 60);
-    fields.number("memory_bytes_per_second", device.memoryBytesPerSecond, 0, kLargestRate);
-    if (const json* peaks = fields.find("peak_flops", false)) {
-        JsonFields rates(*peaks, where, std::string(path) + ".peak_flops");
-        for (const auto& [precision, word] : kPrecisionWords) {
-            double rate = 0;
-            rates.number(std::string(word).c_str(), rate, 0, kLargestRate);
-            if (rate > 0) device.peakFlops[precision] = rate;
-        }
-        FOURWALLS_TRY(rates.status());
-    }
-    std::int64_t multiprocessors = 0;
-    fields.text("family", device.family);
-    fields.integer("multiprocessors", multiprocessors, 0, kMillion);
-    device.multiprocessors = static_cast<int>(multiprocessors);
-    fields.number("power_watts", device.powerWatts, 0, 1e6);
-    fields.number("full_power_watts", device.fullPowerWatts, 0, 1e6);
-    fields.number("host_bytes_per_second", device.hostBytesPerSecond, 0, kLargestRate);
-    FOURWALLS_TRY(fields.status());
-    return device;
-}
-
-Result<LinkSpec> readLink(const json& object, std::string_view where, const std::string& path)
-{
-    LinkSpec link;
-    JsonFields fields(object, where, path);
-    fields.number("bytes_per_second", link.bytesPerSecond, 0, kLargestRate, true);
-    fields.number("latency_seconds", link.latencySeconds, 0, 1e3);
-    FOURWALLS_TRY(fields.status());
-    return link;
-}
-
-/// The links of a cluster.
-Status readLinks(JsonFields& fields, std::string_view where, std::string_view path, ClusterSpec& cluster)
-{
-    const std::string prefix = path.empty() ? "" : std::string(path) + ".";
-    std::int64_t nics = 0;
-    fields.word("fabric", kFabricWords, cluster.fabric);
-    fields.integer("nics_per_node", nics, 0, 1000);
-    cluster.nicsPerNode = static_cast<int>(nics);
-    fields.text("network", cluster.network);
-    fields.word("topology", kTopologyWords, cluster.topology);
-    fields.number("oversubscription", cluster.oversubscription, 1, 1000);
-    fields.number("host_memory_bytes_per_second", cluster.hostMemoryBytesPerSecond, 0, kLargestRate);
-    fields.integer("host_memory_bytes", cluster.hostMemoryBytes, 0, std::int64_t{1} << 60);
-    FOURWALLS_TRY(fields.status());
-    if (const json* link = fields.find("node_link", false)) {
-        FOURWALLS_TRY_ASSIGN(cluster.nodeLink, readLink(*link, where, prefix + "node_link"));
-    }
-    if (const json* link = fields.find("nic_link", nics > 0)) {
-        FOURWALLS_TRY_ASSIGN(cluster.nicLink, readLink(*link, where, prefix + "nic_link"));
-    }
-    return fields.status();
-}
-
-Result<ClusterSpec> readCluster(const json& object, std::string_view where, std::string_view path)
-{
-    ClusterSpec cluster;
-    JsonFields fields(object, where, path);
-    std::int64_t perNode = 1, nodes = 1;
-    fields.text("name", cluster.name);
-    fields.integer("devices_per_node", perNode, 1, kMillion);
-    fields.integer("nodes", nodes, 1, kMillion);
-    cluster.devicesPerNode = static_cast<int>(perNode);
-    cluster.nodes = static_cast<int>(nodes);
-    if (const json* device = fields.find("device", true)) {
-        const std::string devicePath = path.empty() ? "device" : std::string(path) + ".device";
-        FOURWALLS_TRY_ASSIGN(cluster.device, readDevice(*device, where, devicePath));
-    }
-    FOURWALLS_TRY(fields.status());
-    FOURWALLS_TRY(readLinks(fields, where, path, cluster));
-    return cluster;
-}
-
 Result<TrainingSettings> readTraining(const json& object)
 {
     constexpr std::int64_t kMost = std::int64_t{1} << 40;
@@ -460,23 +342,6 @@ Result<ModelSpec> modelSpecFromJson(std::string_view text, std::string_view wher
 {
     FOURWALLS_TRY_ASSIGN(const json object, parseJson(text, where));
     return readModel(object, where, "");
-}
-
-std::string toJson(const ClusterSpec& cluster)
-{
-    return clusterToJson(cluster).dump();
-}
-
-Result<ClusterSpec> clusterSpecFromJson(std::string_view text, std::string_view where)
-{
-    FOURWALLS_TRY_ASSIGN(json object, parseJson(text, where));
-    // A preset may name its device's preset instead of describing the device.
-    const auto device = object.is_object() ? object.find("device") : object.end();
-    if (device != object.end() && device->is_string()) {
-        FOURWALLS_TRY_ASSIGN(const std::string_view preset, devicePresetJson(device->get<std::string>(), where));
-        FOURWALLS_TRY_ASSIGN(*device, parseJson(preset, where));
-    }
-    return readCluster(object, where, "");
 }
 
 std::string specHash(const RunSpec& spec)

@@ -28,6 +28,9 @@ Status RunAttempt::runRank(RankSlot& slot)
     for (const PendingFault& each : m_faults)
         if (each.fault.kind == FaultKind::Slow)
             disturbances.push_back({DisturbanceKind::SlowStep, each.fault.rank.value, kSlowFactor, each.fault.step});
+    // A slower device of the cluster is a rank that computes longer.
+    if (const double slowdown = m_spec.cluster.deviceOfRank(recorder.rank().value).slowdown; slowdown > 1)
+        disturbances.push_back({DisturbanceKind::SlowRank, recorder.rank().value, slowdown, 0});
     recorder.disturb(RankDisturbance(disturbances, m_spec, recorder.rank()));
     if (!m_options.blind)
         for (const std::string& each : recorder.disturbance().words())

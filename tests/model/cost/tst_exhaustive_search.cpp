@@ -9,6 +9,7 @@
 #include "model/cost/step_cost.h"
 #include "model/spec/launch_arguments.h"
 #include "model/spec/pipeline_schedule.h"
+#include "model/spec/rank_layout.h"
 #include "tests/support/test_program.h"
 
 #include <fmt/format.h>
@@ -105,6 +106,18 @@ Problem randomProblem(unsigned seed)
     const double states = 16.0 * static_cast<double>(parameterCount(problem.spec.model)) / problem.options.devices;
     const double factor = dice.of(std::array{1.5, 2.5, 6.0, 40.0});
     problem.spec.cluster.device.memoryBytes = static_cast<std::int64_t>(4.0e9 + factor * states);
+    // Some nodes have other devices: of another rate, slower ones of the same, larger or smaller ones.
+    const bool byTime =
+        problem.options.objective == SearchObjective::Time || problem.options.objective == SearchObjective::Cost;
+    if (byTime && problem.spec.cluster.nicsPerNode > 0 && dice.from(0, 2) > 0) {
+        problem.spec.cluster.devicesPerNode = 2;
+        OtherNodes others{dice.from(1, 2),
+                          loadCluster(dice.of(std::array{"dgx-a100", "dgx-h100", "v100-pcie"}))->device};
+        if (!others.device.peak(Precision::Bf16)) others.device = problem.spec.cluster.device;
+        others.device.slowdown = dice.of(std::array{1.0, 1.5, 2.0});
+        others.device.memoryBytes = problem.spec.cluster.device.memoryBytes * dice.from(2, 6) / 4;
+        problem.spec.cluster.otherNodes.push_back(others);
+    }
     return problem;
 }
 
@@ -201,6 +214,17 @@ double energyAlone(double watts, const ParallelPlan& plan, const StepCost& cost,
     return joules;
 }
 
+/// Of the smallest device of a stage, rank by rank.
+double capacityOf(const ClusterSpec& cluster, const ParallelPlan& plan, int stage)
+{
+    double least = 1e300;
+    const RankLayout layout(plan);
+    for (int rank = 0; rank < plan.worldSize(); ++rank)
+        if (layout.coordinates(RankId{rank}).stage == stage)
+            least = std::min(least, static_cast<double>(cluster.deviceOfRank(rank).memoryBytes));
+    return least;
+}
+
 /// One plan, simulated as `predict` does.
 std::optional<SearchedPlan> simulatedAlone(CostModel& model, const ParallelPlan& plan)
 {
@@ -209,8 +233,12 @@ std::optional<SearchedPlan> simulatedAlone(CostModel& model, const ParallelPlan&
     const auto step = simulateSchedule(*cost);
     if (!step) return std::nullopt;
     double peak = 0;
-    for (const SimulatedStage& stage : step->stages) peak = std::max(peak, stage.peakBytes);
-    return SearchedPlan{plan, step->seconds, peak, peak <= cost->usableMemoryBytes,
+    bool fits = true;
+    for (std::size_t i = 0; i < step->stages.size(); ++i) {
+        peak = std::max(peak, step->stages[i].peakBytes);
+        fits = fits && step->stages[i].peakBytes <= capacityOf(model.spec().cluster, plan, static_cast<int>(i));
+    }
+    return SearchedPlan{plan, step->seconds, peak, fits,
                         energyAlone(model.spec().cluster.device.powerWatts, plan, *cost, step->seconds)};
 }
 
@@ -312,8 +340,8 @@ private slots:
 
 void ExhaustiveSearchTest::sameOptimum()
 {
-    constexpr unsigned kProblems = 250;
-    int fitting = 0, uneven = 0, mixed = 0, stagesFirst = 0;
+    constexpr unsigned kProblems = 320;
+    int fitting = 0, uneven = 0, mixed = 0, stagesFirst = 0, twoKinds = 0;
     std::int64_t looked = 0, searched = 0;
     for (unsigned seed = 1; seed <= kProblems; ++seed) {
         const Problem problem = randomProblem(seed);
@@ -336,17 +364,20 @@ void ExhaustiveSearchTest::sameOptimum()
         uneven += !best.plan.stageLayers.empty();
         mixed += !best.plan.stageRecompute.empty();
         stagesFirst += best.plan.order == RankOrder::StagesFirst;
+        twoKinds += !problem.spec.cluster.otherNodes.empty() && !best.plan.stageLayers.empty();
         const double value = valueOf(*first, problem.options.objective);
         QVERIFY2(std::abs(value / best.value - 1) < 1e-9, what.c_str());
     }
     // The problems are worth it: most have plans that fit, some are best with an uneven split where the framework takes
-    // one, with stages that recompute differently or lie side by side where it can, and the search is shorter.
-    QVERIFY2(fitting > 100 && uneven > 8 && mixed > 0 && stagesFirst > 0,
-             qPrintable(QStringLiteral("%1 fit, %2 uneven, %3 mixed, %4 with stages first")
+    // one, over devices of two kinds too, with stages that recompute differently or lie side by side where it can, and the
+    // search is shorter.
+    QVERIFY2(fitting > 100 && uneven > 8 && mixed > 0 && stagesFirst > 0 && twoKinds > 2,
+             qPrintable(QStringLiteral("%1 fit, %2 uneven, %3 mixed, %4 with stages first, %5 uneven over two kinds")
                             .arg(fitting)
                             .arg(uneven)
                             .arg(mixed)
-                            .arg(stagesFirst)));
+                            .arg(stagesFirst)
+                            .arg(twoKinds)));
     QVERIFY(searched < looked);
 }
 

@@ -225,7 +225,7 @@ void PredictedTraceTest::summariesAloneAreTheSame()
     cost.blockingTransfers = blocking;
     cost.agreementSeconds = 0.001; // of all ranks: the one collective that several stages take part in
     cost.agreementWireBytes = 64;
-    cost.usableMemoryBytes = 10e9;
+    for (StageCost& stage : cost.stages) stage.usableMemoryBytes = 10e9;
     const auto step = simulateSchedule(cost, true);
     const auto trace = *predictedTrace(spec, cost, drawnStep(spec.plan, cost, *step));
     const auto summary = *predictedSummary(spec, cost, drawnStep(spec.plan, cost, *step));
@@ -440,7 +440,7 @@ void PredictedTraceTest::outOfMemoryIsAnEvent()
 {
     const RunSpec spec = specOf("pp=2 microbatches=2");
     StepCost cost = costOf(spec, 0);
-    cost.usableMemoryBytes = 18.5e9;
+    for (StageCost& stage : cost.stages) stage.usableMemoryBytes = 18.5e9;
     const auto data = predictedTrace(spec, cost, drawnStep(spec.plan, cost, *simulateSchedule(cost, true)));
     QVERIFY(data.ok());
     QVERIFY(!data.value()->events.empty());
