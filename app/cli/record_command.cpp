@@ -112,8 +112,7 @@ std::string complaintOf(const TraceInfo& info)
 bool hasLowDetail(const TraceInfo& info)
 {
     return std::any_of(info.audit.begin(), info.audit.end(), [](const AuditRecord& record) {
-        return isCounter(record, AuditCounter::DetailLevel) &&
-               record.count == static_cast<std::int64_t>(collect::Detail::Low);
+        return isCounter(record, AuditCounter::DetailLevel) && memberOf(record) == "low";
     });
 }
 

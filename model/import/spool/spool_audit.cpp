@@ -8,6 +8,36 @@
 
 namespace fourwalls::importers {
 
+namespace {
+
+/// As --detail has it; empty for what no collector writes.
+std::string_view detailName(std::int64_t level)
+{
+    switch (static_cast<collect::Detail>(level)) {
+    case collect::Detail::Low: return "low";
+    case collect::Detail::Normal: return "normal";
+    case collect::Detail::Full: return "full";
+    default: return {};
+    }
+}
+
+/// What the recorder said of itself. Counts of several processes are added up: what differs from one to the other is in the
+/// name.
+void auditSettings(const SpoolTables& t, TraceSink& sink)
+{
+    for (const auto& [message, text] : t.messages) {
+        if (message.code == static_cast<std::uint32_t>(collect::MessageCode::Detail))
+            if (const std::string_view level = detailName(message.value); !level.empty())
+                auditCount(sink, AuditCounter::DetailLevel, 1, {}, level);
+        if (message.code == static_cast<std::uint32_t>(collect::MessageCode::Every))
+            auditCount(sink, AuditCounter::EveryNthStep, 1, {}, std::to_string(message.value));
+        if (message.code == static_cast<std::uint32_t>(collect::MessageCode::SpoolLimit) && !t.limited)
+            auditCount(sink, AuditCounter::RecordingLimited, 1);
+    }
+}
+
+} // namespace
+
 void SpoolWriter::audit() const
 {
     const SpoolTables& t = m_tables;
@@ -44,8 +74,8 @@ void SpoolWriter::audit() const
     auditCount(m_sink, AuditCounter::DetailsLeftOut, m_names.droppedDetails());
     auditCount(m_sink, AuditCounter::NamesWithoutNumbers, m_names.shortenedNames());
     auditCount(m_sink, AuditCounter::UnknownRecords, t.unknownRecords);
-    if (t.deviceClockNs != 0) m_sink.audit(auditRecord(AuditCounter::DeviceClockMoved, t.deviceClockNs));
-    if (t.clockSetNs != 0) m_sink.audit(auditRecord(AuditCounter::ClockWasSet, t.clockSetNs));
+    auditCount(m_sink, AuditCounter::DeviceClockMoved, t.deviceClockNs != 0 ? 1 : 0);
+    auditCount(m_sink, AuditCounter::ClockWasSet, t.clockSetNs != 0 ? 1 : 0);
     auditCount(m_sink, AuditCounter::StreamWaitArrows, static_cast<std::int64_t>(t.edges.size()));
     auditCount(m_sink, AuditCounter::StreamWaitsWithoutArrow, t.waitsWithoutEdge);
     if (t.limited)
@@ -56,14 +86,7 @@ void SpoolWriter::audit() const
         return window.on == 0 && window.reason == static_cast<std::uint32_t>(collect::WindowReason::Every);
     });
     auditCount(m_sink, AuditCounter::RecordingPauses, leftOut);
-    for (const auto& [message, text] : t.messages) {
-        if (message.code == static_cast<std::uint32_t>(collect::MessageCode::Detail) && message.value > 0)
-            m_sink.audit(auditRecord(AuditCounter::DetailLevel, message.value));
-        if (message.code == static_cast<std::uint32_t>(collect::MessageCode::Every))
-            auditCount(m_sink, AuditCounter::EveryNthStep, message.value);
-        if (message.code == static_cast<std::uint32_t>(collect::MessageCode::SpoolLimit) && !t.limited)
-            auditCount(m_sink, AuditCounter::RecordingLimited, 1);
-    }
+    auditSettings(t, m_sink);
     if (!t.ended) auditCount(m_sink, AuditCounter::RecordingCut, 1);
     if (t.unreadBytes > 0)
         m_sink.audit(auditRecord(AuditCounter::FileCut, unsignedCount(t.unreadBytes),

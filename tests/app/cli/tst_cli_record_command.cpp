@@ -112,7 +112,7 @@ void CliRecordCommandTest::anotherProgram()
 /// What the recorder has chosen by itself, and what that costs the trace.
 void CliRecordCommandTest::aLowDetailIsSaid()
 {
-    const QString copy = "cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-1-rank0.fwspool";
+    const QString copy = "for process in 1 2; do cp $SAMPLE $FOURWALLS_SPOOL_DIR/node0-$process-rank0.fwspool; done";
     for (const bool low : {true, false}) {
         makeSample(low);
         QCOMPARE(recordShell("low.fourwalls", copy).out.contains("--detail normal records them"), low);

@@ -239,13 +239,34 @@ private slots:
             }
             const Imported imported = importPaths({path});
             QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
-            QCOMPARE(imported.audit("detail_level"), std::int64_t{1});
-            QCOMPARE(imported.audit("every_nth_step"), std::int64_t{10});
+            QCOMPARE(imported.audit("detail_level_low"), std::int64_t{1});
+            QCOMPARE(imported.audit("every_nth_step_10"), std::int64_t{1});
             QCOMPARE(imported.audit("recording_limited"), std::int64_t{limited ? 1 : 0});
             QCOMPARE(imported.audit("recording_cut"), std::int64_t{0});
             QCOMPARE(completenessOf(imported.data->info).state,
                      limited ? Completeness::Partial : Completeness::Complete);
         }
+    }
+
+    /// Counts of processes are added up, and a level is no count.
+    void settingsOfTwoProcesses()
+    {
+        const QTemporaryDir folder;
+        std::vector<std::string> paths;
+        for (int rank = 0; rank < 2; ++rank) {
+            paths.push_back(folder.path().toStdString() + "/" + std::to_string(rank) + ".fwspool");
+            SpoolSample spool(paths.back(), rank, 2);
+            spool.launch("gemm", 10, 20, 5);
+            for (const auto& [code, value] :
+                 {std::pair{collect::MessageCode::Detail, 1}, std::pair{collect::MessageCode::Every, 10}})
+                spool.add(collect::RecordKind::Message,
+                          collect::Message{spool.at(1), value, static_cast<std::uint32_t>(code), 0, 0, 0});
+            spool.end(100);
+        }
+        const Imported imported = importPaths(paths);
+        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
+        QCOMPARE(imported.audit("detail_level_low"), std::int64_t{2});
+        QCOMPARE(imported.audit("every_nth_step_10"), std::int64_t{2});
     }
 
     /// One step out of five: each lasts as long as its own work, not until the next one that was recorded.

@@ -480,7 +480,7 @@ private slots:
         QVERIFY(kernel && range);
         QVERIFY2(std::abs((kernel->start - range->start).ns) <= 1,
                  std::to_string((kernel->start - range->start).ns).c_str());
-        QCOMPARE(imported.audit("device_clock_moved"), static_cast<std::int64_t>(kBehind));
+        QCOMPARE(imported.audit("device_clock_moved"), std::int64_t{1});
     }
 };
 
