@@ -50,6 +50,9 @@ void fake_every_kind()
         device->globalMemorySize = 80ULL << 30;
         device->numMultiprocessors = 132;
         device->computeCapabilityMajor = 9;
+        std::memset(&device->uuid, 0x11, sizeof device->uuid);
+        device->isMigEnabled = 1; // the part of a card, which has a name of its own
+        std::memset(&device->migUuid, 0x22, sizeof device->migUuid);
     }
     if (auto* context = add<CUpti_ActivityContext3>(CUPTI_ACTIVITY_KIND_CONTEXT)) {
         context->contextId = 1;

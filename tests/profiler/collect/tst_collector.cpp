@@ -80,6 +80,9 @@ private slots:
         QCOMPARE(spool.text(devices[0].name), std::string("Fake GPU"));
         QCOMPARE(devices[0].multiprocessors, 132U);
         QCOMPARE(devices[0].computeMajor, std::uint16_t{9});
+        QCOMPARE(devices[0].migEnabled, std::uint8_t{1});
+        for (int i = 0; i < 16; ++i) QCOMPARE(int{devices[0].uuid[i]} * 2, int{devices[0].migUuid[i]});
+        QCOMPARE(int{devices[0].migUuid[0]}, 0x22);
         QCOMPARE(spool.all<Context>(RecordKind::Context).at(0).nullStream, 7U);
         const auto stream = spool.all<Stream>(RecordKind::Stream).at(0);
         QCOMPARE(stream.priority, -1);
