@@ -24,9 +24,10 @@ OutputThread::OutputThread(RowOutput& to)
 void OutputThread::row(Table table, std::span<const Value> values)
 {
     m_block.rows.push_back({table, values.size()});
-    m_block.values.insert(m_block.values.end(), values.begin(), values.end());
-    for (const Value& value : values)
+    for (const Value& value : values) {
+        m_block.values.push_back(value);
         if (value.isBytes()) m_block.bytes += value.bytes();
+    }
     if (m_block.values.size() >= kBlockValues || m_block.bytes.size() >= kBlockBytes) handOver();
 }
 

@@ -78,10 +78,21 @@ public:
     Scan read(const char*& at, const char* end);
 
 private:
+    /// What came behind a key last: events of a file are alike, and a key that is where it was expected is compared and not
+    /// looked for. At most five letters and the closing quote.
+    struct Follower {
+        std::uint64_t mask = 0, quoted = 1; ///< at first nothing is equal
+        int size = 0;
+        EventKey key = EventKey::Count;
+    };
+
     Scan readArgs(const char*& at, const char* end);
+    /// key: the one before (Count: none, or an unknown one); then the one that was read.
+    Scan takeEventKey(const char*& at, const char* end, EventKey& key);
 
     std::array<JsonToken, static_cast<std::size_t>(EventKey::Count)> m_keys;
     std::array<JsonToken, static_cast<std::size_t>(ArgKey::Count)> m_args;
+    std::array<Follower, static_cast<std::size_t>(EventKey::Count) + 1> m_followers; ///< by the key before
     std::uint64_t m_argsPresent = 0;
     bool m_duplicates = false;
 };

@@ -2,6 +2,8 @@
 // The counting rules of the facts.
 #include "model/import/chrome/chrome_facts.h"
 
+#include "model/import/common/kernel_class.h"
+
 #include <algorithm>
 
 namespace fourwalls::importers {
@@ -31,7 +33,7 @@ void ChromeFacts::addSlice(const ChromeEvent& event, Category category, std::opt
         ++m_kernels;
         m_kernelTime.add(dur);
         if (ts) m_busy.add(*ts, *ts + dur);
-        if (isNcclName(event[EventKey::Name].text)) {
+        if (m_ncclNames.find(event[EventKey::Name].text, isNcclName)) {
             ++m_nccl;
             m_ncclTime.add(dur);
         }

@@ -5,6 +5,7 @@
 #include "model/import/chrome/chrome_event.h"
 #include "model/import/common/busy_time.h"
 #include "model/import/common/decimal_time.h"
+#include "model/import/common/name_memo.h"
 #include "model/import/common/trace_categories.h"
 #include "model/import/common/trace_facts.h"
 
@@ -39,6 +40,7 @@ private:
     Hull m_span, m_gpuSpan;
     BusyTime m_busy;
     std::set<std::pair<std::string, std::string>> m_streams;
+    NameMemo<bool> m_ncclNames; ///< isNcclName()
     std::pair<std::string, std::string> m_lastStream;
     std::set<std::string> m_steps;
 };

@@ -7,12 +7,14 @@
 #include "model/import/common/decimal_time.h"
 #include "model/import/common/import_format.h"
 #include "model/import/common/kernel_class.h"
+#include "model/import/common/name_memo.h"
 #include "model/import/common/op_names.h"
 #include "model/import/common/operator_flops.h"
 #include "model/trace/kernel_arithmetic.h"
 #include "model/trace/operator_phase.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -169,12 +171,8 @@ private:
 
     const NameHints& hints(Category category, std::string_view name)
     {
-        m_key.assign(1, static_cast<char>('A' + static_cast<int>(category)));
-        m_key.append(name);
-        if (m_hints.size() >= OpNames::kMostNames) m_hints.clear(); // worked out again where they come again
-        const auto [found, isNew] = m_hints.try_emplace(m_key);
-        if (isNew) found->second = hintsOf(category, name);
-        return found->second;
+        return m_hints[static_cast<std::size_t>(category)].find(
+            name, [category](std::string_view met) { return hintsOf(category, met); });
     }
 
     void streamWork(const ChromeEvent& event, Category category, int lane, std::int64_t ts, std::int64_t dur)
@@ -268,9 +266,8 @@ private:
     ChromeSurvey& m_survey;
     std::int64_t m_fileSize;
     const std::function<void(double)>& m_progress;
-    std::unordered_map<std::string, NameHints> m_hints;
+    std::array<NameMemo<NameHints>, kCategoryCount> m_hints;
     std::vector<AskedConvolution> m_asked;
-    std::string m_key;
 };
 
 /// Requests nest (c10d::allreduce_ around record_param_comms around nccl:all_reduce): each completes the others, and one of

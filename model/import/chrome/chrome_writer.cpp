@@ -40,11 +40,16 @@ bool isMessage(const CollectiveDetail& detail, const NamedWork& work)
     return work.info.name.find("SendRecv") != std::string::npos;
 }
 
-/// What a matrix kernel's detail says of its operands, where its name does not.
-std::string operandsToAdd(std::string_view name, Arithmetic operands)
+/// Whether a kernel's name tells what its operands are, or that it multiplies nothing.
+bool tellsOperands(std::string_view name)
 {
-    if (operands == Arithmetic::Unknown || !isMatrixKernel(name) || arithmeticOf(name).type != Arithmetic::Unknown)
-        return {};
+    return !isMatrixKernel(name) || arithmeticOf(name).type != Arithmetic::Unknown;
+}
+
+/// What a matrix kernel's detail says of its operands, where its name does not.
+std::string operandsToAdd(bool told, Arithmetic operands)
+{
+    if (operands == Arithmetic::Unknown || told) return {};
     return operandDetail(operands == Arithmetic::AnyF32 ? "float" : fourwalls::name(operands));
 }
 
@@ -246,7 +251,8 @@ void ChromeWriter::streamSlice(const ChromeEvent& event, Category category, int 
     }
     const std::size_t place = m_text.size();
     if (launch && launch->flopsOperator >= 0)
-        m_text.append(operandsToAdd(event[EventKey::Name].text, m_survey.links.operandsOf(launch->flopsOperator)));
+        m_text.append(operandsToAdd(m_tellsOperands.find(event[EventKey::Name].text, tellsOperands),
+                                    m_survey.links.operandsOf(launch->flopsOperator)));
     const bool copies = category == Category::Memcpy || category == Category::Memset;
     const auto bytes = copies && event[ArgKey::Bytes] ? integerFromText(event[ArgKey::Bytes].text) : std::nullopt;
     NamedWork* named = bytes && *bytes >= 0 ? &m_names.findCopy(category, nameOf(event), *bytes)
@@ -258,9 +264,10 @@ void ChromeWriter::streamSlice(const ChromeEvent& event, Category category, int 
         named = &m_names.find(category, nameOf(event), m_text);
     }
     NamedWork& work = *named;
-    if (flops > 0)
-        m_flops[static_cast<std::size_t>(arithmeticOf(work.info.name, work.info.detail).type) % kArithmeticCount] +=
-            flops;
+    if (flops > 0) {
+        if (!work.arithmetic) work.arithmetic = arithmeticOf(work.info.name, work.info.detail).type;
+        m_flops[static_cast<std::size_t>(*work.arithmetic) % kArithmeticCount] += flops;
+    }
     std::optional<CollectiveDetail> detail;
     Activity activity = work.info.activity;
     if (work.communication) {

@@ -7,6 +7,7 @@
 #include "model/import/chrome/chrome_survey.h"
 #include "model/import/common/duration_pairs.h"
 #include "model/import/common/flow_pairs.h"
+#include "model/import/common/name_memo.h"
 #include "model/import/common/op_names.h"
 #include "model/import/common/run_collectives.h"
 #include "model/import/common/spec_inference.h"
@@ -86,6 +87,7 @@ private:
     std::unique_ptr<TraceProducer> m_producer;
     std::vector<TrackId> m_tracks; ///< by lane
     OpNames m_names;
+    NameMemo<bool> m_tellsOperands; ///< of kernels
     ChromeFacts m_facts;
     DurationPairs m_pairs;
     FlowPairs m_flows;

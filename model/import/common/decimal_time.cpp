@@ -3,6 +3,8 @@
 #include "model/import/common/decimal_time.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <limits>
 
 namespace fourwalls::importers {
@@ -92,6 +94,21 @@ std::optional<std::int64_t> scaledDecimal(std::string_view text, int shift)
     return decimal->negative ? -parts->whole : parts->whole;
 }
 
+/// The number that eight digits are: by twos, by fours, all of them.
+std::optional<std::int64_t> eightDigits(const char* text)
+{
+    static_assert(std::endian::native == std::endian::little, "the first digit is in the lowest byte");
+    constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
+    std::uint64_t word;
+    std::memcpy(&word, text, sizeof word);
+    // Above '9' six more leave the row of sixteen in which digits stand.
+    if ((word & kOnes * 0xf0) != kOnes * '0' || ((word + kOnes * 6) & kOnes * 0xf0) != kOnes * '0') return std::nullopt;
+    word -= kOnes * '0';
+    word = (word * 10 + (word >> 8)) & 0x00ff00ff00ff00ffULL;
+    word = (word * 100 + (word >> 16)) & 0x0000ffff0000ffffULL;
+    return static_cast<std::int64_t>((word * 10000 + (word >> 32)) & 0xffffffffULL);
+}
+
 /// The usual form: up to 15 digits, and a point with up to 3 decimals.
 std::optional<std::int64_t> usualMicroseconds(std::string_view text)
 {
@@ -99,6 +116,12 @@ std::optional<std::int64_t> usualMicroseconds(std::string_view text)
     const char* const end = at + text.size();
     std::int64_t whole = 0;
     const char* const begin = at;
+    if (text.size() >= 8) {
+        if (const auto eight = eightDigits(at)) {
+            whole = *eight;
+            at += 8;
+        }
+    }
     while (at < end && isDigit(*at) && at - begin < 16) whole = whole * 10 + (*at++ - '0');
     if (at == begin || at - begin > 15) return std::nullopt;
     if (at == end) return whole * 1000;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -26,38 +27,75 @@ struct JsonToken {
 
 inline const char* skipSpace(const char* at, const char* end)
 {
+    // Mostly there is none or one.
+    if (at < end && static_cast<unsigned char>(*at) <= ' ') ++at;
     while (at < end && static_cast<unsigned char>(*at) <= ' ') ++at;
     return at;
 }
+
+namespace detail {
+constexpr std::array<bool, 256> charactersOf(std::string_view characters, int upTo)
+{
+    std::array<bool, 256> are{};
+    for (int c = 0; c <= upTo; ++c) are[static_cast<std::size_t>(c)] = true;
+    for (const char c : characters) are[static_cast<std::size_t>(c)] = true;
+    return are;
+}
+inline constexpr std::array<bool, 256> kBareEnds = charactersOf(",}]{[\":", ' ');
+inline constexpr std::array<bool, 256> kStructure = charactersOf("}]{[\"", -1);
+
+constexpr std::uint64_t kOnes = 0x0101010101010101ULL, kHigh = 0x8080808080808080ULL;
+/// The high bits of bytes that are 0, and of some above the lowest of these.
+constexpr std::uint64_t zeroBytes(std::uint64_t word)
+{
+    return (word - kOnes) & ~word & kHigh;
+}
+
+/// A place no further than the first of kBareEnds within the next eight bytes, mostly that: numbers end at a comma or a
+/// bracket, and a loop over their digits guesses its end wrongly.
+inline const char* nearBareEnd(const char* at, const char* end)
+{
+    if (end - at < 8) return at;
+    std::uint64_t word;
+    std::memcpy(&word, at, 8);
+    const std::uint64_t folded = word | (kOnes * 0x20); // square brackets become curly ones
+    const std::uint64_t marked = zeroBytes(folded ^ (kOnes * '}')) | zeroBytes(folded ^ (kOnes * '{')) |
+                                 zeroBytes(word ^ (kOnes * ':')) | ((word - kOnes * '-') & ~word & kHigh);
+    return marked == 0 ? at + 8 : at + std::countr_zero(marked) / 8;
+}
+} // namespace detail
 
 /// From behind an opening quote to the closing one. A backslash keeps the next character from closing the string.
 /// Text may be read up to 8 bytes past `end`. escaped: whether a backslash was met.
 inline Scan scanString(const char*& at, const char* end, bool& escaped)
 {
-    constexpr std::uint64_t kOnes = 0x0101010101010101ULL, kHigh = 0x8080808080808080ULL;
+    using namespace detail;
     escaped = false;
-    for (;;) {
-        while (at < end) {
-            std::uint64_t word;
-            std::memcpy(&word, at, 8);
-            const std::uint64_t quote = word ^ (kOnes * '"'), slash = word ^ (kOnes * '\\');
-            if ((((quote - kOnes) & ~quote) | ((slash - kOnes) & ~slash)) & kHigh) break;
+    while (at < end) {
+        std::uint64_t word;
+        std::memcpy(&word, at, 8);
+        const std::uint64_t marked = zeroBytes(word ^ (kOnes * '"')) | zeroBytes(word ^ (kOnes * '\\'));
+        if (marked == 0) {
             at += 8;
+            continue;
         }
-        while (at < end && *at != '"' && *at != '\\') ++at;
+        at += std::countr_zero(marked) / 8;
         if (at >= end) return Scan::NeedMore;
         if (*at == '"') return Scan::Ok;
         escaped = true;
         if (end - at < 2) return Scan::NeedMore;
         at += 2;
     }
+    return Scan::NeedMore;
 }
 
 /// Over an array or object from its opening bracket to behind the closing one. Kinds of brackets are not matched.
 inline Scan scanComposite(const char*& at, const char* end)
 {
     std::int64_t depth = 0;
-    while (at < end) {
+    for (;;) {
+        while (at < end && !detail::kStructure[static_cast<unsigned char>(*at)]) ++at;
+        if (at >= end) return Scan::NeedMore;
         const char c = *at++;
         if (c == '"') {
             bool escaped = false;
@@ -65,23 +103,11 @@ inline Scan scanComposite(const char*& at, const char* end)
             ++at;
         } else if (c == '{' || c == '[') {
             ++depth;
-        } else if (c == '}' || c == ']') {
-            if (--depth == 0) return Scan::Ok;
+        } else if (--depth == 0) {
+            return Scan::Ok;
         }
     }
-    return Scan::NeedMore;
 }
-
-namespace detail {
-constexpr std::array<bool, 256> bareEnds()
-{
-    std::array<bool, 256> ends{};
-    for (int c = 0; c <= ' '; ++c) ends[static_cast<std::size_t>(c)] = true;
-    for (const char c : {',', '}', ']', '{', '[', '"', ':'}) ends[static_cast<std::size_t>(c)] = true;
-    return ends;
-}
-inline constexpr std::array<bool, 256> kBareEnds = bareEnds();
-} // namespace detail
 
 /// Any value at `at` (behind white space). A missing one (", }") is an empty bare token.
 inline Scan scanValue(const char*& at, const char* end, JsonToken& value)
@@ -103,6 +129,7 @@ inline Scan scanValue(const char*& at, const char* end, JsonToken& value)
         value = {{begin, static_cast<std::size_t>(at - begin)}, kind};
         return Scan::Ok;
     }
+    at = detail::nearBareEnd(at, end);
     while (at < end && !detail::kBareEnds[static_cast<unsigned char>(*at)]) ++at;
     if (at >= end) return Scan::NeedMore;
     value = {{begin, static_cast<std::size_t>(at - begin)}, JsonToken::Kind::Bare};

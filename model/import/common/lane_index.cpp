@@ -39,28 +39,30 @@ void LaneIndex::makeKey(LaneRole role, std::string_view pid, std::string_view ti
     m_key.append(tid);
 }
 
-bool LaneIndex::isLast(LaneRole role, std::string_view pid, std::string_view tid) const
+bool LaneIndex::isLane(int lane, LaneRole role, std::string_view pid, std::string_view tid) const
 {
-    if (m_last < 0) return false;
-    const Lane& last = m_lanes[static_cast<std::size_t>(m_last)];
-    return last.role == role && last.tid == tid && last.pid == pid;
+    if (lane < 0) return false;
+    const Lane& known = m_lanes[static_cast<std::size_t>(lane)];
+    return known.role == role && known.tid == tid && known.pid == pid;
 }
 
 int LaneIndex::known(LaneRole role, std::string_view pid, std::string_view tid)
 {
-    if (isLast(role, pid, tid)) return m_last;
+    int& recent = m_recent[recentSlot(role, tid)];
+    if (isLane(recent, role, pid, tid)) return recent;
     makeKey(role, pid, tid);
     const auto found = m_byKey.find(m_key);
-    return found == m_byKey.end() ? -1 : (m_last = found->second);
+    return found == m_byKey.end() ? -1 : (recent = found->second);
 }
 
 int LaneIndex::find(LaneRole role, std::string_view pid, std::string_view tid)
 {
-    if (isLast(role, pid, tid)) return m_last;
+    int& recent = m_recent[recentSlot(role, tid)];
+    if (isLane(recent, role, pid, tid)) return recent;
     makeKey(role, pid, tid);
     const auto [found, isNew] = m_byKey.try_emplace(m_key, static_cast<int>(m_lanes.size()));
     if (isNew) m_lanes.push_back({role, std::string(pid), std::string(tid), {}});
-    return m_last = found->second;
+    return recent = found->second;
 }
 
 void LaneIndex::nameThread(std::string_view pid, std::string_view tid, std::string name)

@@ -5,6 +5,7 @@
 
 #include "model/trace/trace_sink.h"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -64,7 +65,19 @@ public:
     std::size_t size() const { return m_lanes.size(); }
 
 private:
-    bool isLast(LaneRole role, std::string_view pid, std::string_view tid) const;
+    /// Where the lane of that key may have been kept when it was asked for last.
+    static std::size_t recentSlot(LaneRole role, std::string_view tid)
+    {
+        const std::size_t last = tid.empty() ? 0 : static_cast<unsigned char>(tid.back());
+        return (last * 9 + tid.size() * 3 + static_cast<std::size_t>(role)) % 64;
+    }
+    static std::array<int, 64> noLanes()
+    {
+        std::array<int, 64> none;
+        none.fill(-1);
+        return none;
+    }
+    bool isLane(int lane, LaneRole role, std::string_view pid, std::string_view tid) const;
     void makeKey(LaneRole role, std::string_view pid, std::string_view tid);
     struct Lane {
         LaneRole role = LaneRole::Thread;
@@ -77,7 +90,7 @@ private:
     std::vector<Lane> m_lanes;
     std::unordered_map<std::string, int> m_byKey;
     std::string m_key;
-    int m_last = -1; ///< asked for last
+    std::array<int, 64> m_recent = noLanes(); ///< asked for last, by recentSlot(); -1: none
     bool m_keepStreamNames = false;
     std::map<std::string, std::string> m_processNames;
     std::map<std::pair<std::string, std::string>, std::string> m_threadNames;

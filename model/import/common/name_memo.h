@@ -2,6 +2,8 @@
 // What a name tells, worked out once for each: rows are millions, their names are few.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -11,6 +13,19 @@
 
 namespace fourwalls::importers {
 
+inline constexpr std::size_t kRecentSlots = 256;
+
+/// Where what was last known of a name is kept: a place for each of the few names that come again and again, worked out
+/// of some of its characters without reading it whole.
+inline std::size_t recentSlot(std::string_view name)
+{
+    if (name.empty()) return 0;
+    const auto byte = [name](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(name[i])); };
+    const std::size_t last = name.size() - 1;
+    return (name.size() * 37 + byte(last) + byte(last - std::min<std::size_t>(last, 1)) * 11 + byte(last / 2) * 5) %
+           kRecentSlots;
+}
+
 template <class Value>
 class NameMemo {
 public:
@@ -19,22 +34,28 @@ public:
     const Value& find(std::string_view name, Make&& make)
     {
         constexpr std::size_t kMostKnown = 100'000; // then all are forgotten
-        if (m_last && name == m_last->first) return m_last->second;
+        Entry*& recent = m_recent[recentSlot(name)];
+        if (recent && name == recent->first) return recent->second;
         auto found = m_known.find(name);
         if (found == m_known.end()) {
-            if (m_known.size() >= kMostKnown) m_known.clear();
+            if (m_known.size() >= kMostKnown) {
+                m_known.clear();
+                m_recent = {};
+                return find(name, make);
+            }
             found = m_known.emplace(std::string(name), make(name)).first;
         }
-        m_last = &*found;
-        return m_last->second;
+        recent = &*found;
+        return recent->second;
     }
 
 private:
     struct Hash : std::hash<std::string_view> {
         using is_transparent = void;
     };
+    using Entry = std::pair<const std::string, Value>;
     std::unordered_map<std::string, Value, Hash, std::equal_to<>> m_known;
-    const std::pair<const std::string, Value>* m_last = nullptr; ///< what was asked last
+    std::array<Entry*, kRecentSlots> m_recent{}; ///< by recentSlot()
 };
 
 } // namespace fourwalls::importers

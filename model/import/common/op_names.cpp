@@ -63,6 +63,11 @@ bool isWord(char c)
     return isDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+char categoryLetter(Category category)
+{
+    return static_cast<char>('A' + static_cast<int>(category));
+}
+
 /// "request_0x7f_of batch12b" -> "request_#_of batch#".
 std::string withoutNumbers(std::string_view name)
 {
@@ -190,17 +195,29 @@ NamedWork& OpNames::find(Category category, std::string_view name, std::string_v
         ++m_droppedDetails;
         detail = {};
     }
-    setKey(category, name, detail);
-    const auto found = m_byKey.find(m_key);
-    if (found == m_byKey.end() && m_works.size() >= m_mostNames) return shortened(category, name);
-    const std::size_t index = found == m_byKey.end() ? m_works.size() : found->second;
-    if (found == m_byKey.end()) {
-        m_byKey.emplace(m_key, index);
-        m_works.push_back(make(category, name, detail));
+    const std::size_t slot = recentSlot(name) + 3 * recentSlot(detail) + 7 * static_cast<std::size_t>(category);
+    const Entry*& recent = m_recent[slot % kRecentSlots];
+    if (!recent || !isKey(recent->first, category, name, detail)) {
+        setKey(category, name, detail);
+        auto found = m_byKey.find(m_key);
+        if (found == m_byKey.end()) {
+            if (m_works.size() >= m_mostNames) return shortened(category, name);
+            found = m_byKey.emplace(m_key, m_works.size()).first;
+            m_works.push_back(make(category, name, detail));
+        }
+        recent = &*found;
     }
-    NamedWork& work = m_works[index];
+    NamedWork& work = m_works[recent->second];
     ++work.count;
     return work;
+}
+
+bool OpNames::isKey(const std::string& key, Category category, std::string_view name, std::string_view detail)
+{
+    const std::size_t behind = detail.empty() ? 0 : 1 + detail.size();
+    if (key.size() != 1 + name.size() + behind || key[0] != categoryLetter(category)) return false;
+    if (key.compare(1, name.size(), name) != 0) return false;
+    return detail.empty() || (key[1 + name.size()] == '\0' && key.compare(2 + name.size(), detail.size(), detail) == 0);
 }
 
 NamedWork& OpNames::findCopy(Category category, std::string_view name, std::int64_t bytes)
@@ -231,7 +248,7 @@ NamedWork& OpNames::shortened(Category category, std::string_view name)
 
 void OpNames::setKey(Category category, std::string_view name, std::string_view detail)
 {
-    m_key.assign(1, static_cast<char>('A' + static_cast<int>(category)));
+    m_key.assign(1, categoryLetter(category));
     m_key.append(name);
     if (detail.empty()) return;
     m_key.push_back('\0');

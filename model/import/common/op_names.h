@@ -3,9 +3,12 @@
 // once; its operators differ further only in phase and FLOPs.
 #pragma once
 
+#include "model/import/common/name_memo.h"
 #include "model/import/common/trace_categories.h"
+#include "model/spec/device_datasheet.h"
 #include "model/trace/trace_sink.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -36,6 +39,7 @@ struct NamedWork {
     int stepNumber = -1;                    ///< of ProfilerStep#N; -1: none
     std::optional<bool> marksSteps;         ///< StepFinder::interesting; absent: not asked
     std::optional<bool> ofOptimizer;        ///< optimizerKernel(); absent: not asked
+    std::optional<Arithmetic> arithmetic;   ///< arithmeticOf() its name and detail; absent: not asked
     std::int64_t count = 0;                 ///< how often it was asked for
     struct Variant {
         Phase phase;
@@ -86,12 +90,15 @@ private:
     NamedWork make(Category category, std::string_view name, std::string_view detail) const;
     NamedWork& shortened(Category category, std::string_view name);
     void setKey(Category category, std::string_view name, std::string_view detail);
+    using Entry = std::pair<const std::string, std::size_t>;
+    static bool isKey(const std::string& key, Category category, std::string_view name, std::string_view detail);
 
     TraceSink& m_sink;
     bool m_cpuOnly;
     std::size_t m_mostNames;
     std::unordered_map<std::string, std::size_t> m_byKey;
     std::deque<NamedWork> m_works;
+    std::array<const Entry*, kRecentSlots> m_recent{}; ///< of m_byKey, by recentSlot() of name and detail
     std::string m_key;
     std::int64_t m_droppedDetails = 0, m_shortenedNames = 0;
 };

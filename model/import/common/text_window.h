@@ -21,7 +21,7 @@ public:
     static constexpr std::size_t kLargestWindow = std::size_t{16} << 20; ///< of one unfinished value [bytes]
     static constexpr std::size_t kPadding = 64; ///< zero bytes after end(), so that scanning may read past it
 
-    explicit TextWindow(std::unique_ptr<ByteSource> source, std::size_t pieceBytes = std::size_t{1} << 20);
+    explicit TextWindow(std::unique_ptr<ByteSource> source, std::size_t pieceBytes = std::size_t{1} << 18);
     ~TextWindow();
     TextWindow(const TextWindow&) = delete;
     TextWindow& operator=(const TextWindow&) = delete;

@@ -2,17 +2,14 @@
 // The table of categories.
 #include "model/import/common/trace_categories.h"
 
+#include "model/import/common/word_table.h"
 #include "model/trace/operator_phase.h"
-
-#include <array>
-#include <utility>
 
 namespace fourwalls::importers {
 
 Category categoryOf(std::string_view cat)
 {
-    using Row = std::pair<std::string_view, Category>;
-    static constexpr std::array<Row, 42> kTable{{
+    static constexpr WordTable<Category, 42> kTable{{{
         {"cpu_op", Category::CpuOp},
         {"Operator", Category::CpuOp},
         {"hpu_op", Category::OtherRuntime},
@@ -55,11 +52,9 @@ Category categoryOf(std::string_view cat)
         {"mtia_counters", Category::Other},
         {"mtia_workloadd", Category::Other},
         {"glow_runtime", Category::OtherRuntime},
-    }};
+    }}};
     if (cat.empty()) return Category::None;
-    for (const auto& [name, category] : kTable)
-        if (name.size() == cat.size() && name == cat) return category;
-    return Category::Other;
+    return kTable.find(cat).value_or(Category::Other);
 }
 
 Category categoryWithoutCat(std::string_view pid, std::string_view name)

@@ -2,6 +2,7 @@
 // What the `cat` of an event means, over all generations of PyTorch's profilers and for other accelerators.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -30,6 +31,7 @@ enum class Category : std::uint8_t {
     DeviceWork,
     CollectiveWork
 };
+inline constexpr std::size_t kCategoryCount = static_cast<std::size_t>(Category::CollectiveWork) + 1;
 
 /// OtherRuntime: API calls of MTIA, XPU and the like; DeviceWork: what ran on accelerators without the kernel category
 /// (MTIA, HPU); Span: the profiling window, which is no work.
