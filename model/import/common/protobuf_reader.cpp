@@ -83,9 +83,9 @@ public:
     void renew()
     {
         coded.reset(); // gives back what it had read ahead
-        coded = std::make_unique<wire::CodedInputStream>(&source);
+        base = source.ByteCount();
+        coded = std::make_unique<wire::CodedInputStream>(&source); // reads ahead at once
         coded->SetTotalBytesLimit(std::numeric_limits<int>::max());
-        base = source.ByteCount() - coded->CurrentPosition();
     }
 
     SourceStream source;
@@ -102,7 +102,7 @@ ProtobufReader::~ProtobufReader() = default;
 
 std::int64_t ProtobufReader::position() const
 {
-    return m_stream->base + m_stream->coded->CurrentPosition();
+    return m_stream->base + m_stream->coded->CurrentPosition() - m_unseen;
 }
 
 double ProtobufReader::real() const
@@ -195,6 +195,23 @@ void ProtobufReader::text(std::string& to, std::size_t longest)
     const std::size_t kept = std::min<std::size_t>(m_value, longest);
     wire::CodedInputStream& in = *m_stream->coded;
     if (!in.ReadString(&to, static_cast<int>(kept)) || !in.Skip(static_cast<int>(m_value - kept))) fail();
+}
+
+std::optional<ProtobufMessage> ProtobufReader::whole()
+{
+    const void* data = nullptr;
+    int size = 0;
+    if (!m_unread || !m_stream->coded->GetDirectBufferPointer(&data, &size)) return std::nullopt;
+    if (static_cast<std::uint64_t>(size) < m_value) return std::nullopt;
+    return ProtobufMessage({static_cast<const char*>(data), static_cast<std::size_t>(m_value)});
+}
+
+void ProtobufReader::end(const ProtobufMessage& message)
+{
+    if (!message.damaged()) return;
+    skipRest();
+    m_unseen = static_cast<std::int64_t>(message.left());
+    fail();
 }
 
 void ProtobufReader::enter()

@@ -6,10 +6,12 @@
 
 #include "model/base/result.h"
 #include "model/import/common/byte_source.h"
+#include "model/import/common/protobuf_message.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +45,10 @@ public:
 
     /// The field as a text. Of a longer one than `longest` that much is kept.
     void text(std::string& to, std::size_t longest);
+    /// The field as a message in memory, where all of it is at hand (mostly; else absent: enter() it): until next().
+    std::optional<ProtobufMessage> whole();
+    /// What whole() gave has been read: its damage is the file's.
+    void end(const ProtobufMessage& message);
     /// Reads the field as a message, until leave(). Without it, next() passes the field over.
     void enter();
     void leave();
@@ -66,6 +72,7 @@ private:
     bool m_unread = false; ///< of a field of bytes: nobody has taken it
     bool m_damaged = false;
     std::uint64_t m_value = 0;
+    std::int64_t m_unseen = 0; ///< of a damaged message that was whole(): bytes behind the damage
     std::vector<int> m_limits; ///< of entered messages
 };
 

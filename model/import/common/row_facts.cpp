@@ -20,7 +20,11 @@ void RowFacts::add(const ProfileRow& row, bool communication)
         if (row.role != LaneRole::Stream) break;
         ++m_kernels;
         m_kernelTime.add(length);
-        m_busy.try_emplace(row.rank, m_scratchFolder).first->second.add(row.start, row.end);
+        if (!m_lastBusy || row.rank != m_busyRank) {
+            m_lastBusy = &m_busy.try_emplace(row.rank, m_scratchFolder).first->second;
+            m_busyRank = row.rank;
+        }
+        m_lastBusy->add(row.start, row.end);
         if (row.rank != m_lastRank || row.lane != m_lastLane) {
             m_lastRank = row.rank;
             m_lastLane.assign(row.lane);

@@ -27,7 +27,8 @@ private:
     Hull m_span, m_deviceSpan;
     std::map<int, BusyTime> m_busy; ///< by rank
     std::set<std::pair<int, std::string>> m_streams;
-    int m_lastRank = -1;
+    int m_lastRank = -1, m_busyRank = -1;
+    BusyTime* m_lastBusy = nullptr; ///< of m_busyRank
     std::string m_lastLane;
 };
 

@@ -108,13 +108,16 @@ void StepFinder::addWork(std::string_view name, int lane, std::int64_t begin, st
     if (launchAt) ++m_launchedWork;
     std::int32_t id = kCopyOrCollective;
     if (compute) {
-        const auto known = m_nameIds.find(std::string(name));
-        if (known != m_nameIds.end()) {
-            id = known->second;
-        } else if (m_names.size() < kMostKernelNames) {
-            id = static_cast<std::int32_t>(m_names.size());
-            m_names.push_back(&m_nameIds.emplace(std::string(name), id).first->first);
+        const auto*& recent = m_recentNames[recentSlot(name)];
+        if (!recent || recent->first != name) {
+            auto known = m_nameIds.find(std::string(name));
+            if (known == m_nameIds.end() && m_names.size() < kMostKernelNames) {
+                known = m_nameIds.emplace(std::string(name), static_cast<std::int32_t>(m_names.size())).first;
+                m_names.push_back(&known->first);
+            }
+            recent = known == m_nameIds.end() ? nullptr : &*known;
         }
+        if (recent) id = recent->second;
     }
     add({begin, end, launchAt.value_or(kNotLaunched), lane, id});
 }

@@ -6,10 +6,12 @@
 #include "model/base/chunk_store.h"
 #include "model/base/paged_array.h"
 #include "model/import/common/import_steps.h"
+#include "model/import/common/name_memo.h"
 #include "model/import/common/step_choice.h"
 #include "model/import/common/step_names.h"
 #include "model/trace/trace_sink.h"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace fourwalls::importers {
@@ -99,6 +102,7 @@ private:
     PagedArray<std::int64_t> m_host;     ///< begins of slices, as long as there is no device work
     std::map<std::string, Loop> m_loops; ///< by IterationName::key; the chosen range under its name
     std::unordered_map<std::string, std::int32_t> m_nameIds;
+    std::array<const std::pair<const std::string, std::int32_t>*, kRecentSlots> m_recentNames{}; ///< by recentSlot()
     std::vector<const std::string*> m_names;
     std::vector<Projected> m_projected;
     std::optional<std::int64_t> m_hostBegin, m_workBegin;

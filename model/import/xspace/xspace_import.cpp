@@ -176,6 +176,8 @@ private:
         row.process = plane.name;
         const bool host = plane.kind == XPlane::Kind::Host;
         m_stats = host || visitor.wantsDetails() || line.name == "Steps";
+        m_ignoredLine = plane.kind == XPlane::Kind::Ignored || line.name == "_counters_";
+        m_isStream = xStarts(line.name, "Stream #");
         const std::string lane = host ? std::to_string(line.id) : laneOf(plane, line);
         row.lane = lane;
         in.enter();
@@ -189,34 +191,52 @@ private:
         return {};
     }
 
-    void readEvent(ProtobufReader& in, const XPlane& plane, const XLine& line, ProfileRow& row, ProfileVisitor& visitor)
-    {
+    /// An event as it stands in the file.
+    struct RawEvent {
         std::int64_t id = 0, offsetPs = 0, lengthPs = 0;
         bool aggregated = false;
+    };
+
+    template <class Fields>
+    void readFields(Fields& in, const XPlane& plane, RawEvent& raw, ProfileRow& row)
+    {
+        while (in.next()) {
+            switch (in.field()) {
+            case 1: raw.id = in.integer(); break;
+            case 2: raw.offsetPs = in.integer(); break;
+            case 3: raw.lengthPs = in.integer(); break;
+            case 4:
+                if (!m_stats || !in.isMessage()) break;
+                readRawStat(in, m_stat);
+                takeStat(plane, row);
+                break;
+            case 5: raw.aggregated = true; break;
+            default: break;
+            }
+        }
+    }
+
+    void readEvent(ProtobufReader& in, const XPlane& plane, const XLine& line, ProfileRow& row, ProfileVisitor& visitor)
+    {
+        RawEvent raw;
         row.correlation.reset();
         row.step.reset();
         row.collective = nullptr;
         m_hloOp = m_hloModule = m_details = {};
-        in.enter();
-        while (in.next()) {
-            switch (in.field()) {
-            case 1: id = in.integer(); break;
-            case 2: offsetPs = in.integer(); break;
-            case 3: lengthPs = in.integer(); break;
-            case 4:
-                if (m_stats && in.isMessage()) readEventStat(in, plane, row);
-                break;
-            case 5: aggregated = true; break;
-            default: break;
-            }
+        if (auto message = in.whole()) {
+            readFields(*message, plane, raw, row);
+            in.end(*message);
+        } else {
+            in.enter();
+            readFields(in, plane, raw, row);
+            in.leave();
         }
-        in.leave();
         if (in.damaged()) return;
-        if (plane.kind == XPlane::Kind::Ignored || line.name == "_counters_") return void(++m_ignored);
-        if (aggregated) return void(++m_aggregated);
-        const EventName* const event = plane.events.find(id);
+        if (m_ignoredLine) return void(++m_ignored);
+        if (raw.aggregated) return void(++m_aggregated);
+        const EventName* const event = plane.events.find(raw.id);
         if (!event) return void(++m_unnamed);
-        if (lengthPs < 0) lengthPs = 0;
+        const std::int64_t offsetPs = raw.offsetPs, lengthPs = std::max<std::int64_t>(raw.lengthPs, 0);
         const std::int64_t endPs = offsetPs > INT64_MAX - lengthPs ? offsetPs : offsetPs + lengthPs;
         row.start = timeAt(line, offsetPs);
         row.end = timeAt(line, endPs);
@@ -235,9 +255,8 @@ private:
         return {base + ns, static_cast<int>(ps)};
     }
 
-    void readEventStat(ProtobufReader& in, const XPlane& plane, ProfileRow& row)
+    void takeStat(const XPlane& plane, ProfileRow& row)
     {
-        readRawStat(in, m_stat);
         const StatName* const name = plane.stat(m_stat.id);
         if (!name) return;
         switch (name->stat) {
@@ -304,11 +323,11 @@ private:
 
     void classifyGpu(const XLine& line, const EventName& event, ProfileRow& row)
     {
-        if (!xStarts(line.name, "Stream #")) return summary(line, event, row);
+        if (!m_isStream) return summary(line, event, row);
         row.role = LaneRole::Stream;
-        row.category = xStarts(event.name, "Memcpy")   ? Category::Memcpy
-                       : xStarts(event.name, "Memset") ? Category::Memset
-                                                       : Category::Kernel;
+        row.category = event.kind == XNameKind::Copy  ? Category::Memcpy
+                       : event.kind == XNameKind::Set ? Category::Memset
+                                                      : Category::Kernel;
         if (row.category == Category::Memcpy) row.bytes = sizeIn(m_details);
         if (row.name.ends_with(".kd")) row.name.remove_suffix(3); // a kernel's descriptor, in code objects of ROCm
     }
@@ -334,14 +353,11 @@ private:
     void classifyHost(const EventName& event, ProfileRow& row) const
     {
         row.role = LaneRole::Thread;
-        const std::string_view name = event.name;
-        const bool call = xStarts(name, "hip") || xStarts(name, "cuda") ||
-                          (xStarts(name, "cu") && name.size() > 2 && name[2] >= 'A' && name[2] <= 'Z');
         row.category = Category::UserAnnotation;
-        if (xStarts(name, "$")) {
+        if (event.kind == XNameKind::PythonFunction) {
             row.category = Category::PythonFunction;
-            row.name = name.substr(1);
-        } else if (call) {
+            row.name.remove_prefix(1);
+        } else if (event.kind == XNameKind::Call) {
             row.category = Category::Runtime;
         } else if (m_description.cpuOnly && !m_hloOp.empty()) {
             // An operation of HLO that the processor itself carried out.
@@ -369,8 +385,10 @@ private:
     XRawStat m_stat;
     std::string_view m_hloOp, m_hloModule, m_details;
     std::string m_hloOpText, m_hloModuleText, m_detailsText, m_text;
+    // Of a line.
+    bool m_stats = true; ///< stats of its events are looked at
+    bool m_ignoredLine = false, m_isStream = false;
     // Of a pass.
-    bool m_stats = true; ///< stats of the line's events are looked at
     std::int64_t m_events = 0, m_aggregated = 0, m_unnamed = 0, m_ignored = 0, m_unknownDevice = 0;
 };
 

@@ -32,6 +32,15 @@ XStat statOf(std::string_view name)
     return XStat::Other;
 }
 
+XNameKind nameKindOf(std::string_view name)
+{
+    if (xStarts(name, "$")) return XNameKind::PythonFunction;
+    if (xStarts(name, "Memcpy")) return XNameKind::Copy;
+    if (xStarts(name, "Memset")) return XNameKind::Set;
+    const bool driver = xStarts(name, "cu") && name.size() > 2 && name[2] >= 'A' && name[2] <= 'Z';
+    return driver || xStarts(name, "hip") || xStarts(name, "cuda") ? XNameKind::Call : XNameKind::Plain;
+}
+
 /// An entry of a map: a key and a message.
 template <class Read>
 std::int64_t readEntry(ProtobufReader& in, Read&& read)
@@ -63,12 +72,14 @@ bool xStarts(std::string_view text, std::string_view with)
     return text.substr(0, with.size()) == with;
 }
 
-void readRawStat(ProtobufReader& in, XRawStat& stat)
+namespace {
+
+template <class Fields>
+void readStatFields(Fields& in, XRawStat& stat)
 {
     stat.id = stat.number = 0;
     stat.reference = false;
     stat.text.clear();
-    in.enter();
     while (in.next()) {
         switch (in.field()) {
         case 1: stat.id = in.integer(); break;
@@ -83,7 +94,22 @@ void readRawStat(ProtobufReader& in, XRawStat& stat)
         default: break;
         }
     }
+}
+
+} // namespace
+
+void readRawStat(ProtobufReader& in, XRawStat& stat)
+{
+    in.enter();
+    readStatFields(in, stat);
     in.leave();
+}
+
+void readRawStat(ProtobufMessage& in, XRawStat& stat)
+{
+    ProtobufMessage fields(in.bytes());
+    readStatFields(fields, stat);
+    in.end(fields);
 }
 
 std::string_view xTextOf(const XPlane& plane, const XRawStat& stat)
@@ -135,6 +161,7 @@ void XSpaceNames::readPlane(ProtobufReader& in, XPlane& plane)
         if (event.work == HloWork::Communication) event.collective = hloCollective(event.name);
         // The text has done its work: what is shown is the operation's name.
         if (xStarts(event.name, "%")) event.name = event.name.substr(1, event.name.find(" = ") - 1);
+        event.kind = nameKindOf(event.name);
     });
 }
 

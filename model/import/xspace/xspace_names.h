@@ -85,8 +85,12 @@ private:
     std::unordered_map<std::int64_t, Value> m_sparse;
 };
 
+/// What a name alone tells.
+enum class XNameKind : std::uint8_t { Plain, Call, PythonFunction, Copy, Set };
+
 struct EventName {
     std::string name;
+    XNameKind kind = XNameKind::Plain;
     std::string category; ///< XLA's own, of an operation of HLO
     HloWork work = HloWork::Compute;
     CollectiveDetail collective;
@@ -117,6 +121,7 @@ struct XRawStat {
 
 /// Reads the message at hand.
 void readRawStat(ProtobufReader& in, XRawStat& stat);
+void readRawStat(ProtobufMessage& in, XRawStat& stat);
 /// Its text, or the one that it refers to.
 std::string_view xTextOf(const XPlane& plane, const XRawStat& stat);
 bool xStarts(std::string_view text, std::string_view with);
