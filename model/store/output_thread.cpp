@@ -2,6 +2,7 @@
 // Blocks of rows from hand to hand.
 #include "model/store/output_thread.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -10,6 +11,7 @@ namespace {
 
 /// Of one block. A few blocks at most are on their way, so that memory stays small.
 constexpr std::size_t kBlockValues = 8192, kBlockBytes = std::size_t{256} << 10, kMostWaiting = 4;
+constexpr std::size_t kMostColumns = 64; ///< of a row, mostly: more make a block larger
 
 } // namespace
 
@@ -24,11 +26,13 @@ OutputThread::OutputThread(RowOutput& to)
 void OutputThread::row(Table table, std::span<const Value> values)
 {
     m_block.rows.push_back({table, values.size()});
-    for (const Value& value : values) {
-        m_block.values.push_back(value);
+    if (m_block.values.size() < m_block.used + values.size())
+        m_block.values.resize(std::max(kBlockValues, m_block.used + values.size()));
+    std::copy(values.begin(), values.end(), m_block.values.begin() + static_cast<std::ptrdiff_t>(m_block.used));
+    m_block.used += values.size();
+    for (const Value& value : values)
         if (value.isBytes()) m_block.bytes += value.bytes();
-    }
-    if (m_block.values.size() >= kBlockValues || m_block.bytes.size() >= kBlockBytes) handOver();
+    if (m_block.used + kMostColumns > kBlockValues || m_block.bytes.size() >= kBlockBytes) handOver();
 }
 
 void OutputThread::handOver()
@@ -63,7 +67,7 @@ void OutputThread::run()
             status = std::move(m_outOfMemory); // a copy would need memory
         }
         block.rows.clear();
-        block.values.clear();
+        block.used = 0;
         block.bytes.clear();
         lock.lock();
         if (m_status.ok()) m_status = std::move(status);
@@ -73,7 +77,7 @@ void OutputThread::run()
 
 void OutputThread::pass(Block& block)
 {
-    std::span<Value> rest(block.values);
+    std::span<Value> rest(block.values.data(), block.used);
     const char* bytes = block.bytes.data();
     for (const Row& row : block.rows) {
         const std::span<Value> values = rest.first(row.values);

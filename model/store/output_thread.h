@@ -34,7 +34,8 @@ private:
     /// Rows on their way.
     struct Block {
         std::vector<Row> rows;
-        std::vector<Value> values;
+        std::vector<Value> values; ///< as many as may be; `used` of them are rows'
+        std::size_t used = 0;
         std::string bytes; ///< of texts and blobs, one behind the other
     };
     void run();

@@ -8,6 +8,8 @@
 namespace fourwalls::store {
 namespace {
 
+constexpr std::size_t kMostPendingBytes = std::size_t{256} << 10; ///< of texts and blobs
+
 std::string insertSql(const TableSchema& table, std::size_t rows, bool replace)
 {
     std::string row = "(?";
@@ -38,10 +40,7 @@ SqlOutput::Inserter& SqlOutput::inserter(Table table)
     slot = std::make_unique<Inserter>();
     const TableSchema& schema = schemaOf(table);
     slot->columns = static_cast<std::size_t>(schema.columns);
-    // Only values that outlive `row` can wait for a full statement.
-    const std::string_view sql = schema.sql;
-    const bool numbersOnly = sql.find("TEXT") == std::string_view::npos && sql.find("BLOB") == std::string_view::npos;
-    slot->rowsPerStatement = numbersOnly && !m_replace ? std::clamp<std::size_t>(400 / slot->columns, 1, 64) : 1;
+    slot->rowsPerStatement = m_replace ? 1 : std::clamp<std::size_t>(400 / slot->columns, 1, 64);
     auto one = m_database.prepare(insertSql(schema, 1, m_replace));
     if (!one.ok()) {
         m_status = one.error();
@@ -76,23 +75,34 @@ void SqlOutput::row(Table table, std::span<const Value> values)
         return;
     }
     to.pending.insert(to.pending.end(), values.begin(), values.end());
-    if (to.pending.size() == to.columns * to.rowsPerStatement) {
-        insert(to.many, to.pending);
-        to.pending.clear();
-    }
+    for (const Value& value : values)
+        if (value.isBytes()) to.bytes += value.bytes();
+    if (to.pending.size() == to.columns * to.rowsPerStatement || to.bytes.size() >= kMostPendingBytes)
+        insertPending(to);
 }
 
-void SqlOutput::flush(Inserter& from)
+void SqlOutput::insertPending(Inserter& from)
 {
-    for (std::size_t at = 0; at < from.pending.size() && m_status.ok(); at += from.columns)
-        insert(from.one, std::span(from.pending).subspan(at, from.columns));
+    const char* bytes = from.bytes.data();
+    for (Value& value : from.pending) {
+        if (!value.isBytes()) continue;
+        value.data = bytes;
+        bytes += value.size;
+    }
+    if (from.pending.size() == from.columns * from.rowsPerStatement) {
+        insert(from.many, from.pending);
+    } else {
+        for (std::size_t at = 0; at < from.pending.size() && m_status.ok(); at += from.columns)
+            insert(from.one, std::span(from.pending).subspan(at, from.columns));
+    }
     from.pending.clear();
+    from.bytes.clear();
 }
 
 Status SqlOutput::finish()
 {
     for (auto& slot : m_inserters) {
-        if (slot) flush(*slot);
+        if (slot) insertPending(*slot);
         slot.reset();
     }
     return m_status;

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -66,7 +67,7 @@ public:
     void put(Table table, std::initializer_list<Value> values) { row(table, std::span(values.begin(), values.size())); }
 };
 
-/// Inserts rows, many per statement where a table has only numbers. replace: INSERT OR REPLACE.
+/// Inserts rows, many per statement. replace: INSERT OR REPLACE, one by one.
 class SqlOutput final : public RowOutput {
 public:
     explicit SqlOutput(sqlite::Database& database, bool replace = false) : m_database(database), m_replace(replace) {}
@@ -79,11 +80,12 @@ private:
     struct Inserter {
         sqlite::Statement one, many;
         std::vector<Value> pending;
+        std::string bytes; ///< of their texts and blobs, one behind the other: those of `row` do not outlive it
         std::size_t columns = 0, rowsPerStatement = 0;
     };
     Inserter& inserter(Table table);
     void insert(sqlite::Statement& statement, std::span<const Value> values);
-    void flush(Inserter& inserter);
+    void insertPending(Inserter& inserter);
 
     sqlite::Database& m_database;
     bool m_replace;

@@ -85,13 +85,14 @@ public:
             const std::int64_t input = std::min(belowBin, sliceBin);
             if (m_open > 0 && m_bins[0].index < input) {
                 bin = m_bins[0];
-                m_bins[0] = m_bins[1];
-                --m_open;
+                if (--m_open > 0) m_bins[0] = m_bins[1];
                 if (m_visit) m_visit(m_level, bin.closed());
                 return true;
             }
             if (input == kNever) return false;
-            if (belowBin <= sliceBin) {
+            if (m_open == 0 && belowBin < sliceBin) {
+                if (takeAlone(bin, belowBin)) return true;
+            } else if (belowBin <= sliceBin) {
                 at(belowBin).merge(m_fromBelow);
                 m_hasBelow = m_below->next(m_fromBelow);
             } else {
@@ -103,6 +104,22 @@ public:
 
 private:
     static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+    /// Takes the bin from below. Whether it is the only one in the next bin here, which is then the same but for its index:
+    /// in sparse traces nearly all are.
+    bool takeAlone(OpenBin& bin, std::int64_t index)
+    {
+        bin = m_fromBelow;
+        bin.index = index;
+        m_hasBelow = m_below->next(m_fromBelow);
+        if (m_hasBelow && m_fromBelow.index >> 2 == index) {
+            m_bins[0] = bin;
+            m_open = 1;
+            return false;
+        }
+        if (m_visit) m_visit(m_level, bin.closed());
+        return true;
+    }
 
     /// The open bin of that index: at most two are open at a time, ascending.
     OpenBin& at(std::int64_t index)
