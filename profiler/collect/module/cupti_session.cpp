@@ -348,7 +348,7 @@ void CuptiSession::flush(bool forced)
 
 void CuptiSession::end()
 {
-    if (!active() || m_ended.exchange(true)) return;
+    if (!active()) return;
     capture(false);
     for (const CUpti_ActivityKind kind : kAlways) enable(kind, false);
     for (const CUpti_ActivityKind kind : kMemoryKinds) enable(kind, false);

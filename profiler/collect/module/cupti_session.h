@@ -35,7 +35,7 @@ public:
     void takeBack();
     /// Hands over what is complete; forced also what is not (at the end only).
     void flush(bool forced);
-    /// Switches everything off, once. Nothing is freed: CUPTI may still hold buffers.
+    /// Switches everything off. Nothing is freed: CUPTI may still hold buffers.
     void end();
 
     /// Ties the API calls that this thread makes until pop to `id`. False: CUPTI does not take it.
@@ -74,7 +74,6 @@ private:
     std::atomic<bool> m_wholeGraphs{false};
     std::atomic<bool> m_begun{false};
     std::atomic<bool> m_active{false};
-    std::atomic<bool> m_ended{false};
     std::atomic<std::uint64_t> m_dropped{0};
     std::atomic<std::uint32_t> m_stateMessages{0};
     std::uint64_t m_refusedKinds = 0; // bits of kinds that were complained about

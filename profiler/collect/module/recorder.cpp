@@ -296,21 +296,36 @@ void Recorder::sayHowItEnded(EndReason reason)
     if (reason == EndReason::Exit) message(MessageCode::Exited, Severity::Info, 0, "the program ended");
 }
 
-bool Recorder::endCupti()
+void* Recorder::enderBody(void* recorder)
 {
-    if (m_samplerThread.load() == threadId()) {
-        m_cupti.end();
-        return true;
-    }
+    static_cast<Recorder*>(recorder)->m_cupti.end();
+    static_cast<Recorder*>(recorder)->m_cuptiEnded.store(true);
+    return nullptr;
+}
+
+bool Recorder::endSampler()
+{
+    if (m_samplerThread.load() == threadId()) return true;
     m_samplerEnds.store(true);
     m_samplerAlarm.wake();
+    for (int i = 0; i < kDriverSeconds * 100 && !m_samplerEnded.load(); ++i) poll(nullptr, 0, 10);
+    if (!m_samplerEnded.load()) return false;
+    joinThread(m_sampler);
+    return true;
+}
+
+bool Recorder::endCupti()
+{
+    pthread_t ender{};
+    if (!m_cupti.active()) return true;
+    if (!startThread(&ender, enderBody, this, "fw_ender")) return enderBody(this), true;
     std::uint64_t completed = m_completedBuffers.load();
-    for (int idle = 0; idle < kDriverSeconds * 100 && !m_samplerEnded.load(); ++idle) {
+    for (int idle = 0; idle < kDriverSeconds * 100 && !m_cuptiEnded.load(); ++idle) {
         poll(nullptr, 0, 10);
         if (const std::uint64_t now = m_completedBuffers.load(); now != completed) idle = 0, completed = now;
     }
-    if (!m_samplerEnded.load()) return false;
-    joinThread(m_sampler);
+    if (!m_cuptiEnded.load()) return false;
+    joinThread(ender);
     return true;
 }
 
@@ -330,6 +345,7 @@ void Recorder::stop(EndReason reason, MessageCode code, std::int64_t value)
         std::snprintf(text, sizeof text, "the process was ended by signal %d", static_cast<int>(value));
         message(code, Severity::Warning, value, text);
     }
+    const bool samplerEnded = endSampler();
     writeOpenNcclEvents(*this);
     const std::uint64_t before = m_completedBuffers.load();
     const std::size_t held = m_pool.outside();
@@ -337,6 +353,9 @@ void Recorder::stop(EndReason reason, MessageCode code, std::int64_t value)
     if (!driverAnswers) {
         message(MessageCode::CuptiFailed, Severity::Error, kDriverSeconds,
                 "the CUDA driver does not answer (a GPU that is gone?): what CUPTI still holds is left with it");
+    } else if (!samplerEnded) {
+        message(MessageCode::CuptiFailed, Severity::Error, kDriverSeconds,
+                "NVML does not answer (a GPU that is gone?): clocks, power and memory were sampled until then");
     }
     if (driverAnswers && held > 0 && m_pool.outside() == held && m_completedBuffers.load() == before) {
         char text[192];

@@ -99,8 +99,11 @@ private:
     void writeThreadCosts();
     void giveUp(EndReason reason);
     bool handleEnd();
-    /// The sampler's last act, which is waited for as long as CUPTI gives buffers back. False: the driver does not answer.
+    /// False: the sampler stands still, in NVML or in the driver. True for the sampler itself.
+    bool endSampler();
+    /// By a thread of its own, which is waited for as long as CUPTI gives buffers back. False: the driver does not answer.
     bool endCupti();
+    static void* enderBody(void* recorder);
     void sayHowItEnded(EndReason reason);
     const char* whyNoWindow() const;
 
@@ -122,6 +125,7 @@ private:
     std::atomic<bool> m_stopping{false};
     std::atomic<bool> m_samplerEnds{false};
     std::atomic<bool> m_samplerEnded{false};
+    std::atomic<bool> m_cuptiEnded{false};
     std::atomic<bool> m_writerEnds{false};
     std::atomic<int> m_pendingSignal{0}; ///< of those that end the process
     std::atomic<bool> m_toggle{false};

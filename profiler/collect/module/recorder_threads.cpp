@@ -144,10 +144,8 @@ void Recorder::writeEnd(EndReason reason)
 
 void* Recorder::samplerBody(void* recorder)
 {
-    auto& self = *static_cast<Recorder*>(recorder);
-    self.sample();
-    self.m_cupti.end();
-    self.m_samplerEnded.store(true);
+    static_cast<Recorder*>(recorder)->sample();
+    static_cast<Recorder*>(recorder)->m_samplerEnded.store(true);
     return nullptr;
 }
 

@@ -344,6 +344,7 @@ int main(int argc, char** argv)
         }
     } else if (what == "sampled") {
         for (const char* path : {"FAKE_CUDA", "FAKE_NVML"}) dlopen(std::getenv(path), RTLD_NOW | RTLD_GLOBAL);
+        launch(10);
         std::puts("ready");
         std::fflush(stdout);
         std::fgetc(stdin);
@@ -371,10 +372,14 @@ int main(int argc, char** argv)
         launch(10);
         nvtxMarkA("the last that is seen");
         find<void()>(g_cupti, "fake_gone")();
-    } else if (what == "gone-at-end") {
+    } else if (what == "gone-at-end" || what == "gone-at-a-signal") {
         launch(10);
         nvtxMarkA("the last that is seen");
         find<void()>(g_cupti, "fake_gone_at_end")();
+        if (what == "gone-at-a-signal") {
+            kill(getpid(), SIGTERM);
+            for (;;) pause();
+        }
     } else if (what == "quiet") { // CUDA is there, and for several rounds of the sampler nothing is launched
         poll(nullptr, 0, 700);
         std::printf("flushes %u\n", find<std::uint32_t()>(g_cupti, "fake_flushes")());

@@ -388,6 +388,19 @@ private slots:
     }
 
     /// In the middle of a run: samples end, a line says why, and the program has its own end.
+    /// What CUPTI has is written all the same.
+    void anNvmlThatDoesNotAnswer()
+    {
+        const Spool spool = sampledUntil({{"FAKE_NVML_SILENT", "1"}}, [](const Spool& until) {
+            return !until.message(MessageCode::Versions).empty(); // the next that the sampler does is to ask
+        });
+        verifyTheProgramIsUnharmed();
+        QVERIFY(spool.state.ended);
+        QCOMPARE(spool.count(RecordKind::Kernel), std::size_t{10});
+        QVERIFY(spool.message(MessageCode::CuptiFailed).find("NVML does not answer") != std::string::npos);
+        QCOMPARE(said().filter("does not answer").size(), 1);
+    }
+
     void aGpuThatFallsOffTheBus()
     {
         const Spool spool = sampledUntil({{"FAKE_NVML_LOST_AFTER", "6"}}, [](const Spool& so) {

@@ -52,12 +52,13 @@ private slots:
         QTest::addColumn<QString>("when");
         QTest::newRow("while it runs") << "gone";
         QTest::newRow("when it ends") << "gone-at-end";
+        QTest::newRow("when a signal ends it") << "gone-at-a-signal";
     }
     void endsWithoutTheDriver()
     {
         QFETCH(const QString, when);
         const Spool spool = record({when}, {{kEnvNvtxInjection, QString::fromStdString(kModule)}});
-        QCOMPARE(m_process.exitStatus(), QProcess::NormalExit);
+        QCOMPARE(m_process.exitStatus(), when == "gone-at-a-signal" ? QProcess::CrashExit : QProcess::NormalExit);
         QVERIFY(spool.state.ended);
         QVERIFY(spool.message(MessageCode::CuptiFailed).find("does not answer") != std::string::npos);
         QCOMPARE(spool.count(RecordKind::NvtxMark), std::size_t{1});
