@@ -79,6 +79,7 @@ STAND_IN = {
 PAUSES = """
 import ctypes, gc, os, sitecustomize
 gc.disable()
+if hasattr(sitecustomize, "_pauses"): sitecustomize._pauses.next_look = 0  # Python may have collected garbage itself while it started
 told, opened, loaded = [], [], True
 class Pause:
     def __call__(self, kind, begin, detail): told.append((kind, begin, detail))
