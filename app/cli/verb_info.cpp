@@ -180,7 +180,10 @@ std::string infoText(const std::string& file, const TraceInfo& info, std::size_t
         line("training",
              fmt::format("batch {}, sequence {}, {}, {}, seed {}", spec.training.batch, spec.training.sequence,
                          name(spec.training.optimizer), name(spec.training.precision), spec.training.seed));
-        line("cluster", fmt::format("{} ({})", spec.cluster.name, spec.cluster.device.name));
+        std::string devices = spec.cluster.device.name;
+        for (const OtherNodes& each : spec.cluster.otherNodes)
+            devices += fmt::format(", from node {} on {}", each.fromNode, each.device.name);
+        line("cluster", fmt::format("{} ({})", spec.cluster.name, devices));
     }
     if (info.closing.peakFlopsPerDevice)
         line("peak", formatRate(*info.closing.peakFlopsPerDevice, "FLOP/s") + " (" + info.closing.peakSource + ")");

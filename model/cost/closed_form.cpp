@@ -78,6 +78,22 @@ double fillAndDrain(const StepCost& cost, const StageWork& slowest, double allFo
     return others;
 }
 
+/// The stage that fills its device most, and whether it fits.
+void judgeMemory(const StepCost& cost, Prediction& result)
+{
+    double fullest = -1;
+    for (std::size_t i = 0; i < cost.stages.size(); ++i) {
+        const StageCost& stage = cost.stages[i];
+        const double peak = stage.memory.total();
+        if (stage.fullness(peak) <= fullest) continue;
+        fullest = stage.fullness(peak);
+        result.peakBytes = peak;
+        result.peakReservedBytes = stage.memory.reserved();
+        result.peakStage = static_cast<int>(i);
+        result.feasible = stage.fits(peak);
+    }
+}
+
 } // namespace
 
 RateBand rateBandOf(RateKind kind, const Calibration& c)
@@ -125,19 +141,11 @@ Prediction closedForm(const StepCost& cost, const Calibration& calibration)
         if (at > 0) wire += m * cost.boundaries[at - 1].bytes;
     }
     parts[CostPart::PipelineComm] += m * slowest.transfer;
-    double exposed = 0, optimizer = 0, gradientWire = 0, fullest = 0;
-    for (std::size_t i = 0; i < cost.stages.size(); ++i) {
-        const StageCost& stage = cost.stages[i];
+    double exposed = 0, optimizer = 0, gradientWire = 0;
+    for (const StageCost& stage : cost.stages) {
         exposed = std::max(exposed, stage.gradientCommExposed);
         optimizer = std::max(optimizer, stage.optimizerSeconds);
         gradientWire = std::max(gradientWire, stage.gradientWireBytes);
-        const double total = stage.memory.total();
-        if (i == 0 || stage.fullness(total) > fullest) {
-            fullest = stage.fullness(total);
-            result.peakBytes = total;
-            result.peakReservedBytes = stage.memory.reserved();
-            result.peakStage = static_cast<int>(i);
-        }
     }
     parts[CostPart::GradientComm] += exposed + cost.agreementSeconds;
     parts[CostPart::Optimizer] += optimizer;
@@ -168,7 +176,7 @@ Prediction closedForm(const StepCost& cost, const Calibration& calibration)
     result.tokensPerSecond = result.seconds > 0 ? cost.tokensPerStep / result.seconds : 0;
     if (cost.peakFlops > 0 && result.seconds > 0)
         result.mfu = cost.modelFlopsPerStep / (cost.peakFlops * cost.devices * result.seconds);
-    result.feasible = cost.stages[static_cast<std::size_t>(result.peakStage)].fits(result.peakBytes);
+    judgeMemory(cost, result);
     return result;
 }
 

@@ -57,6 +57,18 @@ QString csvOfRows(const QAbstractItemModel& model, const QList<int>& rows)
 
 constexpr double kSortMarkWidth = 8, kSortMarkHeight = 5, kSortMarkGap = 5; ///< [pixels]
 constexpr int kHeadingPadding = 3;                                          ///< beside a heading [pixels]
+constexpr int kBehindFigures = 10; ///< before a text that stands behind a column of figures [pixels]
+
+bool endsAtRight(const QAbstractItemModel& model, int column)
+{
+    return (model.headerData(column, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignRight) != 0;
+}
+
+/// How far the text of a column stands from its left edge, beyond the style's margin.
+int insetOf(const QAbstractItemModel& model, int column)
+{
+    return column > 0 && endsAtRight(model, column - 1) && !endsAtRight(model, column) ? kBehindFigures : 0;
+}
 
 /// Headings of which the sorted one has a triangle before its text where figures end at the right, else behind it. Qt's
 /// own mark stands on the text or above it, too small to be seen.
@@ -98,7 +110,7 @@ protected:
         const bool atRight = (alignment & Qt::AlignRight) != 0;
         const bool isSorted = isSortIndicatorShown() && sortIndicatorSection() == section;
         const double mark = isSorted ? kSortMarkWidth + kSortMarkGap : 0;
-        const QRectF room = QRectF(rect).adjusted(kHeadingPadding, 0, -kHeadingPadding, 0);
+        const QRectF room = QRectF(rect).adjusted(kHeadingPadding + insetOf(*model(), section), 0, -kHeadingPadding, 0);
         const QString text = fontMetrics().elidedText(model()->headerData(section, Qt::Horizontal).toString(),
                                                       Qt::ElideRight, static_cast<int>(room.width() - mark));
         painter->save();
@@ -187,8 +199,11 @@ void ShareDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
                           Qt::AlignRight | Qt::AlignVCenter, figure);
         return;
     }
+    const int inset = insetOf(*index.model(), index.column());
+    if ((colour.isValid() || inset > 0) && option.state.testFlag(QStyle::State_Selected))
+        painter->fillRect(item.rect, currentTheme().selectionFill);
+    item.rect.setLeft(item.rect.left() + inset);
     if (colour.isValid()) {
-        if (option.state.testFlag(QStyle::State_Selected)) painter->fillRect(item.rect, currentTheme().selectionFill);
         painter->fillRect(QRect(item.rect.left() + 6, item.rect.center().y() - 4, 9, 9), colour);
         item.rect.setLeft(item.rect.left() + 18);
         item.textElideMode = Qt::ElideMiddle; // what tells names apart stands at both ends
@@ -224,7 +239,8 @@ void ColumnFit::measure(std::size_t column)
 {
     const QAbstractItemView& view = *m_table; // says publicly what cells take
     const int index = static_cast<int>(column), given = m_columns[column].width;
-    m_widths[column] = std::max(headingWidth(*m_table, index), given > 0 ? given : view.sizeHintForColumn(index) + 6);
+    m_widths[column] = std::max(headingWidth(*m_table, index), given > 0 ? given : view.sizeHintForColumn(index) + 6) +
+                       insetOf(*m_table->model(), index);
 }
 
 void ColumnFit::fit()

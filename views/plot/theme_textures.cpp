@@ -181,8 +181,9 @@ QMainWindow::separator { background: @window; width: 5px; height: 5px; }
 QToolButton#lock { border: none; padding: 0; }
 QToolButton#icon { padding: 0; }
 QToolButton#chip { padding: 3px 6px; }
-QPushButton#menu { padding-right: 24px; }
-QPushButton#menu::menu-indicator { image: url(:/icons/menu.png); width: 16px; height: 16px;
+QPushButton#menu, QToolButton[opensMenu="true"] { padding-right: 24px; }
+QPushButton#menu::menu-indicator, QToolButton[opensMenu="true"]::menu-indicator {
+  image: url(:/icons/menu.png); width: 16px; height: 16px;
   subcontrol-position: right center; subcontrol-origin: padding; right: 4px; }
 QToolButton#lock:hover, QToolButton#lock:focus { border: 1px solid @line; }
 QProgressBar { background: @raised; border: none; border-radius: 4px; height: 8px; text-align: center; }

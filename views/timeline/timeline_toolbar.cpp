@@ -105,6 +105,7 @@ void TimelineToolbar::setRowsMenu(QMenu* menu)
 {
     m_rows = button({}, QStringLiteral("timeline.rowsMenu"), false);
     m_rows->setMenu(menu);
+    m_rows->setProperty("opensMenu", true); // the style looks for it
     m_rows->setPopupMode(QToolButton::InstantPopup);
     layout()->addWidget(m_rows);
     retranslate();
