@@ -125,7 +125,6 @@ Prediction closedForm(const StepCost& cost, const Calibration& calibration)
         }
     }
     for (const BoundaryCost& boundary : cost.boundaries) transfers += boundary.seconds;
-
     PartSeconds& parts = result.parts;
     double wire = 0;
     for (int chunk = 0; chunk < cost.shape.chunks; ++chunk) {
