@@ -32,7 +32,7 @@ Status fill(sqlite::Database& recording, const std::string& output, const Finish
     FOURWALLS_TRY(database.exec("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE"));
     FOURWALLS_TRY(createSchema(database, SchemaKind::Finished));
     // After the schema, which sets the page size: SQLite keeps the number of pages, not of bytes, when that changes.
-    FOURWALLS_TRY(database.exec("PRAGMA cache_size=-32768"));
+    FOURWALLS_TRY(database.exec("PRAGMA cache_size=-16384"));
     FOURWALLS_TRY(database.exec("BEGIN"));
     ChunkStore chunks(folderOf(output), kChunkBudget);
     SqlOutput rows(database);

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two tables with most rows, slices and allocations, as pages of the file: nearly all of a trace without SQL.
+// The tables with most rows (slices, their bins, allocations, flows) as pages of the file, with their indexes: nearly all of
+// a trace without SQL.
 #pragma once
 
+#include "model/base/sorted_rows.h"
 #include "model/sqlite/table_pages.h"
 #include "model/store/row_output.h"
 
+#include <array>
+#include <cstdint>
 #include <string>
 
 namespace fourwalls::store {
@@ -22,8 +26,15 @@ public:
     Status close(sqlite::Database& database);
 
 private:
+    using BinKey = std::array<std::int64_t, 5>;  ///< track, lane, level, tile, id
+    using FlowKey = std::array<std::int64_t, 3>; ///< track, instant, id
+
     RowOutput& m_to;
-    sqlite::TablePages m_slices, m_allocations;
+    std::string m_folder;
+    sqlite::TablePages m_slices, m_bins, m_allocations, m_flows;
+    ChunkStore m_keys;
+    SortedRows<BinKey> m_binKeys;
+    SortedRows<FlowKey> m_flowsFrom, m_flowsTo;
 };
 
 } // namespace fourwalls::store

@@ -8,6 +8,8 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <random>
 #include <string>
@@ -124,6 +126,82 @@ private slots:
         QVERIFY(database.ok());
         QCOMPARE(QString::fromStdString(integrity(*database)), QString("ok"));
         QVERIFY(read(*database) == wanted);
+    }
+
+    /// A table with blobs and two indexes, each as pages: SQLite finds every row by them, and goes on writing.
+    void blobsAndIndexes_data()
+    {
+        QTest::addColumn<int>("rows");
+        QTest::addColumn<int>("pageBytes");
+        for (const int rows : {1, 5, 8, 9, 10, 11, 12, 200, 5'000, 40'000})
+            for (const int pageBytes : {1024, 16384})
+                QTest::addRow("%d rows, %d", rows, pageBytes) << rows << pageBytes;
+    }
+    void blobsAndIndexes()
+    {
+        QFETCH(int, rows);
+        QFETCH(int, pageBytes);
+        const std::string path = m_folder.filePath("indexed").toStdString();
+        QFile::remove(QString::fromStdString(path));
+        auto database = Database::open(path, OpenMode::Create);
+        QVERIFY(database
+                    ->exec("PRAGMA page_size=" + std::to_string(pageBytes) +
+                           "; CREATE TABLE t(id INTEGER PRIMARY KEY, a INTEGER, b INTEGER, data BLOB); "
+                           "CREATE INDEX by_a ON t(a, b); CREATE INDEX by_b ON t(b)")
+                    .ok());
+        const auto rootOf = [&](const char* name) {
+            return database->integer("SELECT rootpage FROM sqlite_schema WHERE name='" + std::string(name) + "'")
+                ->value_or(0);
+        };
+        const std::int64_t table = rootOf("t"), byA = rootOf("by_a"), byB = rootOf("by_b");
+        QVERIFY(database->close().ok());
+        const auto size = static_cast<std::size_t>(pageBytes);
+        TablePages pages(size, {}, 1 << 16);
+        IndexPages first(size, {}, 1 << 16), second(size, {}, 1 << 16);
+        std::mt19937_64 chance(static_cast<std::uint64_t>(rows));
+        std::vector<std::array<std::int64_t, 3>> a, b;
+        std::int64_t bytes = 0;
+        for (std::int64_t id = 1; id <= rows; ++id) {
+            const auto value = static_cast<std::int64_t>(chance()) >> (chance() % 64);
+            const std::size_t longest = chance() % 16 == 0 ? TablePages::longestBlob(size) : 80;
+            const std::string blob(chance() % (longest + 1), static_cast<char>(id));
+            bytes += static_cast<std::int64_t>(blob.size());
+            const std::array<std::optional<std::int64_t>, 2> others{id / 3 - 7, value};
+            pages.add(id, others, blob);
+            a.push_back({id / 3 - 7, value, id});
+            b.push_back({value, id, 0});
+        }
+        std::sort(a.begin(), a.end());
+        std::sort(b.begin(), b.end());
+        for (const auto& entry : a) first.add(entry);
+        for (const auto& entry : b) second.add(std::span(entry).first(2));
+        QVERIFY(pages.appendTo(path, table).ok() && first.appendTo(path, byA).ok() && second.appendTo(path, byB).ok());
+
+        database = Database::open(path, OpenMode::ReadWrite);
+        QCOMPARE(QString::fromStdString(integrity(*database)), QString("ok"));
+        QCOMPARE(database->integer("SELECT sum(length(data)) FROM t")->value_or(0), bytes);
+        QCOMPARE(database
+                     ->integer(
+                         "SELECT count(*) FROM t WHERE length(data)>0 AND hex(substr(data,1,1))<>printf('%02X',id&255)")
+                     ->value_or(-1),
+                 0);
+        for (const auto& [x, y, id] : a)
+            if (id % 97 == 1)
+                QCOMPARE(database
+                             ->integer("SELECT count(*) FROM t INDEXED BY by_a WHERE a=" + std::to_string(x) +
+                                       " AND b=" + std::to_string(y) + " AND id=" + std::to_string(id))
+                             ->value_or(0),
+                         1);
+        QVERIFY(
+            database->exec("INSERT INTO t(a, b) SELECT a + 1000000, b FROM t; DELETE FROM t WHERE id % 5 = 0").ok());
+        QCOMPARE(QString::fromStdString(integrity(*database)), QString("ok"));
+    }
+
+    void aBlobLongerThanAPageIsRefused()
+    {
+        TablePages pages(1024, {}, 1 << 16);
+        pages.add(1, {}, std::string(1024, 'x'));
+        QVERIFY(!pages.status().ok());
     }
 
     void noRowsLeaveTheTableEmpty()
