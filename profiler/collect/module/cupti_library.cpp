@@ -45,6 +45,7 @@ CUptiResult CuptiLibrary::bindTo(void* library)
     bind(library, getCallbackName, "cuptiGetCallbackName");
     bind(library, setAttribute, "cuptiActivitySetAttribute");
     bind(library, setThreadIdType, "cuptiSetThreadIdType");
+    bind(library, registerClock, "cuptiActivityRegisterTimestampCallback");
     bind(library, pushExternalId, "cuptiActivityPushExternalCorrelationId");
     bind(library, popExternalId, "cuptiActivityPopExternalCorrelationId");
     bind(library, enableRuntimeApi, "cuptiActivityEnableRuntimeApi");
@@ -103,8 +104,11 @@ void CuptiLibrary::useSystemThreads() const
     if (setThreadIdType != nullptr) setThreadIdType(type);
 }
 
-// A clock of its own is not given to CUPTI: from CUDA 12.6 Update 2 up to 13.0, kernels may then come without times
-// (release notes of 13.1). Where its clock is not the system's (WSL), the pairs of both clocks in the spool tell.
+void CuptiLibrary::useClock(CUpti_TimestampCallbackFunc clock) const
+{
+    if (registerClock != nullptr) registerClock(clock);
+}
+
 std::uint64_t CuptiLibrary::now() const
 {
     std::uint64_t time = 0;

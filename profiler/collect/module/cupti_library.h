@@ -27,6 +27,7 @@ struct CuptiLibrary {
     decltype(cuptiGetCallbackName)* getCallbackName = nullptr;
     decltype(cuptiActivitySetAttribute)* setAttribute = nullptr;
     decltype(cuptiSetThreadIdType)* setThreadIdType = nullptr;
+    decltype(cuptiActivityRegisterTimestampCallback)* registerClock = nullptr;
     decltype(cuptiActivityPushExternalCorrelationId)* pushExternalId = nullptr;
     decltype(cuptiActivityPopExternalCorrelationId)* popExternalId = nullptr;
     decltype(cuptiActivityEnableRuntimeApi)* enableRuntimeApi = nullptr;
@@ -57,6 +58,9 @@ struct CuptiLibrary {
     void useSystemThreads() const;
     /// The clock of its records, 0 where it does not tell.
     std::uint64_t now() const;
+    /// Gives it another one. Not without need: from CUDA 12.6 Update 2 up to 13.0, kernels may then come without times
+    /// (release notes of 13.1). Where its clock is not the system's (WSL), the pairs of both clocks in the spool tell.
+    void useClock(CUpti_TimestampCallbackFunc clock) const;
     void recordTimesOfEvents() const;
     /// Replays of graphs as a whole; among several subscribers only from the start on, before any kind is enabled.
     void allowWholeGraphs() const;

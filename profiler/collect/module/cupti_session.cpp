@@ -55,6 +55,11 @@ void CUPTIAPI onBufferRequested(std::uint8_t** buffer, std::size_t* size, std::s
     *buffer = recorder == nullptr ? nullptr : recorder->bufferRequested(size);
 }
 
+std::uint64_t CUPTIAPI cuptiClock()
+{
+    return realtime();
+}
+
 void CUPTIAPI onBufferCompleted(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t validSize)
 {
     Recorder* const recorder = Recorder::current();
@@ -270,6 +275,7 @@ void CuptiSession::takeBack()
 {
     if (!active() || m_library.shared) return;
     m_library.registerCallbacks(onBufferRequested, onBufferCompleted);
+    m_library.useClock(&cuptiClock); // Kineto has given CUPTI its own, which counts the processor's ticks
     enableAlways();
     if (m_capturing.load()) capture(true);
 }

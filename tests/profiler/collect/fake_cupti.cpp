@@ -90,10 +90,9 @@ extern "C" {
 
 CUptiResult cuptiGetVersion(std::uint32_t* version)
 {
-    const char* other = std::getenv("FAKE_CUPTI_VERSION");
     if (*setting("FAKE_CUPTI_VERSION_RESULT") != '\0')
         return static_cast<CUptiResult>(std::atoi(setting("FAKE_CUPTI_VERSION_RESULT")));
-    *version = other != nullptr ? static_cast<std::uint32_t>(std::atoi(other)) : 130001;
+    *version = fake::version();
     return CUPTI_SUCCESS;
 }
 

@@ -59,6 +59,12 @@ inline const char* setting(const char* name)
     return value != nullptr ? value : "";
 }
 
+inline std::uint32_t version()
+{
+    const char* const other = setting("FAKE_CUPTI_VERSION");
+    return *other != '\0' ? static_cast<std::uint32_t>(std::atoi(other)) : 130'001;
+}
+
 /// The clock that CUPTI's manual names, of Linux or of WSL.
 inline std::uint64_t now()
 {
@@ -179,8 +185,9 @@ inline void addKernel(std::uint32_t correlation, std::uint64_t start, std::uint6
     auto* kernel = add<CUpti_ActivityKernel10>(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
     if (kernel == nullptr) return;
     // With a clock of the tool's, CUPTI of CUDA 12.6 to 13.0 gives kernels without times (release notes of 13.1).
-    kernel->start = g_clock == nullptr ? start : 0;
-    kernel->end = g_clock == nullptr ? end : 0;
+    const bool timeless = g_clock != nullptr && version() < 130'100;
+    kernel->start = timeless ? 0 : start;
+    kernel->end = timeless ? 0 : end;
     kernel->contextId = 1;
     kernel->streamId = 7;
     kernel->gridX = 132;

@@ -283,7 +283,8 @@ void fake_synchronize()
     addApi(CUPTI_ACTIVITY_KIND_RUNTIME, kFunction, correlation, now());
 }
 
-/// Another profiler takes the buffers over and ends with switching its kinds off, as Kineto does.
+/// Another profiler takes the buffers over, with a clock of its own that counts ticks, and ends with switching its kinds
+/// off, as Kineto does.
 void fake_take_over()
 {
     const std::lock_guard lock(g_mutex);
@@ -293,6 +294,11 @@ void fake_take_over()
     };
     g_complete = [](CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t) { std::free(buffer); };
     for (bool& enabled : g_enabled) enabled = false;
+    g_clock = [] {
+        timespec time{};
+        clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+        return static_cast<std::uint64_t>(time.tv_sec) * 3'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec) * 3;
+    };
 }
 
 /// `count` replays of a graph of one kernel, whose times CUPTI has lost; one record each where graphs are recorded whole.
