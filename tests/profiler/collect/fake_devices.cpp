@@ -24,7 +24,8 @@ bool isInstance()
 
 thread_local int t_captureMode = 0; // global, as every thread begins
 
-/// FAKE_NVML_SILENT: who asks for a clock waits for ever. FAKE_NVML_LOST_AFTER: the GPU falls off the bus after so many questions for a clock.
+/// FAKE_NVML_STANDS: who asks for a clock waits for ever. FAKE_NVML_LOST_AFTER: the GPU falls off the bus after so many
+/// questions for a clock.
 std::atomic<int> g_clocksAsked{0};
 
 bool isLost()
@@ -122,7 +123,7 @@ int nvmlDeviceGetClockInfo(void* device, int type, unsigned* mhz)
 {
     if (isInstance() && device != &g_card) return 3;
     g_clocksAsked.fetch_add(1);
-    while (std::getenv("FAKE_NVML_SILENT") != nullptr) pause();
+    while (std::getenv("FAKE_NVML_STANDS") != nullptr) pause();
     if (isLost()) return kNvmlLost;
     return *mhz = type == 1 ? 1980 : 2619, 0;
 }

@@ -384,6 +384,7 @@ private slots:
     {
         const Spool spool = sampled({{"FAKE_NVML_SILENT", "1"}}, 15);
         verifyTheProgramIsUnharmed();
+        QVERIFY(spool.count(RecordKind::NvmlSample) >= 15);
         for (const NvmlSample& sample : spool.all<NvmlSample>(RecordKind::NvmlSample)) {
             QCOMPARE(sample.valid & (kNvmlProcessMemory | kNvmlMemory), static_cast<std::uint32_t>(kNvmlMemory));
             QCOMPARE(sample.processMemory, std::uint64_t{0});
@@ -391,11 +392,10 @@ private slots:
         QVERIFY(spool.message(MessageCode::NvmlMissing).empty());
     }
 
-    /// In the middle of a run: samples end, a line says why, and the program has its own end.
     /// What CUPTI has is written all the same.
     void anNvmlThatDoesNotAnswer()
     {
-        const Spool spool = sampledUntil({{"FAKE_NVML_SILENT", "1"}}, [](const Spool& until) {
+        const Spool spool = sampledUntil({{"FAKE_NVML_STANDS", "1"}}, [](const Spool& until) {
             return !until.message(MessageCode::Versions).empty(); // the next that the sampler does is to ask
         });
         verifyTheProgramIsUnharmed();
@@ -405,6 +405,7 @@ private slots:
         QCOMPARE(said().filter("does not answer").size(), 1);
     }
 
+    /// In the middle of a run: samples end, a line says why, and the program has its own end.
     void aGpuThatFallsOffTheBus()
     {
         const Spool spool = sampledUntil({{"FAKE_NVML_LOST_AFTER", "6"}}, [](const Spool& so) {
