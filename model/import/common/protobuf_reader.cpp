@@ -7,8 +7,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <condition_variable>
 #include <limits>
+#include <mutex>
+#include <new>
 #include <optional>
+#include <thread>
 #include <utility>
 
 namespace fourwalls::importers {
@@ -24,22 +28,21 @@ constexpr int kStreamAtMost = 1 << 30;
 } // namespace
 
 class ProtobufReader::Stream {
-    /// Pieces of a source.
+    /// Pieces of a source, read ahead by a thread of its own once a second one is needed: what the system takes for reading
+    /// is then not taken of the parser's time.
     class SourceStream final : public wire::ZeroCopyInputStream {
     public:
         SourceStream(std::unique_ptr<ByteSource> source, std::size_t piece)
             : m_source(std::move(source))
             , m_piece(piece)
+            , m_outOfMemory(Error{ErrorCode::Io, "out of memory", "reading ahead", "end other programs"})
         {}
+        ~SourceStream() override { stop(); }
 
         bool Next(const void** data, int* size) override
         {
             if (m_backedUp == 0) {
-                if (m_error) return false;
-                const auto got = m_source->read(m_piece.data(), m_piece.size());
-                if (!got.ok()) m_error = got.error();
-                if (!got.ok() || *got == 0) return false;
-                m_filled = *got;
+                if (m_ended || !nextPiece()) return false;
                 m_backedUp = m_filled;
             }
             *data = m_piece.data() + (m_filled - m_backedUp);
@@ -67,14 +70,82 @@ class ProtobufReader::Stream {
         std::int64_t ByteCount() const override { return m_given; }
 
         const std::optional<Error>& error() const { return m_error; }
-        std::string damage() const { return m_source->damage(); }
+        /// Nothing is read after it.
+        std::string damage()
+        {
+            stop();
+            return m_source->damage();
+        }
 
     private:
-        std::unique_ptr<ByteSource> m_source;
-        std::vector<char> m_piece;
+        /// A piece in m_piece, of m_filled bytes. False at the end, or with m_error.
+        bool nextPiece()
+        {
+            if (m_pieces++ == 0) return take(m_source->read(m_piece.data(), m_piece.size()));
+            std::unique_lock lock(m_mutex);
+            if (!m_thread.joinable() && !m_stopped) {
+                m_ahead.resize(m_piece.size());
+                m_thread = std::thread([this] { readAhead(); });
+            }
+            m_changed.wait(lock, [this] { return m_stopped || m_got; });
+            if (!m_got) {
+                m_ended = true;
+                return false;
+            }
+            const Result<std::size_t> got = std::exchange(m_got, std::nullopt).value();
+            m_piece.swap(m_ahead);
+            m_changed.notify_all();
+            return take(got);
+        }
+
+        bool take(const Result<std::size_t>& got)
+        {
+            if (!got.ok()) m_error = got.error();
+            m_filled = got.ok() ? *got : 0;
+            m_ended = m_filled == 0;
+            return !m_ended;
+        }
+
+        void readAhead()
+        {
+            for (bool more = true; more;) {
+                std::optional<Result<std::size_t>> got;
+                try {
+                    got = m_source->read(m_ahead.data(), m_ahead.size());
+                } catch (const std::bad_alloc&) {
+                    got = std::move(m_outOfMemory); // a copy would need memory
+                }
+                more = got->ok() && **got > 0;
+                std::unique_lock lock(m_mutex);
+                m_got = std::move(got);
+                m_changed.notify_all();
+                m_changed.wait(lock, [this] { return m_stopped || !m_got; });
+                more = more && !m_stopped;
+            }
+        }
+
+        void stop()
+        {
+            {
+                const std::lock_guard lock(m_mutex);
+                m_stopped = true;
+            }
+            m_changed.notify_all();
+            if (m_thread.joinable()) m_thread.join();
+        }
+
+        std::unique_ptr<ByteSource> m_source; ///< the thread's, while it runs
+        std::vector<char> m_piece, m_ahead;   ///< m_ahead is the thread's while m_got is absent
         std::size_t m_filled = 0, m_backedUp = 0;
-        std::int64_t m_given = 0;
+        std::int64_t m_given = 0, m_pieces = 0;
+        bool m_ended = false; ///< nothing more comes
         std::optional<Error> m_error;
+        std::mutex m_mutex;
+        std::condition_variable m_changed;
+        std::optional<Result<std::size_t>> m_got; ///< what was read into m_ahead
+        bool m_stopped = false;
+        Result<std::size_t> m_outOfMemory; ///< made while there is memory
+        std::thread m_thread;              ///< uses everything above
     };
 
 public:
