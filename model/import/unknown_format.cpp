@@ -77,11 +77,20 @@ Error unknownFormat(const std::string& path, std::string_view beginning)
         error = {ErrorCode::Unsupported, "text in UTF-16", path, "convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)"};
     } else if (const std::string_view text = withoutSpace(beginning); text.starts_with('<')) {
         const std::string start = lowerCase(text.substr(0, kTagLength));
+        const auto holds = [text](std::string_view part) { return text.find(part) != std::string_view::npos; };
         const bool isPage = start.starts_with("<!doctype html") || start.starts_with("<html");
         error = {ErrorCode::Unsupported, isPage ? "a web page" : "a text with marks (XML, Markdown), not a trace", path,
                  isPage ? "give the profile or the memory snapshot that it shows; a memory timeline as JSON: "
                           "export_memory_timeline(\"timeline.json\")"
                         : error.hint};
+        if (holds("<title>GPU Memory Timeline HTML</title>"))
+            error = {ErrorCode::Unsupported, "a memory timeline of torch.profiler as a page: a picture without numbers",
+                     path,
+                     "write it again where it was recorded, as numbers: "
+                     "prof.export_memory_timeline(\"timeline.json\", device=\"cuda:0\"), or \"timeline.raw.json.gz\""};
+        else if (holds("MemoryViz.js"))
+            error = {ErrorCode::Unsupported, "a page of PyTorch's memory viewer", path,
+                     "give the snapshot that it was made of: torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")"};
     }
     return error;
 }

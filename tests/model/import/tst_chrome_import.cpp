@@ -353,6 +353,15 @@ private slots:
                              << "unpack";
         QTest::newRow("bzip2") << "BZh91AY"
                                << "packed stream is cut or damaged";
+        QTest::newRow("memory timeline as a page")
+            << "<html>\n<head><meta charset=\"utf-8\" /><title>GPU Memory Timeline HTML</title></head>\n<body>\n"
+               "  <img src='data:image/png;base64,iVBORw0KGgo='>\n</body>\n</html>"
+            << "prof.export_memory_timeline(\"timeline.json\", device=\"cuda:0\")";
+        QTest::newRow("page of the memory viewer")
+            << "\n<!DOCTYPE html>\n<html>\n<head>\n</head>\n<body>\n<script type=\"module\">\n"
+               "import {add_local_files} from "
+               "\"https://cdn.jsdelivr.net/gh/pytorch/pytorch@main/torch/utils/viz/MemoryViz.js\"\n"
+            << "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")";
         QTest::newRow("web page") << "\n<!DOCTYPE html><html></html>"
                                   << "web page";
         QTest::newRow("markdown") << "<!-- a comment -->\n# Title\n"
