@@ -79,7 +79,7 @@ double fillAndDrain(const StepCost& cost, const StageWork& slowest, double allFo
 }
 
 /// The stage that fills its device most, and whether it fits.
-void judgeMemory(const StepCost& cost, Prediction& result)
+void setFullestStage(const StepCost& cost, Prediction& result)
 {
     double fullest = -1;
     for (std::size_t i = 0; i < cost.stages.size(); ++i) {
@@ -175,7 +175,7 @@ Prediction closedForm(const StepCost& cost, const Calibration& calibration)
     result.tokensPerSecond = result.seconds > 0 ? cost.tokensPerStep / result.seconds : 0;
     if (cost.peakFlops > 0 && result.seconds > 0)
         result.mfu = cost.modelFlopsPerStep / (cost.peakFlops * cost.devices * result.seconds);
-    judgeMemory(cost, result);
+    setFullestStage(cost, result);
     return result;
 }
 

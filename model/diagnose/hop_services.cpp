@@ -40,7 +40,8 @@ private:
 
 } // namespace
 
-std::vector<HopService> hopServices(const JoinedOperation& operation, const HopSchedule& schedule, HopWaits waits)
+std::vector<HopService> hopServices(const JoinedOperation& operation, const HopSchedule& schedule, HopWaits waits,
+                                    const std::function<double(const ScheduledHop&)>& hold)
 {
     const Readiness ready(operation, schedule, waits == HopWaits::Both);
     std::vector<const ScheduledHop*> byEnd;
@@ -58,8 +59,15 @@ std::vector<HopService> hopServices(const JoinedOperation& operation, const HopS
                     begin = std::max(begin, before->second);
             sent[hop->from] = received[hop->to] = hop->recorded->end;
         }
-        // A receiver that came late found the message there: when it arrived, nobody saw.
-        const bool seen = hop->recorded->begin < hop->recorded->end;
+        // A receiver that came late found the message there: when it arrived, nobody saw. Nor of one that waited its turn.
+        constexpr double kRounding = 2; // [ns]
+        bool seen = hop->recorded->begin < hop->recorded->end;
+        if (hold) {
+            const auto before = received.find(hop->to);
+            seen = seen && (before == received.end() ||
+                            static_cast<double>((hop->recorded->end - before->second).ns) > hold(*hop) + kRounding);
+            received[hop->to] = hop->recorded->end;
+        }
         const auto took = static_cast<double>((hop->recorded->end - begin).ns);
         if (took > 0 && seen)
             services.push_back({schedule.members[static_cast<std::size_t>(hop->from)],

@@ -24,8 +24,10 @@ enum class HopWaits {
     Sender ///< for the sender alone: latencies are whole, and so is the time that a port is busy with other hops
 };
 
-/// The hops of a schedule that was recorded. Hops that took no time are left out.
-std::vector<HopService> hopServices(const JoinedOperation& operation, const HopSchedule& schedule, HopWaits waits);
+/// The hops of a schedule that was recorded. Hops that took no time are left out. hold: what a hop keeps its receiver's port
+/// for [ns]; given, hops that arrived as soon as the port was free are left out, too, as they may have waited for it.
+std::vector<HopService> hopServices(const JoinedOperation& operation, const HopSchedule& schedule, HopWaits waits,
+                                    const std::function<double(const ScheduledHop&)>& hold = {});
 
 /// What a hop occupies its ports for, and how much later it arrives [ns].
 struct HopTime {

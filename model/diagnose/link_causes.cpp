@@ -85,7 +85,7 @@ public:
     {
         readSchedules();
         for (const auto& [operation, schedule] : m_schedules)
-            for (const HopService& hop : hopServices(*operation, schedule, waits))
+            for (const HopService& hop : hopServices(*operation, schedule, waits, holdIn(schedule, waits)))
                 samples[kindOf(hop.from, hop.to, hop.bytes, hop.turn)][{{hop.from, hop.to}, ""}].push_back(hop.took);
     }
 
@@ -147,6 +147,20 @@ public:
     }
 
 private:
+    /// What a hop keeps its receiver's port for, where those that waited for it are to be left out: by the recording's own
+    /// description of the cluster.
+    std::function<double(const ScheduledHop&)> holdIn(const HopSchedule& schedule, HopWaits waits)
+    {
+        if (waits != HopWaits::Sender) return {};
+        return [this, &schedule](const ScheduledHop& hop) {
+            Kind kind = kindOf(schedule.members[static_cast<std::size_t>(hop.from)],
+                               schedule.members[static_cast<std::size_t>(hop.to)], hop.bytes, 0);
+            const double whole = expected(kind).value_or(0);
+            kind.bytes = 0;
+            return whole - expected(kind).value_or(0);
+        };
+    }
+
     /// turn: a port that carries one hop after the other delivers the first one a latency later than it is free again.
     Kind kindOf(RankId from, RankId to, double bytes, int turn)
     {

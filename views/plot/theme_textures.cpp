@@ -178,13 +178,12 @@ QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QSplitter::handle { background: transparent; }
 QMainWindow::separator { background: @window; width: 5px; height: 5px; }
-QToolButton#lock { border: none; padding: 0; }
-QToolButton#icon { padding: 0; }
+QToolButton#lock { border: none; padding: 0; } QToolButton#icon { padding: 0; }
 QToolButton#chip { padding: 3px 6px; }
-QPushButton#menu, QToolButton[opensMenu="true"] { padding-right: 24px; }
-QPushButton#menu::menu-indicator, QToolButton[opensMenu="true"]::menu-indicator {
-  image: url(:/icons/menu.png); width: 16px; height: 16px;
-  subcontrol-position: right center; subcontrol-origin: padding; right: 4px; }
+QPushButton#menu { padding-right: 24px; }
+QToolButton[opensMenu="true"] { padding: 4px 24px 4px 8px; min-width: 54px; }
+QPushButton#menu::menu-indicator, QToolButton[opensMenu="true"]::menu-indicator { width: 16px; height: 16px;
+  image: url(:/icons/menu.png); subcontrol-position: right center; subcontrol-origin: padding; right: 4px; }
 QToolButton#lock:hover, QToolButton#lock:focus { border: 1px solid @line; }
 QProgressBar { background: @raised; border: none; border-radius: 4px; height: 8px; text-align: center; }
 QProgressBar::chunk { background: @accent; border-radius: 4px; }

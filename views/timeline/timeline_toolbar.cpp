@@ -14,6 +14,7 @@
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QMenu>
+#include <QStyle>
 #include <QTimer>
 #include <QToolButton>
 
@@ -105,7 +106,9 @@ void TimelineToolbar::setRowsMenu(QMenu* menu)
 {
     m_rows = button({}, QStringLiteral("timeline.rowsMenu"), false);
     m_rows->setMenu(menu);
-    m_rows->setProperty("opensMenu", true); // the style looks for it
+    m_rows->setProperty("opensMenu", true); // the style has room for an arrow then
+    m_rows->style()->unpolish(m_rows);
+    m_rows->style()->polish(m_rows);
     m_rows->setPopupMode(QToolButton::InstantPopup);
     layout()->addWidget(m_rows);
     retranslate();

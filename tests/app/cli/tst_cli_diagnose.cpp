@@ -85,6 +85,11 @@ void CliDiagnoseTest::spoiledOnPurpose_data()
     row("slow link of four",
         {"--plan", "dp=4", "--cluster", slowNode(m_folder, 2e9), "--link-fault", "1-2:bandwidth=0.4"}, "slow_link",
         {1, 2});
+    // What comes behind a late message waits for it, whoever sent it.
+    row("late link of four that all send to all",
+        {"--model", "moe-tiny", "--plan", "dp=4 ep=4", "--cluster", slowNode(m_folder, 5e9), "--link-fault",
+         "0-2:latency_us=200"},
+        "slow_link", {0, 2});
     row("uneven experts", {"--model", "moe-tiny", "--plan", "dp=2 ep=2", "--disturb", "expert_imbalance:1:3"},
         "expert_imbalance", {0, 1});
     // Steps of little work, so that writing takes a good part of them on any disk.

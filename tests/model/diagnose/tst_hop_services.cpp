@@ -72,6 +72,19 @@ private slots:
         QCOMPARE(tookOf(hopServices(of.operation, of.schedule, HopWaits::Sender), 0, 2), std::optional(60.0));
     }
 
+    /// A port that is kept for 10 by each message: the second arrives as soon as it is free, and tells nothing of its link;
+    /// the third comes later than that.
+    void waitingForThePortTellsNothing()
+    {
+        const Case of = caseOf({0, 0, 0, 0}, {{0, 0, 3, 0, 50}, {0, 1, 3, 0, 60}, {0, 2, 3, 0, 90}});
+        const auto hold = [](const ScheduledHop&) { return 10.0; };
+        const auto told = hopServices(of.operation, of.schedule, HopWaits::Sender, hold);
+        QCOMPARE(told.size(), std::size_t{2});
+        QCOMPARE(tookOf(told, 0, 3), std::optional(50.0));
+        QCOMPARE(tookOf(told, 2, 3), std::optional(90.0));
+        QCOMPARE(hopServices(of.operation, of.schedule, HopWaits::Sender).size(), std::size_t{3});
+    }
+
     /// Rank 1 comes at 40: the message of rank 0, sent at 0, arrives at 45.
     void aLateReceiverHidesNoTransfer()
     {
