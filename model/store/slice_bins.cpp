@@ -210,11 +210,13 @@ void encodeTile(std::string& out, std::int64_t tile, const std::vector<Bin>& bin
     std::int64_t next = tile * kBinsPerTile;
     std::int64_t op = 0;
     for (const Bin& bin : bins) {
-        putVarint(out, static_cast<std::uint64_t>(bin.index - next));
-        putVarint(out, static_cast<std::uint64_t>(bin.count));
-        putVarint(out, static_cast<std::uint64_t>(bin.busy));
-        putVarint(out, static_cast<std::uint64_t>(bin.longest));
-        putSigned(out, bin.op - op);
+        char bytes[5 * kLongestVarint];
+        char* end = putVarint(bytes, static_cast<std::uint64_t>(bin.index - next));
+        end = putVarint(end, static_cast<std::uint64_t>(bin.count));
+        end = putVarint(end, static_cast<std::uint64_t>(bin.busy));
+        end = putVarint(end, static_cast<std::uint64_t>(bin.longest));
+        end = putVarint(end, zigzag(bin.op - op));
+        out.append(bytes, static_cast<std::size_t>(end - bytes));
         next = bin.index + 1;
         op = bin.op;
     }
