@@ -96,8 +96,8 @@ Status forEachSorted(RecordSource& source, std::int32_t track, ChunkStore& chunk
     std::vector<SliceRow> rows;
     bool tooMany = false;
     FOURWALLS_TRY(source.slices(track, [&](std::vector<SliceRow>& batch) {
-        rows.insert(rows.end(), batch.begin(), batch.end());
-        tooMany = rows.size() > mostSorted;
+        tooMany = rows.size() + batch.size() > mostSorted; // asked before room is made for those that are too many
+        if (!tooMany) rows.insert(rows.end(), batch.begin(), batch.end());
         return !tooMany;
     }));
     if (tooMany) {
