@@ -30,7 +30,8 @@ struct DeviceRates {
     double kernelSeconds = 0;                                   ///< of every kernel, on top
     double gemmKernelSeconds = 0;                               ///< likewise of a product
     int multiprocessors = 0;                                    ///< 0: no tiles
-    double elementBytes = 2;                                    ///< of activations and weights as computed with
+    bool fetchesInTurn = false; ///< a core fetches operands, then computes; else both at once
+    double elementBytes = 2;    ///< of activations and weights as computed with
     /// Linear layers run in fewer bits than activations have: an operand is cast first. 0: they do not.
     double castBytes = 0;                             ///< read and written for that, per element
     double operandBytes = 2;                          ///< of an element of such a product's operands

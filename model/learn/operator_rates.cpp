@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
 #include <unordered_map>
@@ -44,6 +45,33 @@ double rateBefore(const cost::DeviceRates& rates, const std::string& name, const
     return rate > 0 ? shape[0] / (shape[0] / rate + rates.kernelSeconds) : 1;
 }
 
+/// The rates of a core with what its own products tell of how much of their time goes into operands: all take their FLOPs at one
+/// rate and their bytes at another, by least squares of relative errors. A trace has few shapes, often of few rows, so that
+/// counts half, and what other recordings told half. Of fewer shapes the rates stay as they were.
+cost::DeviceRates withProducts(cost::DeviceRates rates, const std::vector<RatePoint>& products)
+{
+    constexpr std::size_t kLeast = 6;
+    if (!rates.fetchesInTurn || products.size() < kLeast) return rates;
+    double ff = 0, fb = 0, bb = 0, f = 0, b = 0;
+    for (const RatePoint& point : products) {
+        const double m = point.shape[0], n = point.shape[1], k = point.shape[2], flops = 2 * m * n * k;
+        const double seconds = flops / point.rate, work = flops / seconds,
+                     bytes = rates.operandBytes * (m * k + k * n + m * n) / seconds;
+        ff += work * work;
+        fb += work * bytes;
+        bb += bytes * bytes;
+        f += work;
+        b += bytes;
+    }
+    const double determinant = ff * bb - fb * fb;
+    if (!(determinant > 1e-9 * ff * bb)) return rates;
+    const double perFlop = (f * bb - b * fb) / determinant, perByte = (b * ff - f * fb) / determinant;
+    if (!(perFlop > 0)) return rates;
+    const double usual = rates.gemmFlops / rates.streamBytes; // FLOPs in the time of a byte
+    rates.streamBytes = rates.gemmFlops / ((std::max(0.0, perByte / perFlop) + usual) / 2);
+    return rates;
+}
+
 /// Those with most time, as long as the grid through them stays small.
 std::vector<RatePoint> fitting(std::vector<RatePoint> points, std::size_t& leftOut)
 {
@@ -68,6 +96,19 @@ std::vector<RatePoint> fitting(std::vector<RatePoint> points, std::size_t& leftO
     return kept;
 }
 
+/// Puts points on an axis beyond what was met, where the rates before say how it goes on; as many as the grid holds. Returns
+/// the cells that it has then.
+std::size_t goBeyond(std::vector<double>& axis, std::size_t cells)
+{
+    constexpr int kDoublings = 4;
+    const std::size_t others = cells / axis.size();
+    for (int i = 0; i < kDoublings && others * (axis.size() + 2) <= kMostCells; ++i) {
+        axis.insert(axis.begin(), axis.front() / 2);
+        axis.push_back(axis.back() * 2);
+    }
+    return others * axis.size();
+}
+
 RateGrid gridThrough(const std::vector<RatePoint>& points, const cost::DeviceRates& before, const std::string& name)
 {
     RateGrid grid;
@@ -79,6 +120,7 @@ RateGrid gridThrough(const std::vector<RatePoint>& points, const cost::DeviceRat
         grid.axes.emplace_back(axis.begin(), axis.end());
         cells *= axis.size();
     }
+    for (std::vector<double>& axis : grid.axes) cells = goBeyond(axis, cells);
     std::vector<double> ratios; // of what was measured to what the rates before say, as logarithms
     for (const RatePoint& point : points)
         ratios.push_back(std::log(point.rate / rateBefore(before, name, point.shape)));
@@ -210,17 +252,19 @@ OperatorRates OperatorRateSamples::rates(const cost::DeviceRates& before, std::s
     lend("gemm", "gemm.input_gradient");
     lend("gemm.weight_gradient.added", "gemm.weight_gradient");
     if (!m_points.contains("gemm.weight_gradient")) lend("gemm", "gemm.weight_gradient"); // of profiles
-    OperatorRates rates;
-    for (const auto& [name, shapes] : points) {
-        std::vector<RatePoint> list;
+    std::map<std::string, std::vector<RatePoint>> lists;
+    std::vector<RatePoint> products;
+    for (const auto& [name, shapes] : points)
         for (const auto& [shape, point] : shapes)
-            if (const Spread spread = spreadOf(point.seconds); spread.median > 0)
-                list.push_back(
-                    {shape, point.work / spread.median, spread.median * static_cast<double>(point.seconds.size())});
-        if (list.empty()) continue;
-        list = fitting(std::move(list), leftOut);
-        rates.emplace(name, gridThrough(list, before, name));
-    }
+            if (const Spread spread = spreadOf(point.seconds); spread.median > 0) {
+                const RatePoint met{shape, point.work / spread.median,
+                                    spread.median * static_cast<double>(point.seconds.size())};
+                lists[name].push_back(met);
+                if (name.starts_with("gemm")) products.push_back(met);
+            }
+    const cost::DeviceRates usual = withProducts(before, products);
+    OperatorRates rates;
+    for (auto& [name, list] : lists) rates.emplace(name, gridThrough(fitting(std::move(list), leftOut), usual, name));
     return rates;
 }
 
