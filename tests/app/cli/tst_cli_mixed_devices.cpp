@@ -22,6 +22,7 @@ private slots:
     void stepsAreThoseThatTheEngineTakes_data();
     void stepsAreThoseThatTheEngineTakes();
     void theSearchSplitsForThem();
+    void allSlowerAlike();
     void refusals();
 
 private:
@@ -134,6 +135,24 @@ void CliMixedDevicesTest::theSearchSplitsForThem()
         times[plan == best] = run({"metrics", trace, "--json"}).json()["step_time_ms"].toDouble();
     }
     QVERIFY2(times[1] < 0.95 * times[0], qPrintable(QString("%1 and %2 ms").arg(times[1]).arg(times[0])));
+}
+
+/// Where all devices are slower, what a recording teaches has that in it: its own plan is not slowed down twice.
+void CliMixedDevicesTest::allSlowerAlike()
+{
+    QJsonObject cluster = json("even.json"), device = cluster["device"].toObject();
+    device["slowdown"] = kSlowdown;
+    cluster["device"] = device;
+    QFile to(file("slower.json"));
+    QVERIFY(to.open(QIODevice::WriteOnly) && to.write(QJsonDocument(cluster).toJson()) > 0);
+    to.close();
+    const QString trace = file("slower.fourwalls");
+    QVERIFY(record(trace, "pp=2 microbatches=4", "slower.json").exitCode == 0);
+    const double took = run({"metrics", trace, "--json"}).json()["step_time_ms"].toDouble(),
+                 quick = run({"metrics", file("even.fourwalls"), "--json"}).json()["step_time_ms"].toDouble();
+    QVERIFY2(took > 1.6 * quick, qPrintable(QString("%1 and %2 ms").arg(took).arg(quick)));
+    const double said = run({"predict", "--like", trace, "--json"}).json()["step_time_ms"].toDouble();
+    QVERIFY2(std::abs(said / took - 1) < 0.05, qPrintable(QString("%1 ms predicted, %2 recorded").arg(said).arg(took)));
 }
 
 void CliMixedDevicesTest::refusals()

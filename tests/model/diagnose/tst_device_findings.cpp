@@ -72,6 +72,21 @@ void allocate(Builder& b, std::int64_t id, std::int64_t at, std::int64_t bytes, 
     b.producer->freed(RankId{0}, record.id, Instant{until});
 }
 
+/// Ten steps of 10 ms, and 20 ms after the fourth and the eighth, for what `fill` puts on the host's track: 140 ms.
+template <class Fill>
+void addStepsWithGaps(Builder& b, const Fill& fill)
+{
+    std::int64_t at = 0;
+    for (int step = 0; step < 10; ++step) {
+        b.step(0, step, at, at + 10 * kMs);
+        b.work(0, "k", Phase::Forward, at, at + 10 * kMs);
+        at += 10 * kMs;
+        if (step != 3 && step != 7) continue;
+        fill(b.trace.defineTrack({RankId{0}, TrackKind::CpuThread, "thread 1", 2}), at);
+        at += 20 * kMs;
+    }
+}
+
 } // namespace
 
 class DeviceFindingsTest : public QObject {
@@ -97,24 +112,17 @@ private slots:
         QVERIFY(copies->show.range);
     }
 
-    /// Ten steps of 10 ms, and 20 ms after the fourth and the eighth, for a checkpoint or an evaluation: of 140 ms 40.
+    /// All of the gaps for a checkpoint or an evaluation: 40 of 140 ms.
     void stalls()
     {
         for (const bool checkpoint : {true, false}) {
             Builder b(1);
-            std::int64_t at = 0;
-            for (int step = 0; step < 10; ++step) {
-                b.step(0, step, at, at + 10 * kMs);
-                b.work(0, "k", Phase::Forward, at, at + 10 * kMs);
-                at += 10 * kMs;
-                if (step != 3 && step != 7) continue;
-                const TrackId host = b.trace.defineTrack({RankId{0}, TrackKind::CpuThread, "thread 1", 2});
+            addStepsWithGaps(b, [&](TrackId host, std::int64_t at) {
                 slice(b, host,
                       checkpoint ? operatorOf("save", SliceKind::Checkpoint, Activity::None, Phase::CheckpointSave)
                                  : operatorOf("evaluate", SliceKind::Operator, Activity::None, Phase::Evaluation),
                       at, at + 20 * kMs);
-                at += 20 * kMs;
-            }
+            });
             const Diagnosis said = diagnosed(b);
             const Finding* stall = has(said, checkpoint ? Cause::CheckpointStall : Cause::EvaluationStall);
             QVERIFY(stall && stall->gain);
@@ -126,23 +134,16 @@ private slots:
         }
     }
 
-    /// A checkpoint of 15 ms and an evaluation of 5 in one gap of 20: each has its own part of it.
+    /// A checkpoint of 15 ms and an evaluation of 5 in each gap: each has its own part of it.
     void stallsInOneGap()
     {
         Builder b(1);
-        std::int64_t at = 0;
-        for (int step = 0; step < 10; ++step) {
-            b.step(0, step, at, at + 10 * kMs);
-            b.work(0, "k", Phase::Forward, at, at + 10 * kMs);
-            at += 10 * kMs;
-            if (step != 3 && step != 7) continue;
-            const TrackId host = b.trace.defineTrack({RankId{0}, TrackKind::CpuThread, "thread 1", 2});
+        addStepsWithGaps(b, [&](TrackId host, std::int64_t at) {
             slice(b, host, operatorOf("save", SliceKind::Checkpoint, Activity::None, Phase::CheckpointSave), at,
                   at + 15 * kMs);
             slice(b, host, operatorOf("evaluate", SliceKind::Operator, Activity::None, Phase::Evaluation),
                   at + 15 * kMs, at + 20 * kMs);
-            at += 20 * kMs;
-        }
+        });
         const Diagnosis said = diagnosed(b);
         const Finding *checkpoint = has(said, Cause::CheckpointStall), *evaluation = has(said, Cause::EvaluationStall);
         QVERIFY(checkpoint && evaluation);
