@@ -106,7 +106,7 @@ int CellTable::widthOf(int column) const
 {
     const CellColumn& wanted = m_model->columns()[static_cast<std::size_t>(column)];
     if (wanted.width == 0) return 0;
-    int width = std::max(wanted.width, headingWidth(*this, column));
+    int width = std::max(wanted.width + insetBehindFigures(*m_model, column), headingWidth(*this, column));
     if (!wanted.isFigure) return width;
     // Digits are about as wide as one another: only the longest texts are measured.
     constexpr int kMargins = 12;

@@ -64,12 +64,6 @@ bool endsAtRight(const QAbstractItemModel& model, int column)
     return (model.headerData(column, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignRight) != 0;
 }
 
-/// How far the text of a column stands from its left edge, beyond the style's margin.
-int insetOf(const QAbstractItemModel& model, int column)
-{
-    return column > 0 && endsAtRight(model, column - 1) && !endsAtRight(model, column) ? kBehindFigures : 0;
-}
-
 /// Headings of which the sorted one has a triangle before its text where figures end at the right, else behind it. Qt's
 /// own mark stands on the text or above it, too small to be seen.
 class SortHeader : public QHeaderView {
@@ -110,7 +104,8 @@ protected:
         const bool atRight = (alignment & Qt::AlignRight) != 0;
         const bool isSorted = isSortIndicatorShown() && sortIndicatorSection() == section;
         const double mark = isSorted ? kSortMarkWidth + kSortMarkGap : 0;
-        const QRectF room = QRectF(rect).adjusted(kHeadingPadding + insetOf(*model(), section), 0, -kHeadingPadding, 0);
+        const QRectF room =
+            QRectF(rect).adjusted(kHeadingPadding + insetBehindFigures(*model(), section), 0, -kHeadingPadding, 0);
         const QString text = fontMetrics().elidedText(model()->headerData(section, Qt::Horizontal).toString(),
                                                       Qt::ElideRight, static_cast<int>(room.width() - mark));
         painter->save();
@@ -199,7 +194,7 @@ void ShareDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
                           Qt::AlignRight | Qt::AlignVCenter, figure);
         return;
     }
-    const int inset = insetOf(*index.model(), index.column());
+    const int inset = insetBehindFigures(*index.model(), index.column());
     if ((colour.isValid() || inset > 0) && option.state.testFlag(QStyle::State_Selected))
         painter->fillRect(item.rect, currentTheme().selectionFill);
     item.rect.setLeft(item.rect.left() + inset);
@@ -211,11 +206,17 @@ void ShareDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     QStyledItemDelegate::paint(painter, item, index);
 }
 
+int insetBehindFigures(const QAbstractItemModel& model, int column)
+{
+    return column > 0 && endsAtRight(model, column - 1) && !endsAtRight(model, column) ? kBehindFigures : 0;
+}
+
 int headingWidth(const QTableView& table, int column)
 {
     constexpr int kMargins = 26;
     const QString heading = table.model()->headerData(column, Qt::Horizontal).toString();
-    return table.horizontalHeader()->fontMetrics().horizontalAdvance(heading) + kMargins;
+    return table.horizontalHeader()->fontMetrics().horizontalAdvance(heading) + kMargins +
+           insetBehindFigures(*table.model(), column);
 }
 
 ColumnFit::ColumnFit(QTableView* table, std::vector<Column> columns)
@@ -239,8 +240,9 @@ void ColumnFit::measure(std::size_t column)
 {
     const QAbstractItemView& view = *m_table; // says publicly what cells take
     const int index = static_cast<int>(column), given = m_columns[column].width;
-    m_widths[column] = std::max(headingWidth(*m_table, index), given > 0 ? given : view.sizeHintForColumn(index) + 6) +
-                       insetOf(*m_table->model(), index);
+    const int cells =
+        (given > 0 ? given : view.sizeHintForColumn(index) + 6) + insetBehindFigures(*m_table->model(), index);
+    m_widths[column] = std::max(headingWidth(*m_table, index), cells);
 }
 
 void ColumnFit::fit()

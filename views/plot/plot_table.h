@@ -29,6 +29,9 @@ public:
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 };
 
+/// How far a text behind a column of figures stands from the left edge, beyond the style's margin [pixels]; 0 elsewhere.
+int insetBehindFigures(const QAbstractItemModel& model, int column);
+
 /// What a heading takes, with its margins and the mark of the sorted column.
 int headingWidth(const QTableView& table, int column);
 

@@ -409,6 +409,7 @@ void TablesView::widen(int column)
     int width = metrics.horizontalAdvance(m_sorted->headerData(column, Qt::Horizontal).toString()) + 26;
     for (int row = 0; row < std::min(kRowsMeasured, m_sorted->rowCount()); ++row)
         width = std::max(width, metrics.horizontalAdvance(m_sorted->index(row, column).data().toString()) + 18);
+    width += insetBehindFigures(*m_sorted, column);
     m_table->setColumnWidth(column, std::clamp(width, kNarrowest, kWidest));
 }
 
