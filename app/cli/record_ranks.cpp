@@ -5,7 +5,6 @@
 #include "app/cli/merge_files.h"
 #include "app/cli/output_file.h"
 #include "app/cli/rank_launcher.h"
-#include "model/sqlite/database.h"
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
 #include "profiler/engine/comm/hang_watch.h"
@@ -66,17 +65,6 @@ void salvage(Console& console, const std::vector<std::string>& files, const std:
 
 /// A rank that stood still may be about to end its file when the time for it is over, on a busy machine.
 constexpr std::chrono::seconds kLeastRelease{15};
-
-/// Returns when nobody has the file any more, or at the deadline. What is wrong with it then, whoever reads it says.
-void awaitRelease(const std::string& file, std::chrono::steady_clock::time_point deadline)
-{
-    const auto most =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    if (most.count() <= 0 || !fs::exists(file)) return;
-    auto database = sqlite::Database::open(file, sqlite::OpenMode::ReadOnly);
-    if (!database || !database->exec(("PRAGMA busy_timeout = " + std::to_string(most.count())).c_str()).ok()) return;
-    (void)database->integer("SELECT count(*) FROM sqlite_master"); // waits for the lock
-}
 
 /// One specification for all: rank 0's, because descriptions of "this machine" differ.
 Result<RunSpec> agreeOnSpec(engine::MeetingPoint& meeting, const RunSpec& own)
@@ -213,8 +201,8 @@ private:
             std::chrono::steady_clock::now() + std::max<std::chrono::milliseconds>(m_run.timeout, kLeastRelease);
         for (int rank = 0; rank < m_world->size(); ++rank) {
             const std::string file = rankFile(m_run.output, rank);
-            if (!meeting().awaitDespite("last file/" + std::to_string(rank), RankId{rank}))
-                awaitRelease(file, deadline);
+            // One that does not come in time keeps its file; it is read beside it, as it is then.
+            static_cast<void>(meeting().awaitDespite("last file/" + std::to_string(rank), RankId{rank}, deadline));
             if (fs::exists(file))
                 files.push_back(file);
             else

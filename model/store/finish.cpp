@@ -67,6 +67,8 @@ Status finishInPlace(const std::string& path, const FinishOptions& options)
     {
         FOURWALLS_TRY_ASSIGN(sqlite::Database recording, sqlite::Database::open(path, sqlite::OpenMode::ReadWrite));
         FOURWALLS_TRY(recording.exec("PRAGMA cache_size=-8192"));
+        FOURWALLS_TRY_ASSIGN(const SchemaKind kind, compareSchema(recording));
+        if (kind == SchemaKind::Finished) return {}; // somebody else was as far first
         FOURWALLS_TRY(finishRecording(recording, temporary, options));
         FOURWALLS_TRY(recording.close());
     }

@@ -22,7 +22,8 @@ struct FinishOptions {
 /// Errors: Format if the connection is not to a recording; Io; Cancelled.
 Status finishRecording(sqlite::Database& recording, const std::string& output, const FinishOptions& options);
 
-/// Finishes the recording at `path` in place: into a temporary file beside it that is then renamed over it.
+/// Finishes the recording at `path` in place: into a temporary file beside it that is then renamed over it. Its recorder
+/// and whoever opens what it left may both do so.
 Status finishInPlace(const std::string& path, const FinishOptions& options);
 
 } // namespace fourwalls::store

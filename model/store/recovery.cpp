@@ -55,9 +55,13 @@ Result<std::shared_ptr<TemporaryFile>> finishPrivately(sqlite::Database& recordi
     return output;
 }
 
+/// A recorder that closes its file has it for itself for as long as its log takes to be written back.
+constexpr const char* kAwaitRecorder = "PRAGMA busy_timeout=10000";
+
 /// False if another connection, above all a recorder's, has the file open.
 Result<bool> leaveWriteAheadMode(sqlite::Database& recording)
 {
+    FOURWALLS_TRY(recording.exec("PRAGMA busy_timeout=0"));
     FOURWALLS_TRY_ASSIGN(sqlite::Statement mode, recording.prepare("PRAGMA journal_mode=DELETE"));
     const int rc = mode.stepCode();
     if ((rc & 0xff) == SQLITE_BUSY || (rc & 0xff) == SQLITE_LOCKED) return false;
@@ -72,21 +76,29 @@ Result<std::shared_ptr<TemporaryFile>> recoverRecording(const std::string& path,
     const FinishOptions finish{options.recoveryProgress, options.stop, true};
     if (options.recovery == Recovery::Finish && isWritable(path)) {
         FOURWALLS_TRY_ASSIGN(sqlite::Database recording, sqlite::Database::open(path, sqlite::OpenMode::ReadWrite));
+        FOURWALLS_TRY(recording.exec(kAwaitRecorder));
         FOURWALLS_TRY(sqlite::harden(recording, options.cacheBytes, kLongestRecordedValue, true));
         FOURWALLS_TRY_ASSIGN(const SchemaKind kind, compareSchema(recording));
+        if (kind == SchemaKind::Finished) return std::shared_ptr<TemporaryFile>(); // by its recorder, meanwhile
         if (kind != SchemaKind::Recording) return refused("the trace's tables are not those of Fourwalls", path);
         // Leaving write-ahead mode works only if nobody else, above all no recorder, has the file open.
         FOURWALLS_TRY_ASSIGN(const bool alone, leaveWriteAheadMode(recording));
-        if (!alone) return finishPrivately(recording, finish);
+        if (!alone) {
+            FOURWALLS_TRY(recording.exec(kAwaitRecorder));
+            return finishPrivately(recording, finish);
+        }
         FOURWALLS_TRY(recording.close());
         FOURWALLS_TRY(finishInPlace(path, finish));
         return std::shared_ptr<TemporaryFile>();
     }
     // Reading beside a recorder, which keeps the log's index.
     Result<sqlite::Database> beside = sqlite::Database::open(path, sqlite::OpenMode::ReadOnly);
-    if (beside.ok() && sqlite::harden(*beside, options.cacheBytes, kLongestRecordedValue).ok() &&
-        beside->integer("SELECT count(*) FROM meta").ok())
-        return finishPrivately(*beside, finish);
+    if (beside.ok() && beside->exec(kAwaitRecorder).ok() &&
+        sqlite::harden(*beside, options.cacheBytes, kLongestRecordedValue).ok()) {
+        const Result<SchemaKind> kind = compareSchema(*beside);
+        if (kind.ok() && *kind == SchemaKind::Finished) return std::shared_ptr<TemporaryFile>();
+        if (kind.ok()) return finishPrivately(*beside, finish);
+    }
     // Without that index reading the log needs a writable folder, so a copy is made of both.
     FOURWALLS_TRY_ASSIGN(const std::shared_ptr<TemporaryFile> copy, makeTemporary());
     FOURWALLS_TRY(copyFile(path, copy->path()));

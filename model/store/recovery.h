@@ -10,7 +10,8 @@
 
 namespace fourwalls::store {
 
-/// The finished form of the recording at `path`: a private file, or null if it was finished in place.
+/// The finished form of the recording at `path`: a private file, or null if it was finished in place, by this or, since
+/// it was looked at, by its recorder.
 Result<std::shared_ptr<TemporaryFile>> recoverRecording(const std::string& path, const OpenOptions& options);
 
 } // namespace fourwalls::store

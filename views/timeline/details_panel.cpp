@@ -2,7 +2,7 @@
 // The details card: facts as a document in columns, long ones on lines of their own; the legend is painted.
 #include "views/timeline/details_panel.h"
 #include "views/timeline/axis_marks.h"
-#include "views/timeline/kernel_shades.h"
+#include "views/timeline/bar_painter.h"
 #include "views/timeline/navigation_keys.h"
 
 #include "views/plot/theme.h"
@@ -200,9 +200,11 @@ void DetailsPanel::changeEvent(QEvent* event)
     if (event->type() == QEvent::PaletteChange) write();
 }
 
-void DetailsPanel::setColourBy(ColourBy by)
+void DetailsPanel::setColours(ColourBy by, const ColourKeys& used)
 {
+    if (by == m_colourBy && used == m_used) return;
     m_colourBy = by;
+    m_used = used;
     update();
 }
 
@@ -213,63 +215,61 @@ void DetailsPanel::setEvents(const std::vector<EventRecord>& events)
     update();
 }
 
-std::vector<DetailsPanel::LegendEntry> DetailsPanel::legendOf(const Theme& theme, ColourBy by)
+std::vector<DetailsPanel::LegendEntry> DetailsPanel::legendOf(ColourBy by)
 {
-    const LegendEntry communication{tr("communication"), theme.communication, false},
-        copy{tr("copy, data"), theme.copy, false}, structure{tr("structure"), theme.structure, false},
-        waiting{tr("waiting"), theme.hatchBase, true};
+    const LegendEntry communication{tr("communication"), ColourKey::Communication},
+        copy{tr("copy, data"), ColourKey::Copy}, structure{tr("structure"), ColourKey::Structure},
+        waiting{tr("waiting"), ColourKey::Waiting};
+    const auto groups = [](const QString& rule) { return LegendEntry{rule, groupColourKey(0), true}; };
     std::vector<LegendEntry> entries;
-    const auto addPhase = [&](const QString& name, Phase phase) {
-        entries.push_back({name, colourOf(theme, phase), false});
-    };
-    if (by == ColourBy::Work || by == ColourBy::Phase) {
-        addPhase(tr("forward"), Phase::Forward);
-        addPhase(tr("backward, input"), Phase::BackwardInput);
-        addPhase(tr("backward, weight"), Phase::BackwardWeight);
-        addPhase(tr("recomputation"), Phase::Recompute);
-        addPhase(tr("optimizer"), Phase::Optimizer);
-    }
+    if (by == ColourBy::Work || by == ColourBy::Phase)
+        entries = {{tr("forward"), keyOf(Phase::Forward)},
+                   {tr("backward, input"), keyOf(Phase::BackwardInput)},
+                   {tr("backward, weight"), keyOf(Phase::BackwardWeight)},
+                   {tr("recomputation"), keyOf(Phase::Recompute)},
+                   {tr("optimizer"), keyOf(Phase::Optimizer)}};
     switch (by) {
     case ColourBy::Work:
-        entries.push_back(communication);
-        entries.push_back(copy);
-        entries.push_back({tr("matrix product"), shadeOf(theme, KernelClass::Matrix), false});
-        entries.push_back({tr("attention"), shadeOf(theme, KernelClass::Attention), false});
-        entries.push_back({tr("reduction"), shadeOf(theme, KernelClass::Reduction), false});
-        entries.push_back({tr("elementwise"), shadeOf(theme, KernelClass::Elementwise), false});
-        entries.push_back({tr("other compute"), theme.otherCompute, false});
-        entries.push_back({tr("CPU operator"), hostOperatorColour(theme), false});
+        entries.insert(entries.end(), {communication,
+                                       copy,
+                                       {tr("matrix product"), keyOf(KernelClass::Matrix)},
+                                       {tr("attention"), keyOf(KernelClass::Attention)},
+                                       {tr("reduction"), keyOf(KernelClass::Reduction)},
+                                       {tr("elementwise"), keyOf(KernelClass::Elementwise)},
+                                       {tr("other compute"), ColourKey::Compute},
+                                       {tr("CPU operator"), static_cast<ColourKey>(kHostOperatorKey)},
+                                       structure});
         break;
     case ColourBy::Phase:
         for (const Phase phase : {Phase::GradientSync, Phase::DataLoading, Phase::CheckpointSave, Phase::CheckpointLoad,
                                   Phase::Evaluation, Phase::Setup})
-            addPhase(words(phase), phase);
-        entries.push_back({tr("no phase"), theme.structure, false});
-        entries.push_back(waiting);
-        return entries;
+            entries.push_back({words(phase), keyOf(phase)});
+        entries.push_back({tr("no phase"), ColourKey::Structure});
+        break;
     case ColourBy::Kind:
         for (const SliceKind kind : {SliceKind::Phase, SliceKind::Layer, SliceKind::Operator, SliceKind::Kernel,
                                      SliceKind::Marker, SliceKind::HostCall})
-            entries.push_back({words(kind), groupColour(theme, static_cast<int>(kind) % kGroupColourCount), false});
-        entries.push_back(communication);
-        entries.push_back(copy);
+            entries.push_back({words(kind), groupColourKey(static_cast<std::size_t>(kind))});
+        entries.insert(entries.end(), {communication, copy, structure});
         break;
-    case ColourBy::Name:
-        entries.push_back({tr("one colour for each name, some share one"), groupColour(theme, 0), false});
-        entries.push_back(waiting);
-        return entries;
+    case ColourBy::Name: entries.push_back(groups(tr("one colour for each name, some share one"))); break;
     case ColourBy::Module:
-        entries.push_back({tr("one colour for each layer or module, some share one"), groupColour(theme, 0), false});
-        entries.push_back({tr("no module known"), theme.structure, false});
-        entries.push_back(waiting);
-        return entries;
-    case ColourBy::Stream:
-        entries.push_back({tr("one colour for the same stream of all ranks"), groupColour(theme, 0), false});
-        entries.push_back(waiting);
-        return entries;
+        entries.push_back(groups(tr("one colour for each layer or module, some share one")));
+        entries.push_back({tr("no module known"), ColourKey::Structure});
+        break;
+    case ColourBy::Stream: entries.push_back(groups(tr("one colour for the same stream of all ranks"))); break;
     }
-    entries.push_back(structure);
     entries.push_back(waiting);
+    return entries;
+}
+
+std::vector<DetailsPanel::LegendEntry> DetailsPanel::legend() const
+{
+    std::vector<LegendEntry> entries = legendOf(m_colourBy);
+    std::erase_if(entries, [this](const LegendEntry& entry) {
+        return !entry.always && !m_used[static_cast<std::size_t>(entry.key)];
+    });
+    for (const EventKind kind : m_eventKinds) entries.push_back({eventName(kind), ColourKey::Structure, true, kind});
     return entries;
 }
 
@@ -287,10 +287,9 @@ void DetailsPanel::paintLegend(QPainter& painter, const QRect& inside) const
     painter.drawText(promptLines, static_cast<int>(Qt::AlignLeft | Qt::AlignVCenter) | Qt::TextWordWrap, prompt);
     if (fits) paintHint(painter, titleLine, inside.left() + metrics.horizontalAdvance(prompt));
 
-    std::vector<LegendEntry> entries = legendOf(theme, m_colourBy);
-    for (const EventKind kind : m_eventKinds) entries.push_back({eventName(kind), {}, false, kind});
+    const BarPalette palette = barPaletteOf(theme);
     int x = inside.left(), y = promptLines.bottom() + 6;
-    for (const auto& entry : entries) {
+    for (const LegendEntry& entry : legend()) {
         const int width = 18 + metrics.horizontalAdvance(entry.name);
         if (x > inside.left() && x + width > inside.right()) {
             x = inside.left();
@@ -302,10 +301,10 @@ void DetailsPanel::paintLegend(QPainter& painter, const QRect& inside) const
             painter.setRenderHint(QPainter::Antialiasing);
             paintEventMark(painter, QPointF(swatch.center().x(), swatch.bottom() - 1), *entry.event, theme);
             painter.setRenderHint(QPainter::Antialiasing, false);
-        } else if (entry.hatched) {
+        } else if (entry.key == ColourKey::Waiting) {
             paintHatch(painter, swatch, theme);
         } else {
-            painter.fillRect(swatch, entry.colour);
+            painter.fillRect(swatch, QColor(palette.fill[static_cast<std::size_t>(entry.key)]));
         }
         painter.setPen(theme.secondaryText);
         painter.drawText(QRect(x + 18, y, width, kLineHeight), Qt::AlignLeft | Qt::AlignVCenter, entry.name);

@@ -25,8 +25,8 @@ public:
 
     void setFacts(const std::optional<SliceFacts>& facts);
     const std::optional<SliceFacts>& facts() const { return m_facts; }
-    /// What the legend explains.
-    void setColourBy(ColourBy by);
+    /// What the legend explains: what colours tell, and those that slices of the trace have.
+    void setColours(ColourBy by, const ColourKeys& used);
     /// That have a mark on the time axis: the legend names their kinds.
     void setEvents(const std::vector<EventRecord>& events);
     /// Keys that help, at the right of the title line.
@@ -48,11 +48,12 @@ protected:
 private:
     struct LegendEntry {
         QString name;
-        QColor colour;
-        bool hatched = false;
+        ColourKey key = ColourKey::Structure;
+        bool always = false;                 ///< says how to read all of them
         std::optional<EventKind> event = {}; ///< its mark stands in the place of a colour
     };
-    static std::vector<LegendEntry> legendOf(const Theme& theme, ColourBy by);
+    static std::vector<LegendEntry> legendOf(ColourBy by);
+    std::vector<LegendEntry> legend() const;
     QString html(int width) const;
     void write();
     void openMenu(const QPoint& at);
@@ -62,6 +63,7 @@ private:
     std::optional<SliceFacts> m_facts;
     QString m_hint;
     ColourBy m_colourBy = ColourBy::Work;
+    ColourKeys m_used;
     std::set<EventKind> m_eventKinds;
     QTextBrowser* m_text;
 };

@@ -2,7 +2,6 @@
 // See row_actions.h.
 #include "views/timeline/row_actions.h"
 
-#include "views/timeline/details_panel.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/timeline_minimap.h"
 
@@ -25,13 +24,11 @@ constexpr std::pair<const char*, ColourBy> kColourActions[] = {
     {"timeline.colourByStream", ColourBy::Stream}, {"timeline.colourByModule", ColourBy::Module}};
 } // namespace
 
-RowActions::RowActions(QWidget& view, TimelineSource& source, TimelineCanvas& canvas, DetailsPanel& details,
-                       TimelineMinimap& minimap)
+RowActions::RowActions(QWidget& view, TimelineSource& source, TimelineCanvas& canvas, TimelineMinimap& minimap)
     : QObject(&view)
     , m_view(view)
     , m_source(source)
     , m_canvas(canvas)
-    , m_details(details)
     , m_minimap(minimap)
 {
     add("timeline.filterRows", {Qt::CTRL | Qt::SHIFT | Qt::Key_F}, [this] {
@@ -184,7 +181,6 @@ void RowActions::setColourBy(ColourBy by)
     for (const auto& [name, each] : kColourActions)
         if (each == by) named(name)->setChecked(true);
     m_source.setColourBy(by);
-    m_details.setColourBy(by);
 }
 
 void RowActions::changeHeights(int percent)

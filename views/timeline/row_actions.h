@@ -18,7 +18,6 @@ class QWidget;
 
 namespace fourwalls::views {
 
-class DetailsPanel;
 class TimelineCanvas;
 class TimelineMinimap;
 
@@ -26,8 +25,7 @@ class RowActions : public QObject {
     Q_OBJECT
 public:
     /// Adds actions to `view`, which has the others already; all outlive this.
-    RowActions(QWidget& view, TimelineSource& source, TimelineCanvas& canvas, DetailsPanel& details,
-               TimelineMinimap& minimap);
+    RowActions(QWidget& view, TimelineSource& source, TimelineCanvas& canvas, TimelineMinimap& minimap);
 
     void retranslate();
     /// What the button "Rows" offers: these actions and those of the view that fold and hide.
@@ -45,7 +43,6 @@ private:
     QWidget& m_view;
     TimelineSource& m_source;
     TimelineCanvas& m_canvas;
-    DetailsPanel& m_details;
     TimelineMinimap& m_minimap;
 };
 

@@ -5,6 +5,7 @@
 #include "views/timeline/kernel_shades.h"
 #include "views/timeline/tile_cache.h"
 
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -24,6 +25,7 @@ inline constexpr int kFirstChangeKey = kFirstGroupKey + kGroupColourCount;
 enum class TimeChange : std::uint8_t { MuchShorter, Shorter, Same, Longer, MuchLonger, Alone };
 inline constexpr int kTimeChangeCount = 6;
 inline constexpr int kColourKeyCount = kFirstChangeKey + kTimeChangeCount;
+using ColourKeys = std::bitset<kColourKeyCount>; ///< a set of them
 
 constexpr ColourKey keyOf(Phase phase)
 {

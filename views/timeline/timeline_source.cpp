@@ -39,6 +39,7 @@ void TimelineSource::setSession(TraceSession* session, TimeRange whole)
     m_aheadAsked = m_filterPending = false;
     m_ops.clear();
     m_styles.clear();
+    m_coloursUsed.reset();
     m_matching.clear();
     m_matches.reset();
     m_error.clear();
@@ -218,15 +219,20 @@ void TimelineSource::learn(const OpDictionary& ops)
         m_ops[index] = info;
         auto& style = m_styles[index];
         style.key = keyFor(*info);
+        m_coloursUsed.set(static_cast<std::size_t>(style.key));
     }
 }
 
 void TimelineSource::restyle(std::size_t from)
 {
     m_styles.resize(m_ops.size());
+    if (from == 0) m_coloursUsed.reset();
     for (std::size_t index = from; index < m_styles.size(); ++index) {
         auto& style = m_styles[index];
-        if (m_ops[index]) style.key = keyFor(*m_ops[index]);
+        if (m_ops[index]) {
+            style.key = keyFor(*m_ops[index]);
+            m_coloursUsed.set(static_cast<std::size_t>(style.key));
+        }
         const bool other = m_matches && !(index < m_matching.size() && m_matching[index]);
         style.dimmed = other && !m_filter.hideOthers;
         style.hidden = other && m_filter.hideOthers;

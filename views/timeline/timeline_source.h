@@ -56,6 +56,8 @@ public:
 
     const TileCache& tiles() const { return m_tiles; }
     std::span<const SliceStyle> styles() const { return m_styles; }
+    /// The colours of all slices that were read until now.
+    const ColourKeys& coloursUsed() const { return m_coloursUsed; }
     /// What an operator is; null when no slice of it was read yet.
     std::shared_ptr<const OpInfo> op(OpId id) const;
     int level() const { return TileCache::levelFor(m_need.nsPerPixel); }
@@ -117,6 +119,7 @@ private:
     bool m_aheadAsked = false;
     std::vector<std::shared_ptr<const OpInfo>> m_ops;
     std::vector<SliceStyle> m_styles;
+    ColourKeys m_coloursUsed;
     ColourBy m_colourBy = ColourBy::Work;
     std::function<ColourKey(const OpInfo&)> m_colouring;
     TimelineFilter m_filter;

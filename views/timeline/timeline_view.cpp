@@ -124,6 +124,8 @@ TimelineView::TimelineView(QWidget* parent)
     connect(m_canvas, &TimelineCanvas::contextMenuAsked, this, &TimelineView::askContextMenu);
     connect(m_source, &TimelineSource::matchesChanged, this, &TimelineView::showMatches);
     connect(m_source, &TimelineSource::changed, this, &TimelineView::showEmptyState);
+    connect(m_source, &TimelineSource::changed, this,
+            [this] { m_details->setColours(m_source->colourBy(), m_source->coloursUsed()); });
     connect(m_toolbar, &TimelineToolbar::filterChanged, this, [this] {
         m_currentMatch = 0;
         m_awaitedMatch = 0;
@@ -135,7 +137,7 @@ TimelineView::TimelineView(QWidget* parent)
     connect(m_toolbar, &TimelineToolbar::stepChosen, this, &TimelineView::chooseStep);
 
     createActions();
-    m_rowActions = new RowActions(*this, *m_source, *m_canvas, *m_details, *m_minimap);
+    m_rowActions = new RowActions(*this, *m_source, *m_canvas, *m_minimap);
     m_toolbar->setRowsMenu(m_rowActions->makeMenu());
     showDetails();
     showEmptyState();

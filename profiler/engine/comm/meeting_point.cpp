@@ -57,7 +57,6 @@ struct MeetingPoint::Client {
     std::map<std::string, std::string> values;
     std::map<std::string, int> gathered; // of the thread that gathers
     std::optional<LostRank> lost;
-    std::optional<SteadyClock::time_point> deadline; // of what is still to be done together after a failure
     bool leaving = false;
     std::mutex telling; // while somebody is told, so that onLost() returns only when nobody is any more
     std::function<void(const LostRank&)> tell;
@@ -67,11 +66,6 @@ struct MeetingPoint::Client {
     void loop();
     void take(const Frame& frame);
     void setLost(LostRank news);
-    SteadyClock::time_point deadlineLocked()
-    {
-        if (!deadline) deadline = SteadyClock::now() + timeout;
-        return *deadline;
-    }
     void lostServer(const std::string& what);
     bool send(FrameType type, std::string_view body = {})
     {
@@ -187,7 +181,6 @@ void MeetingPoint::Client::setLost(LostRank news)
         const std::lock_guard lock(mutex);
         if (lost) return;
         lost = news;
-        deadlineLocked();
         changed.notify_all();
     }
     if (const auto listener = std::exchange(tell, {})) listener(news);
@@ -284,13 +277,13 @@ Result<std::string> MeetingPoint::get(const std::string& name)
     return value;
 }
 
-bool MeetingPoint::awaitDespite(const std::string& name, RankId from)
+bool MeetingPoint::awaitDespite(const std::string& name, RankId from, std::chrono::steady_clock::time_point deadline)
 {
     const std::string left = leftName(from.value);
     ask(name);
     ask(left);
     std::unique_lock lock(m_client->mutex);
-    m_client->changed.wait_until(lock, m_client->deadlineLocked(), [&] {
+    m_client->changed.wait_until(lock, deadline, [&] {
         return m_client->values.contains(name) || m_client->values.contains(left) ||
                (m_client->lost && m_client->lost->rank.value == 0);
     });

@@ -53,9 +53,9 @@ public:
     /// A value; waits until somebody has set it. Errors: those of the rank that failed meanwhile.
     Result<std::string> get(const std::string& name);
 
-    /// Waits for a value of a rank although some rank has failed, until that rank or rank 0 has left; whether it came. All
-    /// such waits together end the timeout after this process has heard of the failure.
-    bool awaitDespite(const std::string& name, RankId from);
+    /// Waits for a value of a rank although some rank has failed, until that rank or rank 0 has left, or until the
+    /// deadline; whether it came.
+    bool awaitDespite(const std::string& name, RankId from, std::chrono::steady_clock::time_point deadline);
 
     /// Every rank brings a value, and rank 0 gets all of them by rank (the others none). Returns when rank 0 has them:
     /// nobody goes on before everybody has come here. A name may be used again.

@@ -64,7 +64,7 @@ void GlooHangTest::theStandingRankIsNamed()
     QCOMPARE(answer.json()["unreadable_records"].toInt(), 0);
     // What was recorded until then is there.
     const Answer checked = run({"check", file});
-    QVERIFY2(checked.exitCode == 0, (checked.out + checked.err).constData());
+    QVERIFY2(checked.exitCode == 0, (checked.out + checked.err + recorded.err).constData());
 }
 
 void GlooHangTest::soundRunsLeaveNoDumps()

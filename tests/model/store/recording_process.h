@@ -21,6 +21,13 @@
 
 namespace fourwalls::test {
 
+/// The thread sanitizer does not follow threads that are started after a fork of a process with threads.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kCanFork = false;
+#else
+constexpr bool kCanFork = true;
+#endif
+
 /// Shared between the two processes.
 struct RecordingState {
     std::atomic<std::int64_t> handedOver{0}; ///< slices given to the producer

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The writer: crashes, full queues, several threads, reading while recording, recovery.
-// Over 500 lines: all cases share the records at the top and the sums by which a file is known to be whole.
+// The writer: full queues, several threads, what is no record, what the finished file has.
 #include "model/store/check.h"
 #include "model/store/ordered_slices.h"
 #include "model/store/trace_file.h"
@@ -9,7 +8,7 @@
 #include "model/trace/in_memory_trace.h"
 #include "model/trace/lane_assignment.h"
 #include "tests/model/store/random_trace.h"
-#include "tests/model/store/recording_process.h"
+#include "tests/model/store/trace_sums.h"
 #include "tests/support/test_program.h"
 
 #include <QDir>
@@ -25,6 +24,7 @@
 namespace tst_trace_writer {
 
 using namespace fourwalls;
+using test::auditOf, test::countSlices;
 
 namespace {
 
@@ -33,169 +33,12 @@ OpInfo namedOp(const std::string& name)
     return {name, SliceKind::Operator, Phase::Forward, Activity::Compute, std::nullopt, 1, 2, ""};
 }
 
-/// The thread sanitizer does not follow threads that are started after a fork of a process with threads.
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kCanFork = false;
-#else
-constexpr bool kCanFork = true;
-#endif
-
-std::int64_t countSlices(TraceQuery& trace)
-{
-    std::int64_t count = 0;
-    static_cast<void>(trace.scanSlices([&](const SliceView&) { return ++count > 0; }));
-    return count;
-}
-
-std::int64_t auditOf(const TraceQuery& trace, const std::string& name)
-{
-    for (const AuditRecord& record : trace.info().audit)
-        if (record.name == name) return record.count;
-    return 0;
-}
-
 } // namespace
 
 class TraceWriterTest : public QObject {
     Q_OBJECT
 
 private slots:
-    void killedRecordingsOpen()
-    {
-        if (!kCanFork) QSKIP("forks");
-        std::mt19937_64 random(3);
-        for (int round = 0; round < 20; ++round) {
-            QTemporaryDir folder{test::folderTemplate()};
-            const std::string path = folder.filePath("killed.fourwalls").toStdString();
-            test::RecordingProcess process(path, 40'000);
-            // From the very first record to well after several batches.
-            QVERIFY(process.waitFor(process.state().handedOver, 1 + static_cast<std::int64_t>(random() % 15'000)));
-            const std::int64_t committed = process.state().committed;
-            process.kill();
-
-            auto report = store::checkTrace(path);
-            QVERIFY2(report.ok(), report.ok() ? "" : report.error().message().c_str());
-            QVERIFY(report->sound);
-            QVERIFY(!report->complete);
-            auto trace = store::openTrace(path);
-            QVERIFY2(trace.ok(), trace.ok() ? "" : trace.error().message().c_str());
-            QVERIFY(!(*trace)->info().complete);
-            QCOMPARE(auditOf(**trace, "recording_interrupted"), 1);
-            const TraceCounts& counts = (*trace)->info().counts;
-            // Frees are records, too, but live on in their allocations.
-            const std::int64_t records = counts.slices + 2 * counts.allocations + counts.counterSamples;
-            QVERIFY2(records >= committed, qPrintable(QString("%1 < %2").arg(records).arg(committed)));
-            QCOMPARE(countSlices(**trace), counts.slices);
-            // Recovered in place: complete on the disk, nothing beside it.
-            QCOMPARE(QDir(folder.path()).entryList(QDir::Files), QStringList{"killed.fourwalls"});
-            auto again = store::checkTrace(path);
-            QVERIFY(again.ok() && again->sound && !again->complete);
-        }
-    }
-
-    void killedWhileFinishing()
-    {
-        if (!kCanFork) QSKIP("forks");
-        QTemporaryDir folder{test::folderTemplate()};
-        const std::string path = folder.filePath("killed.fourwalls").toStdString();
-        test::RecordingProcess process(path, 10'000'000, 400'000);
-        QVERIFY(process.waitFor(process.state().handedOver, 400'000));
-        process.kill(); // somewhere between the last record and the rename
-        auto report = store::checkTrace(path);
-        QVERIFY(report.ok() && report->sound);
-        auto trace = store::openTrace(path);
-        QVERIFY(trace.ok());
-        if ((*trace)->info().complete) QCOMPARE((*trace)->info().counts.slices, 400'000);
-        QCOMPARE(QDir(folder.path()).entryList(QDir::Files), QStringList{"killed.fourwalls"});
-    }
-
-    void finishingStopsOnRequest()
-    {
-        QTemporaryDir folder{test::folderTemplate()};
-        const std::string path = folder.filePath("stopped.fourwalls").toStdString();
-        std::stop_source source;
-        store::WriterOptions options;
-        options.finishStop = source.get_token();
-        {
-            auto writer = store::TraceWriter::create(path, TraceHeader{}, options);
-            QVERIFY(writer.ok());
-            const TrackId track = (*writer)->defineTrack({RankId(0), TrackKind::Operators, "a", 0});
-            const OpId op =
-                (*writer)->defineOp({"work", SliceKind::Kernel, Phase::Forward, Activity::Compute, {}, 0, 0, ""});
-            auto producer = (*writer)->openProducer();
-            for (std::int64_t i = 0; i < 1000; ++i)
-                producer->slice({track, op, Instant{i * 1000}, Duration{900}, std::nullopt, std::nullopt});
-            producer.reset();
-            source.request_stop();
-            const Status finished = (*writer)->finish({});
-            QVERIFY(!finished.ok());
-            QCOMPARE(finished.error().code, ErrorCode::Cancelled);
-        }
-        // What was recorded is still there, unfinished, and nothing else.
-        auto trace = store::openTrace(path);
-        QVERIFY2(trace.ok(), trace.ok() ? "" : trace.error().message().c_str());
-        QCOMPARE((*trace)->info().counts.slices, 1000);
-        QCOMPARE(QDir(folder.path()).entryList(QDir::Files | QDir::Hidden), QStringList{"stopped.fourwalls"});
-    }
-
-    void readableWhileRecording()
-    {
-        if (!kCanFork) QSKIP("forks");
-        QTemporaryDir folder{test::folderTemplate()};
-        const std::string path = folder.filePath("live.fourwalls").toStdString();
-        test::RecordingProcess process(path, 20'000);
-        std::int64_t last = 0;
-        for (int i = 1; i <= 3; ++i) {
-            QVERIFY(process.waitFor(process.state().committed, last + 2000));
-            const std::int64_t before = last;
-            for (const store::Recovery recovery : {store::Recovery::Finish, store::Recovery::PrivateCopy}) {
-                store::OpenOptions options;
-                options.recovery = recovery;
-                auto trace = store::openTrace(path, options);
-                QVERIFY2(trace.ok(), trace.ok() ? "" : trace.error().message().c_str());
-                QVERIFY(!(*trace)->info().complete);
-                QVERIFY((*trace)->info().counts.slices > before);
-                auto other = (*trace)->reopen();
-                QVERIFY(other.ok());
-                QCOMPARE(countSlices(**other), (*trace)->info().counts.slices);
-                last = (*trace)->info().counts.slices;
-            }
-        }
-        QVERIFY(process.waitFor(process.state().committed, last + 2000)); // and it still records
-        process.kill();
-        auto trace = store::openTrace(path);
-        QVERIFY(trace.ok() && (*trace)->info().counts.slices > last);
-    }
-
-    void readOnlyRecordingsAreCopied()
-    {
-        if (!kCanFork) QSKIP("forks");
-        QTemporaryDir folder{test::folderTemplate()};
-        const QString path = folder.filePath("killed.fourwalls");
-        {
-            test::RecordingProcess process(path.toStdString(), 40'000);
-            QVERIFY(process.waitFor(process.state().committed, 5000));
-            process.kill();
-        }
-        const auto snapshot = [&] {
-            QMap<QString, QByteArray> files;
-            for (const QString& name : QDir(folder.path()).entryList(QDir::Files)) {
-                if (name.endsWith("-shm")) continue; // the log's index, rebuilt by any reader
-                QFile file(folder.filePath(name));
-                if (file.open(QIODevice::ReadOnly)) files[name] = file.readAll();
-            }
-            return files;
-        };
-        const auto before = snapshot();
-        store::OpenOptions options;
-        options.recovery = store::Recovery::PrivateCopy;
-        auto trace = store::openTrace(path.toStdString(), options);
-        QVERIFY(trace.ok());
-        QVERIFY((*trace)->info().counts.slices > 0);
-        trace = Error{};
-        QCOMPARE(snapshot(), before);
-    }
-
     void wholeTraceAppearsAtOnce()
     {
         QTemporaryDir folder{test::folderTemplate()};
