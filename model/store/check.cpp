@@ -75,7 +75,9 @@ Result<CheckReport> checkTrace(const std::string& path, const std::function<void
             return copy.error();
         }
         recovered = std::move(*copy);
-        file = openChecked(recovered->path(), kCacheBytes);
+        file = openChecked(recovered ? recovered->path() : path, kCacheBytes);
+        if (file.ok() && file->kind != SchemaKind::Finished)
+            return refusal(refused("the recording cannot be finished", path));
     }
     if (!file.ok()) {
         if (isRefusal(file.error())) return refusal(file.error());

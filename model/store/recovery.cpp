@@ -69,6 +69,14 @@ Result<bool> leaveWriteAheadMode(sqlite::Database& recording)
     return mode.text(0) == "delete";
 }
 
+/// For a file with the tables of a finished trace: its recorder finished it meanwhile, or it only says to be a recording.
+Result<std::shared_ptr<TemporaryFile>> finishedMeanwhile(const std::string& path)
+{
+    FOURWALLS_TRY_ASSIGN(const sqlite::FileHeader header, sqlite::readHeader(path, "Fourwalls trace"));
+    if (header.wal) return refused("the trace's tables are not those of Fourwalls", path);
+    return std::shared_ptr<TemporaryFile>();
+}
+
 } // namespace
 
 Result<std::shared_ptr<TemporaryFile>> recoverRecording(const std::string& path, const OpenOptions& options)
@@ -79,7 +87,7 @@ Result<std::shared_ptr<TemporaryFile>> recoverRecording(const std::string& path,
         FOURWALLS_TRY(recording.exec(kAwaitRecorder));
         FOURWALLS_TRY(sqlite::harden(recording, options.cacheBytes, kLongestRecordedValue, true));
         FOURWALLS_TRY_ASSIGN(const SchemaKind kind, compareSchema(recording));
-        if (kind == SchemaKind::Finished) return std::shared_ptr<TemporaryFile>(); // by its recorder, meanwhile
+        if (kind == SchemaKind::Finished) return finishedMeanwhile(path);
         if (kind != SchemaKind::Recording) return refused("the trace's tables are not those of Fourwalls", path);
         // Leaving write-ahead mode works only if nobody else, above all no recorder, has the file open.
         FOURWALLS_TRY_ASSIGN(const bool alone, leaveWriteAheadMode(recording));
@@ -96,7 +104,7 @@ Result<std::shared_ptr<TemporaryFile>> recoverRecording(const std::string& path,
     if (beside.ok() && beside->exec(kAwaitRecorder).ok() &&
         sqlite::harden(*beside, options.cacheBytes, kLongestRecordedValue).ok()) {
         const Result<SchemaKind> kind = compareSchema(*beside);
-        if (kind.ok() && *kind == SchemaKind::Finished) return std::shared_ptr<TemporaryFile>();
+        if (kind.ok() && *kind == SchemaKind::Finished) return finishedMeanwhile(path);
         if (kind.ok()) return finishPrivately(*beside, finish);
     }
     // Without that index reading the log needs a writable folder, so a copy is made of both.

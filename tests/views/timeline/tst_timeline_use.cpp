@@ -17,6 +17,18 @@ namespace tst_timeline_use {
 using namespace fourwalls;
 using namespace fourwalls::views;
 
+namespace {
+
+QStringList legendOf(Bench& bench)
+{
+    QStringList texts;
+    for (const tests::PaintedText& each : tests::paintedTexts(*bench.view))
+        if (each.widget == bench.view->findChild<DetailsPanel*>()) texts << each.text;
+    return texts;
+}
+
+} // namespace
+
 class TimelineUseTest : public QObject {
     Q_OBJECT
 
@@ -258,17 +270,28 @@ private slots:
         SETTLE(bench);
     }
 
+    /// The legend explains the colours that slices have, and no others.
+    void theLegendHasTheColoursThatAreThere()
+    {
+        Bench bench;
+        SETTLE(bench);
+        QStringList names = legendOf(bench);
+        for (const char* there : {"forward", "backward, weight", "optimizer", "communication", "copy, data", "waiting"})
+            QVERIFY2(names.contains(QLatin1String(there)), qPrintable(names.join(QLatin1Char('|'))));
+        for (const char* absent : {"attention", "matrix product", "CPU operator"})
+            QVERIFY2(!names.contains(QLatin1String(absent)), qPrintable(names.join(QLatin1Char('|'))));
+        bench.view->findChild<QAction*>(QStringLiteral("timeline.colourByPhase"))->trigger();
+        names = legendOf(bench);
+        QVERIFY2(names.contains(QStringLiteral("gradient synchronisation")) && !names.contains(QStringLiteral("evaluation")),
+                 qPrintable(names.join(QLatin1Char('|'))));
+    }
+
     /// What ▼ on the axis are: the legend has the kinds that the trace has, the pointer says the rest.
     void eventsHaveALegend()
     {
         Bench bench;
         SETTLE(bench);
-        const auto legend = [&] {
-            QStringList texts;
-            for (const tests::PaintedText& each : tests::paintedTexts(*bench.view))
-                if (each.widget == bench.view->findChild<DetailsPanel*>()) texts << each.text;
-            return texts;
-        };
+        const auto legend = [&] { return legendOf(bench); };
         QVERIFY2(legend().contains(QStringLiteral("loss spike")), qPrintable(legend().join(QLatin1Char('|'))));
         QVERIFY(!legend().contains(QStringLiteral("fault")));
         // Eight events at one place: six are told, and that there are more.
