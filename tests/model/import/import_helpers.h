@@ -23,9 +23,14 @@ inline std::string js(std::string text)
     return text;
 }
 
+inline std::string pathIn(const QTemporaryDir& folder, const std::string& name)
+{
+    return folder.path().toStdString() + "/" + name;
+}
+
 inline std::string writeFile(const QTemporaryDir& folder, const std::string& name, const std::string& bytes)
 {
-    const std::string path = folder.path().toStdString() + "/" + name;
+    const std::string path = pathIn(folder, name);
     std::ofstream(path, std::ios::binary) << bytes;
     return path;
 }
@@ -46,11 +51,17 @@ struct Imported {
                                         [&](const SliceView& s) { return op(s).name == name; });
         return found == data->slices.end() ? nullptr : &*found;
     }
-    std::int64_t audit(const std::string& name) const
+    /// Null if there is none of that name.
+    const AuditRecord* auditRecord(const std::string& name) const
     {
         for (const AuditRecord& record : data->info.audit)
-            if (record.name == name) return record.count;
-        return 0;
+            if (record.name == name) return &record;
+        return nullptr;
+    }
+    std::int64_t audit(const std::string& name) const
+    {
+        const AuditRecord* record = auditRecord(name);
+        return record ? record->count : 0;
     }
 };
 

@@ -2,14 +2,10 @@
 // What becomes of each kind of event of a Chrome or Kineto trace.
 #include "model/import/common/op_names.h"
 #include "model/trace/in_memory_query.h"
-#include "model/trace/kernel_arithmetic.h"
-#include "model/trace/metrics.h"
-#include "model/trace/peak_facts.h"
 #include "model/trace/spec_evidence.h"
 #include "tests/model/import/import_helpers.h"
 #include "tests/support/test_program.h"
 
-#include <QTemporaryDir>
 #include <QTest>
 
 namespace tst_chrome_import {
@@ -191,40 +187,6 @@ private slots:
         QVERIFY(all.find("hunter2") == std::string::npos);
     }
 
-    /// One convolution in two kernels: the first has the FLOPs, the second is known to be a part of it. The forward
-    /// convolution has no strides; the backward operator of the same sizes tells them.
-    void aProductInSeveralKernels()
-    {
-        const Imported trace = importText(js(
-            "{'schemaVersion':1,'traceEvents':["
-            "{'ph':'X','cat':'cpu_op','name':'aten::convolution','pid':9,'tid':9,'ts':0,'dur':20,'args':{'Input "
-            "Dims':[[2,3,8,8],[16,3,3,3],[],[],[],[],[],[],[]],'Input type':['float','float']}},"
-            "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':9,'tid':9,'ts':1,'dur':1,'args':{'"
-            "correlation':1}},"
-            "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':9,'tid':9,'ts':3,'dur':1,'args':{'"
-            "correlation':2}},"
-            "{'ph':'X','cat':'kernel','name':'winogradForwardData4x4','pid':0,'tid':7,'ts':30,'dur':4,'args':{'stream':"
-            "7,"
-            "'correlation':1}},"
-            "{'ph':'X','cat':'kernel','name':'volta_sgemm_64x64_nn','pid':0,'tid':7,'ts':40,'dur':9,'args':{'stream':7,"
-            "'correlation':2}},"
-            "{'ph':'X','cat':'cpu_op','name':'aten::cudnn_convolution_backward','pid':9,'tid':9,'ts':60,'dur':20,'args'"
-            ":{"
-            "'Input Dims':[[2,3,8,8],[2,16,4,4],[16,3,3,3],[],[],[],[],[],[],[]]}}]}"));
-        QCOMPARE(trace.error, std::string());
-        QCOMPARE(trace.op(*trace.slice("winogradForwardData4x4")).flops, 2.0 * 2 * 16 * 4 * 4 * 3 * 3 * 3);
-        const OpInfo& rest = trace.op(*trace.slice("volta_sgemm_64x64_nn"));
-        QCOMPARE(rest.flops, 0.0);
-        QVERIFY(isPartOfProduct(rest.detail));
-        QVERIFY(!isPartOfProduct(trace.op(*trace.slice("winogradForwardData4x4")).detail));
-        InMemoryTraceQuery query(trace.data);
-        const auto facts = peakFacts(query);
-        QVERIFY(facts.ok());
-        QCOMPARE(facts->matrixKnown, std::optional(1.0));
-        QCOMPARE(facts->flopsKnown, std::optional(1.0));
-        QCOMPARE(facts->nothingKnown, 0.0);
-    }
-
     void beginAndEnd()
     {
         // Out of order in the file; one end too many, which is the one whose name nothing open has; one begin without end.
@@ -301,94 +263,12 @@ private slots:
         QCOMPARE(trace.data->tracks[0].lanes, 2);
     }
 
-    /// Tools that write traces of their own leave the correlation out, and number calls and kernels by their operator.
-    void launchesByTheOperatorsNumber()
-    {
-        const Imported trace = importText(
-            js("{'schemaVersion':1,'traceEvents':["
-               "{'ph':'X','cat':'cpu_op','name':'aten::mm','pid':9,'tid':9,'ts':100,'dur':20,'args':{'Input Dims':"
-               "[[64,32],[32,16]],'Input type':['float','float'],'External id':7}},"
-               "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':9,'tid':9,'ts':105,'dur':3,'args':{"
-               "'External id':7}},"
-               "{'ph':'X','cat':'kernel','name':'sm80_gemm','pid':0,'tid':7,'ts':120,'dur':10,'args':{'device':0,"
-               "'stream':7,'External id':7}}]}"));
-        QVERIFY2(trace.error.empty(), trace.error.c_str());
-        QCOMPARE(trace.audit("work_without_launch"), std::int64_t{0});
-        const auto kernel = trace.slice("sm80_gemm");
-        QVERIFY(kernel);
-        QCOMPARE(trace.op(*kernel).flops, 2.0 * 64 * 32 * 16);
-    }
-
     /// Other tools rewrite the base as a floating-point number; its digits still count.
     void baseAsAFraction()
     {
         const Imported trace = importText(
             js("{'baseTimeNanoseconds':1.7e18,'traceEvents':[{'ph':'X','pid':1,'tid':1,'ts':5,'dur':1,'name':'a'}]}"));
         QCOMPARE(trace.data->info.header.originUnixNs, std::int64_t{1700000000000005000});
-    }
-
-    void lookAlikes_data()
-    {
-        QTest::addColumn<QString>("text");
-        QTest::addColumn<QString>("says");
-        QTest::newRow("memory timeline") << "[[1,2],[3,4]]"
-                                         << "no buffers";
-        QTest::newRow("list") << "[1,2]"
-                              << "JSON list without events";
-        QTest::newRow("pointer") << "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
-                                 << "git lfs pull";
-        QTest::newRow("empty") << ""
-                               << "empty";
-        QTest::newRow("text") << "hello"
-                              << "none of the formats";
-        QTest::newRow("rocprofiler") << "{'rocprofiler-sdk-tool':[{}]}"
-                                     << "rocprofiler";
-        QTest::newRow("v8") << "{'nodes':[],'startTime':1,'endTime':2}"
-                            << "V8";
-        QTest::newRow("flight recorder") << "{'version':'2.5','pg_config':{},'entries':[]}"
-                                         << "fourwalls-cli hang";
-        QTest::newRow("other json") << "{'a':1}"
-                                    << "traceEvents";
-        QTest::newRow("zip") << "PK\x03\x04 trace.json"
-                             << "unpack";
-        QTest::newRow("bzip2") << "BZh91AY"
-                               << "packed stream is cut or damaged";
-        QTest::newRow("memory timeline as a page")
-            << "<html>\n<head><meta charset=\"utf-8\" /><title>GPU Memory Timeline HTML</title></head>\n<body>\n"
-               "  <img src='data:image/png;base64,iVBORw0KGgo='>\n</body>\n</html>"
-            << "prof.export_memory_timeline(\"timeline.json\", device=\"cuda:0\")";
-        QTest::newRow("page of the memory viewer")
-            << "\n<!DOCTYPE html>\n<html>\n<head>\n</head>\n<body>\n<script type=\"module\">\n"
-               "import {add_local_files} from "
-               "\"https://cdn.jsdelivr.net/gh/pytorch/pytorch@main/torch/utils/viz/MemoryViz.js\"\n"
-            << "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")";
-        QTest::newRow("web page") << "\n<!DOCTYPE html><html></html>"
-                                  << "web page";
-        QTest::newRow("markdown") << "<!-- a comment -->\n# Title\n"
-                                  << "a text with marks";
-        QTest::newRow("protobuf") << "\n\x16\n\x0c\x08\x01 of Perfetto"
-                                  << "protobuf";
-    }
-    void utf16IsNamed()
-    {
-        const Imported trace = importText(std::string("\xff\xfe[\0]\0", 6));
-        QVERIFY2(trace.error.find("UTF-16") != std::string::npos, trace.error.c_str());
-    }
-    void lookAlikes()
-    {
-        QFETCH(QString, text);
-        QFETCH(QString, says);
-        const Imported trace = importText(js(text.toStdString()));
-        QVERIFY(!trace.data);
-        QVERIFY2(trace.error.find(says.toStdString()) != std::string::npos, trace.error.c_str());
-    }
-
-    void missingFiles()
-    {
-        QVERIFY(!importPaths({"/does/not/exist.json"}).error.empty());
-        const QTemporaryDir empty;
-        QVERIFY(!importPaths({empty.path().toStdString()}).error.empty());
-        QVERIFY(!importPaths({}).error.empty());
     }
 
     /// Millions of names that differ in a number would fill the memory.
@@ -441,56 +321,6 @@ private slots:
         // Threads of any other program stay what they are.
         const Imported other = importText(js("[{'name':'work','ph':'X','ts':0,'dur':20,'tid':1,'pid':1}]"));
         QCOMPARE(other.op(*other.slice("work")).activity, Activity::None);
-    }
-
-    /// A device that is named and did nothing is no measure of what the processor computed.
-    void aNamedDeviceThatDidNothing()
-    {
-        const Imported trace =
-            importText(js("{'traceEvents':[{'ph':'X','cat':'cpu_op','name':'aten::mm','pid':9,'tid':9,'ts':100,'dur':"
-                          "20,'args':{'Input "
-                          "Dims':[[4,8],[8,16]],'Input "
-                          "type':['float','float']}}],'deviceProperties':[{'id':0,'name':'NVIDIA H100 80GB "
-                          "HBM3','totalGlobalMem':85028372480}]}"));
-        QVERIFY2(trace.data, trace.error.c_str());
-        InMemoryTraceQuery query(trace.data);
-        const auto metrics = computeMetrics(query);
-        QVERIFY(metrics.ok());
-        QVERIFY(metrics->hostOnly && !metrics->mfu && !metrics->peak.peak);
-        QCOMPARE(metrics->mfuAbsent, NoMfu::NoDevice);
-    }
-
-    /// Shapes and kernels, and no calls between them.
-    void whatNoCallLinksHasFlopsOfNoKernel()
-    {
-        const Imported trace = importText(js("{'traceEvents':[{'ph':'X','cat':'cpu_op','name':'aten::mm','pid':9,'tid':"
-                                             "9,'ts':100,'dur':20,'args':{'Input "
-                                             "Dims':[[4,8],[8,16]],'Input type':['float','float']}},"
-                                             "{'ph':'X','cat':'kernel','name':'sm80_gemm','pid':0,'tid':7,'ts':120,'"
-                                             "dur':10,'args':{'device':0,'stream':7,"
-                                             "'correlation':5}}]}"));
-        QVERIFY2(trace.data, trace.error.c_str());
-        InMemoryTraceQuery query(trace.data);
-        QCOMPARE(computeMetrics(query)->mfuAbsent, NoMfu::NotLinked);
-    }
-
-    void operatorsOfAProcessorCountTheirTimeOnce()
-    {
-        // Without a device the operators are the work, and they hold one another.
-        const Imported trace = importText(
-            js("{'traceEvents':["
-               "{'ph':'X','cat':'user_annotation','name':'ProfilerStep#3','pid':9,'tid':9,'ts':90,'dur':100},"
-               "{'ph':'X','cat':'cpu_op','name':'aten::linear','pid':9,'tid':9,'ts':100,'dur':60},"
-               "{'ph':'X','cat':'cpu_op','name':'aten::addmm','pid':9,'tid':9,'ts':110,'dur':30},"
-               "{'ph':'X','cat':'cpu_op','name':'aten::relu','pid':9,'tid':9,'ts':165,'dur':20}]}"));
-        QVERIFY2(trace.data, trace.error.c_str());
-        QCOMPARE(trace.data->stepSummaries.size(), std::size_t{1});
-        std::int64_t sum = 0;
-        for (const OpSummary& summary : trace.data->opSummaries)
-            if (trace.data->ops[static_cast<std::size_t>(summary.op.value)]->activity == Activity::Compute)
-                sum += summary.total.ns;
-        QCOMPARE(sum, std::int64_t{80'000});
-        QCOMPARE(trace.data->stepSummaries.front().compute.ns, sum);
     }
 };
 

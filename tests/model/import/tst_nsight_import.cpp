@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nsight Systems exports: two processes with repeating correlation ids, missing tables and columns, and secrets beside
 // the events that must never surface.
+#include "tests/model/import/database_file.h"
 #include "tests/model/import/import_helpers.h"
 #include "tests/support/test_program.h"
 
 #include <QTest>
-
-#include <sqlite3.h>
 
 namespace tst_nsight_import {
 
@@ -19,16 +18,9 @@ namespace {
 constexpr std::int64_t kFirst = 0x0001'000065'000000; ///< process 0x65 of VM 1
 constexpr std::int64_t kSecond = 0x0001'000066'000000;
 
-std::string database(const QTemporaryDir& folder, const std::string& sql)
+std::string exported(const QTemporaryDir& folder, const std::string& sql)
 {
-    const std::string path = folder.path().toStdString() + "/export.sqlite";
-    sqlite3* db = nullptr;
-    sqlite3_open(path.c_str(), &db);
-    sqlite3_exec(db, "PRAGMA synchronous=OFF", nullptr, nullptr, nullptr);
-    char* error = nullptr;
-    if (sqlite3_exec(db, sql.c_str(), nullptr, nullptr, &error) != SQLITE_OK) qFatal("%s", error);
-    sqlite3_close(db);
-    return path;
+    return database(folder, "export.sqlite", sql);
 }
 
 std::string twoProcesses()
@@ -123,8 +115,8 @@ private slots:
     {
         const QTemporaryDir first, second;
         constexpr std::int64_t kEpoch = 1'779'782'330'000'000'000;
-        const Imported trace = importPaths({database(first, oneNode(kEpoch, 0, 0)),
-                                            database(second, oneNode(kEpoch + 2'000'000, 3'000'000, 250'000))});
+        const Imported trace = importPaths({exported(first, oneNode(kEpoch, 0, 0)),
+                                            exported(second, oneNode(kEpoch + 2'000'000, 3'000'000, 250'000))});
         QCOMPARE(trace.error, std::string());
         QCOMPARE(trace.data->info.header.ranks.size(), std::size_t{2});
         QCOMPARE(trace.audit("clock_offset_ns_rank_1"), std::int64_t{-5'000'000});
@@ -141,7 +133,7 @@ private slots:
         const QTemporaryDir folder;
         const std::string large = std::to_string(std::int64_t{1} << 61);
         const Imported trace = importPaths(
-            {database(folder, "CREATE TABLE StringIds(id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
+            {exported(folder, "CREATE TABLE StringIds(id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
                               "CREATE TABLE NVTX_EVENTS(start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT "
                               "NULL, text TEXT, globalTid INTEGER);"
                               "INSERT INTO NVTX_EVENTS VALUES(-" +
@@ -158,7 +150,7 @@ private slots:
     void processesAreRanks()
     {
         const QTemporaryDir folder;
-        const Imported trace = importPaths({database(folder, twoProcesses())});
+        const Imported trace = importPaths({exported(folder, twoProcesses())});
         QCOMPARE(trace.error, std::string());
         const TraceHeader& header = trace.data->info.header;
         QCOMPARE(header.ranks.size(), std::size_t{2});
@@ -180,7 +172,7 @@ private slots:
     {
         const QTemporaryDir folder;
         const std::string first = std::to_string(kFirst), thread = std::to_string(kSecond + 7);
-        const Imported trace = importPaths({database(
+        const Imported trace = importPaths({exported(
             folder,
             twoProcesses() +
                 "CREATE TABLE TARGET_INFO_GPU_METRICS(typeId INTEGER, sourceId INTEGER, typeName TEXT, metricId "
@@ -224,7 +216,7 @@ private slots:
     void linksStayWithinAProcess()
     {
         const QTemporaryDir folder;
-        const Imported trace = importPaths({database(folder, twoProcesses())});
+        const Imported trace = importPaths({exported(folder, twoProcesses())});
         for (const FlowRecord& flow : trace.data->flows)
             QCOMPARE(trace.data->tracks[static_cast<std::size_t>(flow.fromTrack.value)].info.rank,
                      trace.data->tracks[static_cast<std::size_t>(flow.toTrack.value)].info.rank);
@@ -246,7 +238,7 @@ private slots:
     void whatIsLeftOutIsCounted()
     {
         const QTemporaryDir folder;
-        const Imported trace = importPaths({database(folder, twoProcesses())});
+        const Imported trace = importPaths({exported(folder, twoProcesses())});
         QCOMPARE(trace.audit("unreadable_rows"), std::int64_t{2});
         QCOMPARE(trace.audit("begin_without_end"), std::int64_t{2});
         QCOMPARE(trace.audit("work_without_launch"), std::int64_t{3});
@@ -255,7 +247,7 @@ private slots:
     void secretsNeverSurface()
     {
         const QTemporaryDir folder;
-        const Imported trace = importPaths({database(folder, twoProcesses())});
+        const Imported trace = importPaths({exported(folder, twoProcesses())});
         std::string all = trace.data->info.header.producer;
         for (const auto& rank : trace.data->info.header.ranks) all += rank.device + rank.host;
         for (const auto& op : trace.data->ops) all += op->name + op->detail;
@@ -269,7 +261,7 @@ private slots:
     void tablesMayBeMissing()
     {
         const QTemporaryDir folder;
-        const Imported trace = importPaths({database(
+        const Imported trace = importPaths({exported(
             folder,
             "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
             "CREATE TABLE EXPORT_META_DATA(name TEXT, value TEXT);"
@@ -289,13 +281,13 @@ private slots:
             const QTemporaryDir folder;
             const QString sql =
                 QStringLiteral("ALTER TABLE %1 RENAME TO kept; CREATE VIEW %1 AS SELECT * FROM kept;").arg(table);
-            const Imported trace = importPaths({database(folder, twoProcesses() + sql.toStdString())});
+            const Imported trace = importPaths({exported(folder, twoProcesses() + sql.toStdString())});
             QVERIFY2(!trace.data, qPrintable(table));
             for (const QString& word : {table + " is a view", QStringLiteral("nsys export")})
                 QVERIFY2(trace.error.find(word.toStdString()) != std::string::npos, trace.error.c_str());
         }
         const QTemporaryDir folder;
-        const std::string path = database(
+        const std::string path = exported(
             folder, twoProcesses() + "CREATE VIEW longest_kernels AS SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL;");
         const Imported trace = importPaths({path});
         QCOMPARE(trace.error, std::string());
@@ -326,7 +318,7 @@ private slots:
         QFETCH(QString, sql);
         QFETCH(QString, says);
         const QTemporaryDir folder;
-        const Imported trace = importPaths({database(folder, sql.toStdString())});
+        const Imported trace = importPaths({exported(folder, sql.toStdString())});
         QVERIFY(!trace.data);
         QVERIFY2(trace.error.find(says.toStdString()) != std::string::npos, trace.error.c_str());
         QVERIFY(trace.error.find('\n') == std::string::npos);

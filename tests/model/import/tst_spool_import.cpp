@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spools of the collector as traces: tracks, launches, ranges, steps, NCCL, memory, several ranks, and cut files.
-// Over 500 lines: all cases write their spool with the one builder at the top, and each is a few records with what they become.
+// Spools of the collector as traces: tracks, launches, ranges, NCCL, memory, and cut files.
 #include <QtTest>
 
 #ifndef Q_MOC_RUN
 #include "model/import/common/demangled_name.h"
-#include "model/import/common/step_periodicity.h"
-#include "model/import/recut_steps.h"
 #include "model/import/spool/spool_beside.h"
-#include "model/trace/in_memory_query.h"
-#include "model/trace/in_memory_trace.h"
 #include "tests/model/import/import_helpers.h"
 #include "tests/model/import/spool_sample.h"
 #include "tests/support/test_program.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
 #include <random>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 #endif
 
 namespace tst_spool_import {
@@ -25,22 +31,10 @@ using namespace fourwalls::importers::test;
 
 namespace {
 
-std::string in(const QTemporaryDir& folder, const char* name)
-{
-    return folder.path().toStdString() + "/" + name;
-}
-
 const CollectiveView* collectiveOfRank(const Imported& imported, int rank, CollectiveOp operation)
 {
     for (const CollectiveView& view : imported.data->collectives)
         if (view.rank == RankId{rank} && view.record.operation == operation) return &view;
-    return nullptr;
-}
-
-const AuditRecord* audit(const Imported& imported, const std::string& name)
-{
-    for (const AuditRecord& record : imported.data->info.audit)
-        if (record.name == name) return &record;
     return nullptr;
 }
 
@@ -55,7 +49,7 @@ private slots:
         const QTemporaryDir folder;
         std::string path;
         {
-            SpoolSample spool(in(folder, "node0-100-rank0.fwspool"), 0, 2);
+            SpoolSample spool(pathIn(folder, "node0-100-rank0.fwspool"), 0, 2);
             QVERIFY(spool.created());
             addEveryKind(spool);
             path = spool.path();
@@ -82,7 +76,7 @@ private slots:
         QCOMPARE(imported.track(*imported.slice("buffer flush")).name, std::string("profiler"));
 
         QCOMPARE(imported.data->steps.at(RankId{0}).size(), std::size_t{4});
-        QVERIFY(audit(imported, "steps_from_NVTX_ranges"));
+        QVERIFY(imported.auditRecord("steps_from_NVTX_ranges"));
         // 14 kernels and an all-reduce per step, and the copy: each has its arrow.
         QCOMPARE(imported.data->flows.size(), std::size_t{4 * 15 + 1});
         QCOMPARE(imported.data->collectives.size(), std::size_t{4});
@@ -111,147 +105,11 @@ private slots:
         QVERIFY(imported.data->info.closing.recorderOverheadFraction.has_value());
     }
 
-    void stepsOfAJobThatMarksNone()
-    {
-        const QTemporaryDir folder;
-        const std::string path = in(folder, "node0-100.fwspool");
-        {
-            SpoolSample spool(path, -1, -1);
-            std::int64_t now = 100;
-            for (int i = 0; i < 30; ++i)
-                spool.launch("weights_init_" + std::to_string(i % 7), now + i * 10, now + i * 10 + 5, 4);
-            now += 400;
-            for (int step = 0; step < 6; ++step) now = addStep(spool, now, false, step);
-            spool.end(now);
-        }
-        const Imported imported = importPaths({path});
-        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
-        const AuditRecord* how = audit(imported, "steps_from_repeating_kernels");
-        QVERIFY(how);
-        QCOMPARE(how->count, std::int64_t{6});
-        QVERIFY2(how->detail.starts_with("14 kernels repeat, alike to 100 %"), how->detail.c_str());
-        // Each begins with its first kernel.
-        const std::vector<StepView>& steps = imported.data->steps.at(RankId{0});
-        for (std::size_t i = 1; i < steps.size(); ++i)
-            QCOMPARE((steps[i].record.range.begin - steps[i - 1].record.range.begin).ns,
-                     std::int64_t{20 + 14 * 45 + 105 + 300} * 1000);
-        QVERIFY(audit(imported, "rank_unknown"));
-    }
-
-    /// A person may say what a step is, when a recording is imported and later; a job's own marks stay.
-    void stepsThatWereChosen()
-    {
-        const QTemporaryDir folder;
-        const std::string path = in(folder, "node0-100.fwspool"), marked = in(folder, "node0-101.fwspool");
-        for (const std::string& each : {path, marked}) {
-            SpoolSample spool(each, 0, 1);
-            for (int i = 0; i < 6; ++i) {
-                const std::int64_t begin = 1000 + i * 200;
-                if (each == marked)
-                    spool.add(collect::RecordKind::StepMark, collect::StepMark{spool.at(begin), i, 1, 0, 1, 0});
-                spool.push("sample " + std::to_string(i), begin);
-                spool.launch("gemm", begin + 10, begin + 20, 150);
-                spool.pop(begin + 100);
-            }
-            spool.end(4000);
-        }
-        ImportOptions options;
-        options.steps = {StepChoice::Kind::Range, "sample #", 0};
-        const Imported chosen = importPaths({path}, options);
-        QVERIFY2(chosen.data && chosen.error.empty(), chosen.error.c_str());
-        QCOMPARE(chosen.data->steps.at(RankId{0}).size(), std::size_t{6});
-        QCOMPARE(chosen.data->info.closing.stepsBy, std::string("range sample #"));
-        // From its begin to the end of its own work, which the mark does not cover.
-        QCOMPARE(chosen.data->steps.at(RankId{0})[2].record.range.length(), Duration{170'000});
-        options.steps.name = "nothing of the kind";
-        QVERIFY(importPaths({path}, options).error.find("nothing in this trace") != std::string::npos);
-
-        const Imported plain = importPaths({path});
-        QVERIFY(plain.data);
-        InMemoryTraceQuery stored(plain.data);
-        auto again = stepsOfChoice(stored, {StepChoice::Kind::Range, "sample #", 0}, {});
-        QVERIFY2(again.ok(), again.ok() ? "" : again.error().message().c_str());
-        InMemoryTrace cut(plain.data->info.header);
-        QCOMPARE(*again->writeTo(cut), std::string("range sample #"));
-
-        const Imported own = importPaths({marked});
-        InMemoryTraceQuery ofJob(own.data);
-        const auto refused = stepsOfChoice(ofJob, {StepChoice::Kind::Range, "sample #", 0}, {});
-        QVERIFY(!refused.ok());
-        QVERIFY(refused.error().message().find("marked its steps itself") != std::string::npos);
-    }
-
-    void twoRanksOnTwoMachines()
-    {
-        const QTemporaryDir folder;
-        std::vector<std::string> paths;
-        for (int rank = 0; rank < 2; ++rank) {
-            paths.push_back(in(folder, rank == 0 ? "node0-1-rank0.fwspool" : "node1-1-rank1.fwspool"));
-            // The second machine's clock is 5 ms ahead.
-            SpoolSample spool(paths.back(), rank, 2, 1, static_cast<std::uint64_t>(rank + 1), 0, rank * 5000);
-            spool.communicator(1, 0x77, 2, rank);
-            for (int i = 0; i < 5; ++i) {
-                // Rank 1 arrives 30 us later, both end together.
-                const std::int64_t end = 1000 + i * 700 + i * i * 13;
-                const std::int64_t length = rank == 0 ? 80 : 50;
-                spool.collective("AllReduce", 1, static_cast<std::uint64_t>(i), 1000, end - 200, end - length, length);
-            }
-            spool.end(9000);
-        }
-        const Imported imported = importPaths(paths);
-        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
-        QCOMPARE(imported.data->info.header.ranks.size(), std::size_t{2});
-        QCOMPARE(imported.audit("clock_offset_ns_rank_1"), std::int64_t{-5'000'000});
-        QCOMPARE(imported.audit("clock_residual_ns_rank_1"), std::int64_t{0});
-        QCOMPARE(imported.audit("collectives_matched"), std::int64_t{5});
-        QCOMPARE(imported.audit("collectives_unnumbered"), std::int64_t{0});
-        int waits = 0;
-        for (const CollectiveView& view : imported.data->collectives) {
-            const Duration wait = view.record.lastArrival - view.record.start;
-            QCOMPARE(wait.ns, std::int64_t{view.rank == RankId{0} ? 30'000 : 0});
-            QCOMPARE((view.record.end - view.record.lastArrival).ns, std::int64_t{50'000});
-            ++waits;
-        }
-        QCOMPARE(waits, 10);
-        QCOMPARE(imported.data->info.groups.front().name, std::string("world"));
-    }
-
-    /// FOURWALLS_STEPS=10-13: all twenty steps are marked, four are recorded.
-    void stepsOfAWindow()
-    {
-        const QTemporaryDir folder;
-        const std::string path = in(folder, "w.fwspool");
-        {
-            SpoolSample spool(path, 0, 1);
-            spool.window(0, false, collect::WindowReason::Always);
-            for (int step = 0; step < 20; ++step) {
-                const std::int64_t begin = 1000 + step * 100;
-                if (step == 10) spool.window(begin - 1, true);
-                if (step == 14) spool.window(begin - 1, false);
-                spool.add(collect::RecordKind::StepMark, collect::StepMark{spool.at(begin), step, 1, 0, 1, 0});
-                // Kinds are switched off late: some work behind the window is in the file.
-                for (int i = 0; i < (step == 14 ? 1 : step >= 10 && step < 14 ? 3 : 0); ++i)
-                    spool.launch("gemm", begin + 1 + i * 5, begin + 30 + i * 10, 8);
-            }
-            spool.end(4000);
-        }
-        const Imported imported = importPaths({path});
-        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
-        const AuditRecord* how = audit(imported, "steps_from_step_marks");
-        QVERIFY(how);
-        QVERIFY2(how->detail.ends_with("as they appear on the device"), how->detail.c_str());
-        const std::vector<StepView>& steps = imported.data->steps.at(RankId{0});
-        QCOMPARE(steps.size(), std::size_t{4});
-        for (std::size_t i = 0; i < steps.size(); ++i) QCOMPARE(steps[i].record.step.value, static_cast<int>(10 + i));
-        QCOMPARE((steps.back().record.range.end - steps.front().record.range.begin).ns,
-                 std::int64_t{(300 + 28) * 1000});
-    }
-
     /// What ends outside windows is not recorded: ranges open at a window's end end there.
     void rangesOpenAtTheEndOfAWindow()
     {
         const QTemporaryDir folder;
-        const std::string path = in(folder, "w.fwspool");
+        const std::string path = pathIn(folder, "w.fwspool");
         {
             SpoolSample spool(path, 0, 1);
             spool.push("outer", 100);
@@ -274,80 +132,11 @@ private slots:
         }
     }
 
-    void processesWithoutGpuWork()
-    {
-        const QTemporaryDir folder;
-        const std::vector<std::string> paths{in(folder, "a.fwspool"), in(folder, "b.fwspool"), in(folder, "c.fwspool"),
-                                             in(folder, "d.fwspool")};
-        {
-            SpoolSample worked(paths[0], 0, 3), failed(paths[1], 1, 3), replayed(paths[2], 2, 3),
-                launcher(paths[3], -1, -1);
-            worked.launch("gemm", 10, 20, 5);
-            failed.message(5, collect::MessageCode::CuptiBusy, collect::Severity::Error,
-                           "another profiler holds CUPTI");
-            // Graphs as a whole, on the second device.
-            collect::Device device{};
-            device.id = 1;
-            device.name = replayed.text("the other one");
-            replayed.add(collect::RecordKind::Device, device);
-            replayed.add(collect::RecordKind::Context, collect::Context{2, 1, 7, 0});
-            collect::GraphTrace graph{};
-            graph.start = replayed.at(10);
-            graph.end = replayed.at(30);
-            graph.device = 1;
-            graph.context = 2;
-            replayed.add(collect::RecordKind::GraphTrace, graph);
-            launcher.push("waits", 10);
-            launcher.pop(20);
-        }
-        const Imported job = importPaths(paths);
-        QVERIFY2(job.data && job.error.empty(), job.error.c_str());
-        const std::vector<RankInfo>& ranks = job.data->info.header.ranks;
-        QCOMPARE(ranks.size(), std::size_t{3});
-        QCOMPARE(ranks[2].device, std::string("the other one"));
-        QCOMPARE(job.audit("collector_message_2"), std::int64_t{1});
-        QCOMPARE(job.audit("processes_without_gpu"), std::int64_t{1});
-        QVERIFY(!audit(job, "no_gpu_work"));
-        const Imported alone = importPaths({paths[3]});
-        QVERIFY2(alone.data && alone.error.empty(), alone.error.c_str());
-        QVERIFY(alone.slice("waits"));
-        QCOMPARE(alone.audit("no_gpu_work"), std::int64_t{1});
-        QVERIFY(!audit(importPaths({paths[2]}), "no_gpu_work"));
-    }
-
-    /// Of all processes of its machine, the one with most operations in common says how well the clocks agree.
-    void clocksOfOneMachine()
-    {
-        const QTemporaryDir folder;
-        std::vector<std::string> paths;
-        const std::pair<std::uint64_t, int> common[] = {
-            {0xa, 3}, {0xb, 10}, {0xc, 4}}; // with rank 3: communicator, operations
-        for (int rank = 0; rank < 4; ++rank) {
-            paths.push_back(in(folder, ("n-" + std::to_string(rank) + ".fwspool").c_str()));
-            SpoolSample spool(paths.back(), rank, 4, 100 + rank);
-            std::int64_t now = 100;
-            for (int other = 0; other < 3; ++other) {
-                const auto [id, operations] = common[other];
-                if (rank == 3 || rank == other) spool.communicator(id, id, 2, rank == 3 ? 1 : 0);
-                for (int i = 0; i < operations; ++i, now += 100)
-                    if (rank == 3 || rank == other)
-                        spool.collective("AllReduce", id, static_cast<std::uint64_t>(i), 100, now, now + 20, 50);
-            }
-            spool.end(now);
-        }
-        const Imported imported = importPaths(paths);
-        QVERIFY2(imported.data && imported.error.empty(), imported.error.c_str());
-        const AuditRecord* offset = audit(imported, "clock_offset_ns_rank_3");
-        QVERIFY(offset);
-        QCOMPARE(offset->count, std::int64_t{0});
-        QVERIFY2(offset->detail.find("from 10 collectives") != std::string::npos, offset->detail.c_str());
-    }
-
     /// Where the driver tells what the process uses, other users of the device are no part of its gap.
     void memoryOfAProcessOnASharedDevice()
     {
         const QTemporaryDir folder;
-        const std::string path = in(folder, "m.fwspool");
+        const std::string path = pathIn(folder, "m.fwspool");
         {
             SpoolSample spool(path, 0, 1);
             spool.memory(5, 0x1000, 5'000'000, true);
@@ -367,7 +156,7 @@ private slots:
     void waitsBeforeTheirContext()
     {
         const QTemporaryDir folder;
-        const std::string path = in(folder, "s.fwspool");
+        const std::string path = pathIn(folder, "s.fwspool");
         {
             SpoolSample spool(path, 0, 1);
             spool.launch("gemm", 10, 20, 5);
@@ -395,7 +184,7 @@ private slots:
     void whatWasLost()
     {
         const QTemporaryDir folder;
-        const std::string path = in(folder, "l.fwspool");
+        const std::string path = pathIn(folder, "l.fwspool");
         {
             SpoolSample spool(path, 0, 1);
             for (std::uint32_t kind = 1; kind <= 10; ++kind)
@@ -411,7 +200,7 @@ private slots:
               std::tuple("ring_overwritten", 5, Info), std::tuple("cupti_times_lost", 6, Skipped),
               std::tuple("cupti_times_inverted", 7, Skipped), std::tuple("cupti_unknown_kind", 8, Dropped),
               std::tuple("names_full", 9, Dropped), std::tuple("cupti_buffer_malformed", 10, Dropped)}) {
-            const AuditRecord* record = audit(imported, name);
+            const AuditRecord* record = imported.auditRecord(name);
             QVERIFY2(record, name);
             QCOMPARE(record->count, std::int64_t{count});
             QVERIFY2(record->severity == severity, name);
@@ -421,7 +210,7 @@ private slots:
     void rangesOfNcclWhereThereIsNoPlugin()
     {
         const QTemporaryDir folder;
-        const std::string path = in(folder, "a.fwspool");
+        const std::string path = pathIn(folder, "a.fwspool");
         {
             SpoolSample spool(path, 0, 4);
             spool.add(collect::RecordKind::NvtxDomain, collect::NvtxDomain{3, spool.text("NCCL")});
@@ -495,7 +284,7 @@ private slots:
     void replaysOfAGraph()
     {
         const QTemporaryDir folder;
-        const std::string path = in(folder, "g.fwspool");
+        const std::string path = pathIn(folder, "g.fwspool");
         {
             SpoolSample spool(path, 0, 1);
             for (int replay = 0; replay < 3; ++replay) {
@@ -517,7 +306,7 @@ private slots:
     void cutFiles()
     {
         const QTemporaryDir folder;
-        const std::string path = in(folder, "whole.fwspool");
+        const std::string path = pathIn(folder, "whole.fwspool");
         {
             SpoolSample spool(path, 0, 2);
             addEveryKind(spool);
@@ -547,7 +336,7 @@ private slots:
         const QTemporaryDir folder;
         std::mt19937_64 random(5);
         for (int round = 0; round < 20; ++round) {
-            const std::string path = in(folder, "random.fwspool");
+            const std::string path = pathIn(folder, "random.fwspool");
             {
                 SpoolSample spool(path, static_cast<int>(random() % 3) - 1, 2, 1, 1, round % 3 == 0 ? 4 << 20 : 0);
                 addEveryKind(spool);
@@ -572,51 +361,10 @@ private slots:
         }
     }
 
-    void periodOfKernels()
-    {
-        // Layers repeat within a step, and micro-batches before its optimizer: neither is the step.
-        std::vector<StreamKernel> kernels;
-        std::vector<bool> isOptimizer(10, false);
-        isOptimizer[9] = true;
-        std::int64_t now = 0;
-        const auto run = [&](int name) {
-            kernels.push_back({now, now + 10, name});
-            now += 12;
-        };
-        for (int step = 0; step < 7; ++step) {
-            for (int microbatch = 0; microbatch < 4; ++microbatch) {
-                run(0);
-                for (int layer = 0; layer < 6; ++layer)
-                    for (const int name : {1, 2, 3}) run(name);
-                for (int layer = 0; layer < 6; ++layer)
-                    for (const int name : {4, 5, 6, 7}) run(name);
-            }
-            if (step == 3) run(8); // once: a message to the log
-            run(9);
-            run(9);
-        }
-        const auto found = findPeriod(kernels, isOptimizer);
-        QVERIFY(found);
-        QCOMPARE(found->kernels, std::size_t{4 * 43 + 2});
-        QCOMPARE(found->boundaries.size(), std::size_t{8});
-        QCOMPARE(found->boundaries.front(), std::size_t{0});
-        QVERIFY(found->byOptimizer);
-        // One pass over layers between an embedding and a head is no training.
-        std::vector<StreamKernel> once;
-        once.push_back({0, 1, 0});
-        for (int layer = 0; layer < 20; ++layer)
-            for (const int name : {1, 2, 3, 4, 5})
-                once.push_back({static_cast<std::int64_t>(once.size()) * 10,
-                                static_cast<std::int64_t>(once.size()) * 10 + 5, name});
-        once.push_back({5000, 5001, 6});
-        QVERIFY(!findPeriod(once, std::vector<bool>(10, false)));
-        QVERIFY(!findPeriod({}, {}));
-    }
-
     void snapshotBesideTheSpool()
     {
         const QTemporaryDir folder;
-        const std::string stem = in(folder, "node0-100-rank0");
+        const std::string stem = pathIn(folder, "node0-100-rank0");
         {
             SpoolSample spool(stem + ".fwspool", 0, 1);
             addEveryKind(spool);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Profiles of Ascend's, XLA's and AMD's tools beyond what the golden cases show: older and newer schemas, damaged files,
 // what must not count as computing.
+#include "tests/model/import/database_file.h"
 #include "tests/model/import/import_helpers.h"
 #include "tests/support/test_program.h"
 
@@ -9,8 +10,6 @@
 #include "model/import/xspace/hlo_text.h"
 
 #include <QTest>
-
-#include <sqlite3.h>
 
 #include <algorithm>
 #include <fstream>
@@ -24,18 +23,6 @@ using namespace fourwalls::importers;
 using namespace fourwalls::importers::test;
 
 namespace {
-
-std::string database(const QTemporaryDir& folder, const std::string& name, const std::string& sql)
-{
-    const std::string path = folder.path().toStdString() + "/" + name;
-    sqlite3* db = nullptr;
-    sqlite3_open(path.c_str(), &db);
-    sqlite3_exec(db, "PRAGMA synchronous=OFF", nullptr, nullptr, nullptr);
-    char* error = nullptr;
-    if (sqlite3_exec(db, sql.c_str(), nullptr, nullptr, &error) != SQLITE_OK) qFatal("%s", error);
-    sqlite3_close(db);
-    return path;
-}
 
 std::string fileText(const std::string& path)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What must not open as if all were well: empty and cut files, bytes behind the end, tables that are not read, files of
 // different runs, forward and backward on one thread.
+#include "tests/model/import/database_file.h"
 #include "tests/model/import/import_helpers.h"
 #include "tests/support/test_program.h"
 
@@ -13,8 +14,6 @@
 #include <QDir>
 #include <QTest>
 
-#include <sqlite3.h>
-
 namespace tst_wrong_successes {
 
 using namespace fourwalls;
@@ -24,18 +23,6 @@ using namespace fourwalls::importers::test;
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-
-std::string database(const QTemporaryDir& folder, const std::string& name, const std::string& sql)
-{
-    const std::string path = folder.path().toStdString() + "/" + name;
-    sqlite3* db = nullptr;
-    sqlite3_open(path.c_str(), &db);
-    sqlite3_exec(db, "PRAGMA synchronous=OFF", nullptr, nullptr, nullptr);
-    char* error = nullptr;
-    if (sqlite3_exec(db, sql.c_str(), nullptr, nullptr, &error) != SQLITE_OK) qFatal("%s", error);
-    sqlite3_close(db);
-    return path;
-}
 
 std::string kineto(const std::string& head, const std::string& events)
 {
