@@ -4,6 +4,7 @@
 
 #include "model/cost/schedule_simulation.h"
 #include "model/trace/metrics.h"
+#include "tests/support/pipeline_rows.h"
 #include "tests/support/test_program.h"
 
 #include <algorithm>
@@ -135,10 +136,7 @@ private slots:
 
 void ScheduleSimulationTest::closedForms_data()
 {
-    QTest::addColumn<int>("schedule");
-    QTest::addColumn<int>("chunks");
-    QTest::addColumn<int>("stages");
-    QTest::addColumn<int>("microbatches");
+    test::addPipelineColumns();
     for (const auto& [p, m] : {std::pair{4, 8}, {8, 16}}) {
         QTest::addRow("naive %dx%d", p, m) << int(PipelineSchedule::Naive) << 1 << p << m;
         QTest::addRow("gpipe %dx%d", p, m) << int(PipelineSchedule::GPipe) << 1 << p << m;
@@ -173,28 +171,13 @@ void ScheduleSimulationTest::closedForms()
 
 void ScheduleSimulationTest::unequalStages_data()
 {
-    QTest::addColumn<int>("schedule");
-    QTest::addColumn<int>("chunks");
-    QTest::addColumn<int>("stages");
-    QTest::addColumn<int>("microbatches");
-    const std::tuple<const char*, PipelineSchedule, int> kinds[] = {
-        {"naive", PipelineSchedule::Naive, 1},     {"gpipe", PipelineSchedule::GPipe, 1},
-        {"1f1b", PipelineSchedule::OneFOneB, 1},   {"interleaved", PipelineSchedule::Interleaved, 3},
-        {"zb", PipelineSchedule::ZeroBubbleH1, 1}, {"zb2p", PipelineSchedule::ZeroBubble2p, 1},
-        {"zbv", PipelineSchedule::ZeroBubbleV, 2}};
-    for (const auto& [word, schedule, chunks] : kinds)
-        for (const auto& [p, m] : {std::pair{1, 3}, {2, 4}, {4, 8}, {8, 16}, {5, 20}})
-            QTest::addRow("%s %dx%d", word, p, m) << int(schedule) << chunks << p << m;
+    test::addPipelineRows({{1, 3}, {2, 4}, {4, 8}, {8, 16}, {5, 20}});
 }
 
 /// Random whole times and transfers: the simulation agrees with the ticking clock exactly.
 void ScheduleSimulationTest::unequalStages()
 {
-    QFETCH(int, schedule);
-    QFETCH(int, chunks);
-    QFETCH(int, stages);
-    QFETCH(int, microbatches);
-    const PipelineShape shape{static_cast<PipelineSchedule>(schedule), stages, chunks, microbatches};
+    const PipelineShape shape = test::pipelineOfRow();
     std::mt19937 random(7);
     std::uniform_int_distribution<int> time(1, 9), way(0, 4);
     for (int round = 0; round < 5; ++round) {

@@ -4,10 +4,10 @@
 #include <QtTest>
 
 #include "model/graph/pipeline_graph.h"
+#include "tests/support/pipeline_rows.h"
 #include "tests/support/test_program.h"
 
 #include <set>
-#include <tuple>
 
 namespace tst_pipeline_graph {
 
@@ -27,28 +27,13 @@ private slots:
 
 void PipelineGraphTest::nodesStandBehindWhatTheyWaitFor_data()
 {
-    QTest::addColumn<int>("schedule");
-    QTest::addColumn<int>("chunks");
-    QTest::addColumn<int>("stages");
-    QTest::addColumn<int>("microbatches");
-    const std::tuple<const char*, PipelineSchedule, int> kinds[] = {
-        {"naive", PipelineSchedule::Naive, 1},     {"gpipe", PipelineSchedule::GPipe, 1},
-        {"1f1b", PipelineSchedule::OneFOneB, 1},   {"interleaved", PipelineSchedule::Interleaved, 3},
-        {"zb", PipelineSchedule::ZeroBubbleH1, 1}, {"zb2p", PipelineSchedule::ZeroBubble2p, 1},
-        {"zbv", PipelineSchedule::ZeroBubbleV, 2}};
-    for (const auto& [word, schedule, chunks] : kinds)
-        for (const auto& [p, m] : {std::pair{1, 1}, {2, 4}, {4, 8}, {5, 20}, {3, 3}})
-            QTest::addRow("%s %dx%d", word, p, m) << int(schedule) << chunks << p << m;
+    test::addPipelineRows({{1, 1}, {2, 4}, {4, 8}, {5, 20}, {3, 3}});
 }
 
 /// Every pass of the lists is there, behind the one before it, behind the message that brings what it needs.
 void PipelineGraphTest::nodesStandBehindWhatTheyWaitFor()
 {
-    QFETCH(int, schedule);
-    QFETCH(int, chunks);
-    QFETCH(int, stages);
-    QFETCH(int, microbatches);
-    const PipelineShape shape{static_cast<PipelineSchedule>(schedule), stages, chunks, microbatches};
+    const PipelineShape shape = test::pipelineOfRow();
     const auto lists = *pipelineActions(shape);
     for (const bool blocking : {false, true}) {
         const PipelineGraph graph = *pipelineGraph(shape, blocking);
@@ -64,7 +49,7 @@ void PipelineGraphTest::nodesStandBehindWhatTheyWaitFor()
         // Who made a message, and what it is.
         std::map<NodeIndex, PipelineTransfer> made;
         std::set<NodeIndex> seen{PipelineGraph::kBegin};
-        for (int stage = 0; stage < stages; ++stage) {
+        for (int stage = 0; stage < shape.stages; ++stage) {
             const auto passes = graph.of(stage);
             const auto& list = lists[static_cast<std::size_t>(stage)];
             QCOMPARE(passes.size(), list.size());
@@ -87,7 +72,7 @@ void PipelineGraphTest::nodesStandBehindWhatTheyWaitFor()
             QCOMPARE(graph.lastOf(stage), last);
         }
         QCOMPARE(seen.size(), graph.work.nodes());
-        for (int stage = 0; stage < stages; ++stage)
+        for (int stage = 0; stage < shape.stages; ++stage)
             for (std::size_t i = 0; i < graph.of(stage).size(); ++i) {
                 const PipelineGraph::Pass& pass = graph.of(stage)[i];
                 const auto needs = shape.needs(stage, lists[static_cast<std::size_t>(stage)][i]);
