@@ -108,7 +108,9 @@ def memory(run):
 
 def operators(run):
     run.tested("the engine's CUDA module as it starts", "gpu_module", 30)
-    run.tested("the engine's operators against double precision", "gpu_operators", 150)
+    run.tested("the engine's operators against double precision", "gpu_operators", 90)
+    run.tested("attention against double precision", "gpu_attention", 30)
+    run.tested("operators on images against double precision", "gpu_image_operators", 30)
     run.tested("own kernels on slices of every alignment", "gpu_packs", 60)
 
 

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole residual network: gradients against finite differences in double; the CPU device against the double run;
-// micro-batches; running statistics; names and files; learning; the curve of its memory.
+// micro-batches; running statistics; names and files; learning.
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
-#include "tests/profiler/engine/image_fixture.h"
+#include "tests/profiler/engine/resnet_fixture.h"
 
-#include "model/trace/in_memory_query.h"
-#include "model/trace/in_memory_trace.h"
-#include "profiler/engine/nn/resnet.h"
-#include "profiler/engine/run.h"
-#include "profiler/engine/train/image_data.h"
+#include "model/spec/run_spec.h"
 #include "profiler/engine/train/optimizer.h"
 #include "profiler/engine/train/safetensors.h"
 #include "tests/support/test_program.h"
 
 #include <QTemporaryDir>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace tst_resnet {
 
@@ -27,55 +30,8 @@ using namespace fourwalls::engine::testing;
 
 namespace {
 
-struct Run {
-    std::unique_ptr<TestRank> rank;
-    std::unique_ptr<ResNet> model;
-    std::unique_ptr<ImageData> data;
-    Batch batch;
-    double scale = 1.0;
-
-    Run(DType compute, const ResNetShape& shape, std::int64_t samples, bool fuse = true)
-        : rank(std::make_unique<TestRank>(compute))
-        , model(std::make_unique<ResNet>(*rank->context, shape, 1, fuse))
-        , data(std::make_unique<ImageData>(shape.imageSize, shape.classes, 1))
-    {
-        next(0, samples);
-    }
-
-    void next(std::int64_t step, std::int64_t samples)
-    {
-        batch = data->batch(*rank->context, step, samples, 0, samples);
-    }
-
-    double forwardOnly()
-    {
-        auto state = model->forward(*rank->context, batch, {});
-        return model->loss(*rank->context, batch, *state, scale);
-    }
-
-    double gradients()
-    {
-        auto state = model->forward(*rank->context, batch, {});
-        const double loss = model->loss(*rank->context, batch, *state, scale);
-        model->backward(*rank->context, batch, *state, {});
-        return loss;
-    }
-
-    ParameterList& parameters() { return model->parameters(); }
-    void clear()
-    {
-        for (const auto& p : parameters().all()) p->gradientEmpty = true;
-    }
-};
-
-// Blocks with and without a convolution in the shortcut, and with a stride.
-ResNetShape smallShape(std::int64_t width)
-{
-    return {{2, 1, 1, 1}, width, 64, 5};
-}
-
 // Relative difference of all gradients taken as one vector.
-double gradientDifference(Run& actual, Run& expected)
+double gradientDifference(ResNetRun& actual, ResNetRun& expected)
 {
     double difference = 0, scale = 0;
     for (std::size_t i = 0; i < expected.parameters().all().size(); ++i) {
@@ -100,19 +56,6 @@ double gradientTolerance(DType type)
     return std::sqrt(2 * 16 * wrong);
 }
 
-RunSpec resnet50(std::int64_t imageSize, std::int64_t batch, std::int64_t steps)
-{
-    RunSpec spec;
-    spec.model = {"resnet50", ResNetSpec{50, imageSize, 1000}};
-    spec.training.batch = batch;
-    spec.training.steps = steps;
-    spec.training.optimizer = Optimizer::Sgd;
-    spec.cluster.name = "this-machine";
-    const Status status = resolve(spec);
-    Q_ASSERT(status.ok());
-    return spec;
-}
-
 } // namespace
 
 class ResNetTest : public QObject {
@@ -121,7 +64,7 @@ class ResNetTest : public QObject {
 private slots:
     void gradientsMatchFiniteDifferences()
     {
-        Run run(DType::F64, smallShape(4), 3);
+        ResNetRun run(DType::F64, smallShape(4), 3);
         run.gradients();
         std::vector<Tensor> gradients; // the loss adds to those of the head each time
         for (const auto& p : run.parameters().all()) gradients.push_back(run.rank->copy(p->gradient, DType::F64));
@@ -134,7 +77,7 @@ private slots:
 
     void f32AgreesWithDouble()
     {
-        Run exact(DType::F64, smallShape(16), 4), fast(DType::F32, smallShape(16), 4);
+        ResNetRun exact(DType::F64, smallShape(16), 4), fast(DType::F32, smallShape(16), 4);
         const double expected = exact.gradients(), actual = fast.gradients();
         QVERIFY2(std::abs(actual - expected) < 400 * unitRoundoff(DType::F32) * expected,
                  qPrintable(QString("loss %1 %2").arg(actual).arg(expected)));
@@ -146,7 +89,7 @@ private slots:
     void bf16AgreesWithDouble()
     {
         if (!OneDnnMatmul::supportsBf16()) QSKIP("this processor has no bf16 arithmetic in oneDNN");
-        Run exact(DType::F64, smallShape(16), 4), fast(DType::Bf16, smallShape(16), 4);
+        ResNetRun exact(DType::F64, smallShape(16), 4), fast(DType::Bf16, smallShape(16), 4);
         const double expected = exact.gradients(), actual = fast.gradients();
         QVERIFY2(std::abs(actual - expected) < unitRoundoff(DType::Bf16) * std::sqrt(48.0) * expected,
                  qPrintable(QString("loss %1 %2").arg(actual).arg(expected)));
@@ -157,12 +100,12 @@ private slots:
 
     void fusedEqualsUnfused()
     {
-        Run fused(DType::F64, smallShape(4), 3), unfused(DType::F64, smallShape(4), 3, false);
+        ResNetRun fused(DType::F64, smallShape(4), 3), unfused(DType::F64, smallShape(4), 3, false);
         const double a = fused.gradients(), b = unfused.gradients();
         QVERIFY(std::abs(a - b) < 1e-13 * b);
         QVERIFY(gradientDifference(fused, unfused) < 1e-10);
 
-        Run fast(DType::F32, smallShape(16), 4), slow(DType::F32, smallShape(16), 4, false);
+        ResNetRun fast(DType::F32, smallShape(16), 4), slow(DType::F32, smallShape(16), 4, false);
         const double expected = slow.gradients();
         QVERIFY(std::abs(fast.gradients() - expected) < 400 * unitRoundoff(DType::F32) * expected);
         QVERIFY(gradientDifference(fast, slow) < gradientTolerance(DType::F32));
@@ -183,7 +126,7 @@ private slots:
         QFETCH(int, cut);
         QFETCH(bool, deferred);
         const ResNetShape shape = smallShape(4);
-        Run whole(DType::F64, shape, 3), other(DType::F64, shape, 3);
+        ResNetRun whole(DType::F64, shape, 3), other(DType::F64, shape, 3);
         const double expected = whole.gradients();
         RankContext& rank = *other.rank->context;
         ResNet front(rank, shape, 1, true, ConvolutionAlgorithm::Auto, ChunkRange{0, cut, true, false});
@@ -216,14 +159,14 @@ private slots:
     {
         // Statistics are those of the micro-batch, so each is a batch of its own; their gradients add up.
         const auto gradientsOf = [](std::int64_t step) {
-            auto run = std::make_unique<Run>(DType::F32, smallShape(16), 2);
+            auto run = std::make_unique<ResNetRun>(DType::F32, smallShape(16), 2);
             run->next(step, 2);
             run->scale = 0.5;
             run->gradients();
             return run;
         };
         const auto first = gradientsOf(0), second = gradientsOf(1);
-        Run both(DType::F32, smallShape(16), 2);
+        ResNetRun both(DType::F32, smallShape(16), 2);
         both.scale = 0.5;
         both.gradients();
         both.next(1, 2);
@@ -240,7 +183,7 @@ private slots:
 
     void runningStatisticsFollowTheBatches()
     {
-        Run run(DType::F64, smallShape(4), 3);
+        ResNetRun run(DType::F64, smallShape(4), 3);
         const auto find = [&](const std::string& name) -> const Tensor& {
             for (const auto& p : run.parameters().buffers())
                 if (p->name == name) return p->weight;
@@ -284,7 +227,7 @@ private slots:
     {
         QTemporaryDir directory;
         const std::string path = directory.path().toStdString();
-        Run run(DType::F32, smallShape(16), 2);
+        ResNetRun run(DType::F32, smallShape(16), 2);
         const double before = run.forwardOnly();
         QVERIFY(saveWeights(path, run.parameters()).ok());
         const auto header = readSafetensorsHeader(path + "/model.safetensors");
@@ -309,7 +252,7 @@ private slots:
             QVERIFY2(header->tensors.at(name).shape == shape, name.c_str());
         }
 
-        Run other(DType::F32, smallShape(16), 2);
+        ResNetRun other(DType::F32, smallShape(16), 2);
         for (const auto& p : other.parameters().all())
             for (std::int64_t i = 0; i < p->weight.elements(); ++i) setElement(p->weight, i, 0.25);
         QVERIFY(loadWeights(*other.rank->context, path, other.parameters()).ok());
@@ -360,7 +303,7 @@ private slots:
         if (bf16 && !OneDnnMatmul::supportsBf16()) QSKIP("this processor has no bf16 arithmetic in oneDNN");
         constexpr std::int64_t steps = 30, samples = 16;
         const auto train = [&](std::int64_t count) {
-            Run run(bf16 ? DType::Bf16 : DType::F32, smallShape(16), samples);
+            ResNetRun run(bf16 ? DType::Bf16 : DType::F32, smallShape(16), samples);
             TrainingSettings settings;
             settings.steps = steps;
             settings.optimizer = sgd ? Optimizer::Sgd : Optimizer::AdamW;
@@ -383,142 +326,6 @@ private slots:
         QVERIFY2(end < 0.5 * losses.front(), qPrintable(QString("ends at %1").arg(end)));
         const std::vector<double> again = train(5);
         QVERIFY(std::equal(again.begin(), again.end(), losses.begin())); // bit by bit
-    }
-
-    void memoryClimbsPeaksAndFalls()
-    {
-        const RunSpec spec = resnet50(64, 8, 3);
-        RunOptions options;
-        options.measurePeak = false;
-        options.origin = ClockOrigin::now();
-        InMemoryTrace trace(describeRun(spec, options.origin));
-        options.sink = &trace;
-        auto report = runTraining(spec, options);
-        QVERIFY2(report.ok(), report ? "" : report.error().message().c_str());
-        QCOMPARE(report->parameters, std::int64_t{25557032});
-        QVERIFY(trace.finish(report->closing).ok());
-        InMemoryTraceQuery query(trace.data());
-        const double stem = 2.0 * 8 * 32 * 32 * 64 * 3 * 49; // whose input gradient nobody needs
-        const double expected = 3 * (trainingFlops(spec.model, 8, 0) - stem);
-        QVERIFY2(std::abs(recordedFlops(query) - expected) < 1e-9 * expected, "FLOPs");
-        checkCurve(query);
-    }
-
-    void whatIsKeptIsKnownBeforehand()
-    {
-        for (const ResNetShape& shape : {smallShape(16), ResNetShape{{1, 2, 1, 1}, 32, 32, 5}}) {
-            Run run(DType::F32, shape, 3);
-            const auto before = run.rank->allocator.statistics().current;
-            const auto state = run.model->forward(*run.rank->context, run.batch, {});
-            const auto activations = static_cast<std::size_t>(MemoryCategory::Activations);
-            const auto kept =
-                static_cast<double>(run.rank->allocator.statistics().current[activations] - before[activations]);
-            const auto expected = 4.0 * 3 * static_cast<double>(shape.keptElements());
-            QVERIFY2(kept >= expected && kept < 1.07 * expected,
-                     qPrintable(QString("%1 of %2").arg(kept).arg(expected)));
-        }
-        RunSpec huge = resnet50(224, 1 << 20, 1);
-        const Status status = checkRunnable(huge);
-        QVERIFY(!status.ok());
-        QCOMPARE(status.error().code, ErrorCode::Unsupported);
-    }
-
-    void everythingIsReleased()
-    {
-        for (const DType type : {DType::F32, DType::Bf16}) {
-            if (type == DType::Bf16 && !OneDnnMatmul::supportsBf16()) continue;
-            for (const bool fuse : {true, false}) {
-                Run run(type, smallShape(16), 2, fuse);
-                const std::int64_t resident = run.rank->allocator.statistics().allocated;
-                run.gradients();
-                QCOMPARE(run.rank->allocator.statistics().allocated, resident);
-                QVERIFY(run.rank->allocator.statistics().peakAllocated > resident);
-            }
-        }
-    }
-
-private:
-    static double recordedFlops(InMemoryTraceQuery& query)
-    {
-        double flops = 0;
-        (void)query.scanSlices([&](const SliceView& s) {
-            const OpInfo op = **query.op(s.op);
-            if (op.kind == SliceKind::Kernel) flops += op.flops;
-            return true;
-        });
-        return flops;
-    }
-
-    // The last step: activations only grow in forward and only shrink in backward, layer by layer; the largest total
-    // is reached as backward begins; what stays is weights, gradients and optimizer state.
-    static void checkCurve(InMemoryTraceQuery& query)
-    {
-        struct Interval {
-            std::int64_t begin = 0, end = 0;
-        };
-        Interval forward, backward;
-        std::vector<std::pair<std::int64_t, bool>> layerEnds; // and whether in backward
-        QVERIFY(query
-                    .scanSlices([&](const SliceView& s) {
-                        const OpInfo op = **query.op(s.op);
-                        const Interval here{s.start.ns, s.end().ns};
-                        if (op.kind == SliceKind::Phase && op.name == "forward" && here.begin > forward.begin)
-                            forward = here;
-                        if (op.kind == SliceKind::Phase && op.name == "backward" && here.begin > backward.begin)
-                            backward = here;
-                        if (op.kind == SliceKind::Layer && op.name.starts_with("layer"))
-                            layerEnds.emplace_back(here.end, op.phase != Phase::Forward);
-                        return true;
-                    })
-                    .ok());
-        std::erase_if(layerEnds, [&](const auto& e) { return e.first < forward.begin; });
-        std::sort(layerEnds.begin(), layerEnds.end());
-        QCOMPARE(layerEnds.size(), std::size_t{2 * 16});
-
-        std::map<std::int64_t, std::int64_t> changes, activationChanges;
-        std::map<MemoryCategory, std::int64_t> resident;
-        std::set<std::string> layers;
-        QVERIFY(query
-                    .scanAllocations([&](const AllocationView& a) {
-                        const bool activation = a.category == MemoryCategory::Activations;
-                        changes[a.start.ns] += a.bytes;
-                        if (a.end) changes[a.end->ns] -= a.bytes;
-                        if (activation) {
-                            activationChanges[a.start.ns] += a.bytes;
-                            if (a.end) activationChanges[a.end->ns] -= a.bytes;
-                            layers.insert(std::to_string((**query.op(*a.op)).layer.value_or(LayerIndex{-1}).value));
-                        }
-                        if (!a.end) resident[a.category] += a.bytes;
-                        return true;
-                    })
-                    .ok());
-        QCOMPARE(layers.size(), std::size_t{18}); // stem, 16 blocks, head
-        for (const MemoryCategory gone :
-             {MemoryCategory::Activations, MemoryCategory::Temporaries, MemoryCategory::Workspace})
-            QCOMPARE(resident[gone], 0);
-        QCOMPARE(resident[MemoryCategory::Gradients], std::int64_t{4 * 25557032});
-        QCOMPARE(resident[MemoryCategory::OptimizerState], std::int64_t{4 * 25557032});
-        QCOMPARE(resident[MemoryCategory::Weights], std::int64_t{4 * (25557032 + 2 * 26560)}); // and running statistics
-
-        std::int64_t total = 0, peak = 0, peakAt = 0;
-        for (const auto& [at, change] : changes) {
-            total += change;
-            if (at < forward.begin || total <= peak) continue;
-            peak = total;
-            peakAt = at;
-        }
-        QVERIFY(peakAt > forward.end - (forward.end - forward.begin) / 4);
-        QVERIFY(peakAt < backward.begin + (backward.end - backward.begin) / 4);
-
-        std::int64_t activations = 0, previous = 0;
-        bool wasBackward = false;
-        auto next = activationChanges.begin();
-        for (const auto& [at, inBackward] : layerEnds) {
-            for (; next != activationChanges.end() && next->first <= at; ++next) activations += next->second;
-            if (inBackward == wasBackward) QVERIFY(inBackward ? activations < previous : activations > previous);
-            previous = activations;
-            wasBackward = inBackward;
-        }
     }
 };
 

@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks with a GPU each and NCCL between them: with processors in the GPUs' place, which work as lazily, do not reach
 // each other's memory and wait for each other as NCCL does; and on GPUs where there are enough. Every collective, whole
-// trainings against those of ranks that share a GPU, what is recorded, and runs that fail.
-// Over 500 lines: all cases need the world of ranks and stand-ins at the top.
+// trainings against those of ranks that share a GPU, and what is recorded.
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
-#include "profiler/engine/gpu/gpu_run.h"
-#include "profiler/engine/gpu/nccl_world.h"
-#include "profiler/engine/train/rank_world.h"
-#include "tests/profiler/engine/gpu/gpu_fixture.h"
+#include "tests/profiler/engine/gpu/nccl_fixture.h"
 #include "tests/profiler/engine/gpu/training_fixture.h"
 #include "tests/support/test_program.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <numeric>
-#include <set>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -30,36 +27,12 @@ using namespace fourwalls::engine::testing;
 
 namespace {
 
-gpu::testing::HostModuleState& state()
-{
-    return gpu::testing::HostModuleState::get();
-}
-
 constexpr TimeRange kAlways{Instant{-kLargestTimeNs}, Instant{kLargestTimeNs}};
 
 /// Small whole numbers: their sums are the same in every order and in every type.
 double numberOf(int rank, std::int64_t i)
 {
     return static_cast<double>((rank * 7 + i * 3) % 11 - 4);
-}
-
-Tensor filled(RankContext& rank, std::int64_t elements, DType type, const std::function<double(std::int64_t)>& value)
-{
-    const Tensor t = Tensor::make(rank.allocator, {elements}, type, MemoryCategory::Other);
-    fillElements(t, value);
-    return t;
-}
-
-/// Throws if an element is not what it should be.
-void expect(const char* what, const Tensor& t, const std::function<double(std::int64_t)>& value)
-{
-    const HostAccess host(t, HostAccess::Mode::Read);
-    for (std::int64_t i = 0; i < t.elements(); ++i)
-        if (host.get(i) != value(i))
-            throw EngineError(ErrorCode::Internal,
-                              std::string(what) + ": element " + std::to_string(i) + " is " +
-                                  std::to_string(host.get(i)) + " and not " + std::to_string(value(i)),
-                              "test", "");
 }
 
 /// A recorded run, by collective.
@@ -94,41 +67,12 @@ bool isMessage(const CollectiveRecord& record)
     return record.operation == CollectiveOp::Send || record.operation == CollectiveOp::Receive;
 }
 
-RunOptions withNccl()
-{
-    RunOptions options;
-    options.nccl = true;
-    return options;
-}
-
 } // namespace
 
-class GpuNccl : public QObject {
+class GpuNccl : public QObject, private NcclRanks {
     Q_OBJECT
 
 private:
-    // Ends the row where there are not enough GPUs for it.
-    static bool choose(bool real, int ranks)
-    {
-        gpu::useModule(real ? nullptr : &gpu::testing::hostModule());
-        state().devices = ranks;
-        if (!real) return true;
-        std::string why;
-        int version = 0;
-        char missing[256] = {};
-        if (const gpu::Module* module = moduleFor(true, why)) {
-            const int devices = gpu::loadModule()->devices;
-            if (devices >= 1 && devices < ranks) { // no promise of several GPUs is made by FOURWALLS_REQUIRE_GPU
-                why = "wants " + std::to_string(ranks) + " GPUs, and there are " + std::to_string(devices);
-                QTest::qSkip(why.c_str(), __FILE__, __LINE__);
-                return false;
-            }
-            if (devices >= ranks && module->findGroups(&version, missing, sizeof missing)) return true;
-            why = devices < ranks ? "there is no GPU" : missing;
-        }
-        endRowWithoutGpu(why);
-        return false;
-    }
     static void addRanks()
     {
         QTest::addColumn<bool>("real");
@@ -137,32 +81,10 @@ private:
             for (const int ranks : {2, 3, 4})
                 QTest::addRow("%s, %d ranks", real ? "GPUs" : "processor", ranks) << real << ranks;
     }
-    static Status runWorld(int ranks, const std::function<void(RankContext&)>& work)
-    {
-        WorldOptions options;
-        options.plan.dp = ranks;
-        options.format = {DType::F32, DType::F32};
-        useGpu(options, false, true);
-        return runRanks(options, [&](RankSlot& slot) -> Status {
-            work(*slot.context);
-            return {};
-        });
-    }
 
 private slots:
-    void init()
-    {
-        state().failAfter = -1;
-        state().breakGroupAt = -1;
-        state().groupCalls = 0;
-        state().names.clear();
-    }
-    void cleanup()
-    {
-        gpu::useModule(nullptr);
-        QCOMPARE(state().openEnds, 0); // whatever happened
-        QCOMPARE(std::exchange(state().inVain, 0), 0);
-    }
+    void init() { reset(); }
+    void cleanup() { checkTheEnd(); }
 
     void collectives_data() { addRanks(); }
     void collectives()
@@ -442,195 +364,6 @@ private slots:
             for (const auto& member : members) latest = std::max(latest, member.record.start);
             for (const auto& member : members) QCOMPARE(member.record.lastArrival, std::min(latest, member.record.end));
         }
-    }
-
-    // Taking memory waits for the GPU, whose collective may wait for this very rank: it is all taken before there are any.
-    void memoryIsTakenAtTheBegin_data()
-    {
-        QTest::addColumn<QByteArray>("plan");
-        for (const char* plan : {"dp=2", "dp=2 zero=3", "tp=2 sp=1", "cp=2", "pp=2 microbatches=4"})
-            QTest::newRow(plan) << QByteArray(plan);
-    }
-    void memoryIsTakenAtTheBegin()
-    {
-        QFETCH(QByteArray, plan);
-        choose(false, 2);
-        state().besideGroups = state().segments = 0;
-        const RunSpec spec = specOf(Net::Decoder, plan.constData(), 3);
-        QVERIFY(train(spec, DeviceKind::Cuda, nullptr, {}, withNccl()).ok());
-        QCOMPARE(state().segments, std::int64_t{2}); // one of each GPU
-        QCOMPARE(state().besideGroups, std::int64_t{0});
-    }
-
-    // Pinned memory beyond what was taken at the start, memory that is given back, and the first call of a library: each
-    // waits for the rank's collectives before it calls the driver.
-    void nothingIsTakenBesideACollective()
-    {
-        choose(false, 2);
-        state().besideGroups = 0;
-        const Status status = runWorld(2, [&](RankContext& rank) {
-            Communicator& group = *rank.groups->world;
-            const auto tensor = [&](const Shape& shape, DType type) {
-                return Tensor::make(rank.allocator, shape, type, MemoryCategory::Other);
-            };
-            const Tensor sum = filled(rank, 4, DType::F32, [](std::int64_t) { return 1.0; });
-            CommRequest first = group.startAllReduce(sum);
-            tensor({40 << 20}, DType::I32).reset(); // 160 MiB
-            rank.allocator.trim();
-            first.wait();
-            CommRequest second = group.startAllReduce(sum);
-            const Tensor a = tensor({4, 4}, DType::F32), b = tensor({4, 4}, DType::F32), c = tensor({4, 4}, DType::F32);
-            rank.device.zero(a);
-            rank.device.zero(b);
-            rank.device.matmul(matrix(a), matrix(b), matrix(c));
-            second.wait();
-            expect("sum", sum, [](std::int64_t) { return 4.0; });
-        });
-        QVERIFY2(status.ok(), status.ok() ? "" : status.error().message().c_str());
-        QCOMPARE(state().besideGroups, std::int64_t{0});
-    }
-
-    // A rank takes what is free, and says what it lacks when it lacks it.
-    void aGpuThatIsNotFree()
-    {
-        choose(false, 2);
-        const std::int64_t free = 600 << 20; // of which the libraries may want 512
-        void* const others = state().take(1, state().capacity - free, gpu::MemoryPlace::Device);
-        const auto withTensorOf = [](std::int64_t mebibytes) {
-            return runWorld(2, [mebibytes](RankContext& rank) {
-                Tensor::make(rank.allocator, {mebibytes << 18}, DType::F32, MemoryCategory::Other);
-                rank.groups->world->barrier();
-            });
-        };
-        const Status fits = withTensorOf(80), doesNot = withTensorOf(100);
-        state().give(others);
-        QVERIFY2(fits.ok(), fits.ok() ? "" : fits.error().message().c_str());
-        QVERIFY(!doesNot.ok());
-        QVERIFY2(doesNot.error().what.starts_with("out of memory: 105"), doesNot.error().what.c_str());
-        QVERIFY2(doesNot.error().where.starts_with("rank 1"), doesNot.error().where.c_str());
-    }
-
-    void everyRankHasAGpuForItself()
-    {
-        choose(false, 4);
-        const RunSpec spec = specOf(Net::Decoder, "dp=4", 3);
-        QCOMPARE(refusal(spec, withNccl()), std::string());
-        state().devices = 2;
-        QCOMPARE(refusal(spec, withNccl()),
-                 std::string("the plan has 4 ranks, and NCCL wants a GPU for each: there are 2"));
-        state().devices = 1;
-        QCOMPARE(refusal(specOf(Net::Clicks, "dp=1 ps=sync servers=1", 3), withNccl()),
-                 std::string("the plan has 2 ranks, and NCCL wants a GPU for each: there is 1"));
-        QCOMPARE(refusal(spec), std::string()); // sharing it
-        state().devices = 4;
-        state().names[3] = "another one";
-        QCOMPARE(
-            refusal(spec, withNccl()),
-            std::string("GPU 3 (another one) and GPU 0 (the processor as a GPU) differ, and a trace knows one kind"));
-        state().names.clear();
-        state().hasNccl = false;
-        QCOMPARE(refusal(spec, withNccl()), std::string("libnccl.so.2 is not found"));
-        QCOMPARE(refusal(spec), std::string());
-        state().hasNccl = true;
-        RunSpec cpu = spec;
-        QVERIFY(resolve(cpu).ok());
-        QCOMPARE(checkRunnable(cpu, withNccl()).error().what, std::string("NCCL is for GPUs"));
-
-        // A GPU's memory is its rank's alone, but for what NCCL takes.
-        const std::int64_t capacity = std::exchange(state().capacity, 8ll << 30);
-        WorldOptions shared, apart;
-        shared.plan = apart.plan = spec.plan;
-        useGpu(shared, false, false);
-        useGpu(apart, false, true);
-        state().capacity = capacity;
-        QVERIFY(apart.memoryLimit < 8ll << 30 && apart.memoryLimit > 3 * shared.memoryLimit);
-    }
-
-    // A GPU that breaks at any moment, a connection that does: everybody ends, and the cause is told.
-    void endsTogether_data()
-    {
-        QTest::addColumn<QByteArray>("plan");
-        for (const char* plan : {"dp=2 zero=3", "dp=2 tp=2 sp=1", "pp=2 microbatches=2", "cp=2"})
-            QTest::newRow(plan) << QByteArray(plan);
-    }
-    void endsTogether()
-    {
-        QFETCH(QByteArray, plan);
-        const RunSpec spec = specOf(Net::Decoder, plan.constData(), 2);
-        choose(false, spec.plan.worldSize());
-        QVERIFY(train(spec, DeviceKind::Cuda, nullptr, {}, withNccl()).ok());
-        const std::int64_t calls = state().groupCalls;
-        QVERIFY(calls > 3);
-        for (std::int64_t at = 0; at < calls; at += std::max<std::int64_t>(1, calls / 12)) {
-            state().groupCalls = 0;
-            state().breakGroupAt = at;
-            const auto broken = train(spec, DeviceKind::Cuda, nullptr, {}, withNccl());
-            QVERIFY2(!broken.ok(), qPrintable(QString::number(at)));
-            QVERIFY2(broken.error().what.find("the connection broke") != std::string::npos,
-                     broken.error().what.c_str());
-        }
-        state().breakGroupAt = -1;
-        for (int after = 5; after < 900; after += 60) {
-            state().failAfter = after;
-            const auto broken = train(spec, DeviceKind::Cuda, nullptr, {}, withNccl());
-            QVERIFY2(!broken.ok(), qPrintable(QString::number(after)));
-            QVERIFY2(broken.error().what.find("illegal memory access") != std::string::npos,
-                     broken.error().what.c_str());
-        }
-    }
-
-    // A rank that gives up by itself, while the others wait for it on their GPUs.
-    void aRankThatFails()
-    {
-        choose(false, 3);
-        const Status status = runWorld(3, [](RankContext& rank) {
-            Communicator& group = *rank.groups->world;
-            const Tensor t = filled(rank, 4, DType::F32, [](std::int64_t) { return 1.0; });
-            group.allReduce(t);
-            if (group.index() == 1) throw EngineError(ErrorCode::Internal, "no more", "here", "");
-            CommRequest started = group.startAllReduce(t);
-            group.allReduce(t);
-            started.wait();
-            expect("never", t, [](std::int64_t) { return 0.0; });
-        });
-        QVERIFY(!status.ok());
-        QCOMPARE(status.error().what, std::string("no more"));
-        QVERIFY2(status.error().where.starts_with("rank 1"), status.error().where.c_str());
-    }
-
-    // Memory that is given back waits for all of the GPU's work, which waits for a rank that is gone.
-    void aRankThatFailsWhileMemoryIsGivenBack()
-    {
-        choose(false, 2);
-        const Status status = runWorld(2, [](RankContext& rank) {
-            Communicator& group = *rank.groups->world;
-            if (group.index() == 1) throw EngineError(ErrorCode::Internal, "no more", "here", "");
-            const Tensor t = filled(rank, 4, DType::F32, [](std::int64_t) { return 1.0; });
-            const CommRequest started = group.startAllReduce(t);
-            Tensor::make(rank.allocator, {1 << 20}, DType::F32, MemoryCategory::Other).reset();
-            rank.allocator.trim();
-            throw EngineError(ErrorCode::Internal, "it was given back", "here", "");
-        });
-        QVERIFY(!status.ok());
-        QCOMPARE(status.error().what, std::string("no more"));
-    }
-
-    // What is recorded up to a failure is there, with the arrivals that are known.
-    void recordsUntilItFails()
-    {
-        choose(false, 2);
-        RunSpec spec = specOf(Net::Decoder, "dp=2", 3);
-        spec.training.device = DeviceKind::Cuda;
-        QVERIFY(resolve(spec).ok());
-        QVERIFY(train(spec, DeviceKind::Cuda, nullptr, {}, withNccl()).ok());
-        state().breakGroupAt = state().groupCalls * 2 / 3; // in the last step
-        state().groupCalls = 0;
-        const ClockOrigin origin = ClockOrigin::now();
-        InMemoryTrace trace(describeRun(spec, origin));
-        QVERIFY(!train(spec, DeviceKind::Cuda, &trace, origin, withNccl()).ok());
-        QVERIFY(trace.finish({}).ok());
-        InMemoryTraceQuery query(trace.data());
-        QVERIFY(!query.collectives(std::nullopt, kAlways, 1000)->empty());
     }
 
     // With one GPU a communicator of one is opened, so that the library is tried.

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every operator of the CUDA device against the reference device in double: with the processor in place of the GPU
 // (which proves the arithmetic of the kernels and all that lies above the CUDA module), and on a GPU where there is
-// one. Tolerances come from rounding, as in tst_cpu_operators. One file of over 600 lines: a list of operators, each a few
-// lines that differ in shapes only, which share their rows and how they are compared; apart, a list would not be whole.
+// one. Tolerances come from rounding, as in tst_cpu_operators. Attention is in tst_gpu_attention, images in
+// tst_gpu_image_operators.
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
 #include "profiler/engine/device/routing_operators.h"
 #include "profiler/engine/device/sparse_operators.h"
 #include "profiler/engine/device/update_operators.h"
-#include "tests/profiler/engine/gpu/gpu_fixture.h"
+#include "tests/profiler/engine/gpu/operator_pairs.h"
 #include "tests/support/test_program.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
 
 namespace tst_gpu_operators {
 
@@ -17,87 +24,8 @@ using namespace fourwalls;
 using namespace fourwalls::engine;
 using namespace fourwalls::engine::testing;
 
-class GpuOperators : public QObject {
+class GpuOperators : public QObject, private OperatorPairs {
     Q_OBJECT
-
-private:
-    struct Case {
-        std::unique_ptr<GpuRank> gpu;
-        std::unique_ptr<TestRank> exact;
-        DType type = DType::F32;
-        double u = 0, f32 = unitRoundoff(DType::F32);
-    };
-    struct Pair {
-        Tensor gpu, exact;
-    };
-
-    static void addRows()
-    {
-        QTest::addColumn<bool>("real");
-        QTest::addColumn<bool>("bf16");
-        QTest::newRow("processor f32") << false << false;
-        QTest::newRow("processor bf16") << false << true;
-        QTest::newRow("GPU f32") << true << false;
-        QTest::newRow("GPU bf16") << true << true;
-    }
-
-    // Null where the row's GPU is missing; the row has then ended.
-    static std::unique_ptr<Case> make()
-    {
-        QFETCH(bool, real);
-        QFETCH(bool, bf16);
-        std::string why;
-        const gpu::Module* module = moduleFor(real, why);
-        if (!module) {
-            endRowWithoutGpu(why);
-            return nullptr;
-        }
-        auto c = std::make_unique<Case>();
-        c->type = bf16 ? DType::Bf16 : DType::F32;
-        c->gpu = std::make_unique<GpuRank>(*module, c->type);
-        c->exact = std::make_unique<TestRank>(DType::F64);
-        c->u = unitRoundoff(c->type);
-        return c;
-    }
-
-    static Pair pair(Case& c, const Shape& shape, std::uint64_t stream, double scale = 1.0, bool master = false)
-    {
-        const DType type = master ? DType::F32 : c.type;
-        const Tensor onHost = c.exact->random(shape, type, stream, scale);
-        return {c.gpu->copy(onHost), c.exact->copy(onHost, DType::F64)};
-    }
-    static Pair empty(Case& c, const Shape& shape, bool master = false)
-    {
-        Pair p{c.gpu->tensor(shape, master ? DType::F32 : c.type), c.exact->tensor(shape, DType::F64)};
-        fillElements(p.gpu, [](std::int64_t) { return 0.0; });
-        c.exact->device->zero(p.exact);
-        return p;
-    }
-    static Pair integers(Case& c, const Shape& shape, std::int64_t below, std::uint64_t stream)
-    {
-        const Tensor onHost = c.exact->tokens(shape, below, stream);
-        return {c.gpu->copy(onHost), onHost};
-    }
-
-    template <class F>
-    static void both(Case& c, F f)
-    {
-        f(c.gpu->device, [](const Pair& p) { return p.gpu; });
-        f(*c.exact->device, [](const Pair& p) { return p.exact; });
-    }
-
-    static double difference(Case& c, const Pair& p)
-    {
-        const Tensor here = c.exact->tensor(p.gpu.shape(), p.gpu.type());
-        const HostAccess from(p.gpu, HostAccess::Mode::Read);
-        std::memcpy(here.data(), from.data(), static_cast<std::size_t>(here.bytes()));
-        return relativeDifference(here, p.exact);
-    }
-    static void compare(Case& c, const Pair& p, double tolerance, const char* what)
-    {
-        const double d = difference(c, p);
-        QVERIFY2(d <= tolerance, qPrintable(QString("%1: %2 > %3").arg(what).arg(d).arg(tolerance)));
-    }
 
 private slots:
     void products_data() { addRows(); }
@@ -282,83 +210,6 @@ private slots:
         compare(*c, losses, 32 * c->f32, "losses of a shard");
     }
 
-    void attention_data() { addRows(); }
-    void attention()
-    {
-        const auto c = make();
-        if (!c) return;
-        for (const bool causal : {false, true})
-            for (const std::int64_t kvHeads : {4, 2, 1}) {
-                const AttentionShape s{2, 13, 4, kvHeads, 6, causal};
-                const Pair qkv = pair(*c, {26, s.width()}, 1), out = empty(*c, {26, 24}), dout = pair(*c, {26, 24}, 2);
-                const Pair lse = empty(*c, {2, 4, 13}, true), dqkv = empty(*c, {26, s.width()});
-                const Pair cosines = pair(*c, {13, 3}, 3, 1.0, true), sines = pair(*c, {13, 3}, 4, 1.0, true);
-                both(*c, [&](Device& d, auto pick) {
-                    d.rotary(s, pick(qkv), pick(cosines), pick(sines), true);
-                    d.attentionForward(s, pick(qkv), pick(out), pick(lse));
-                    d.attentionBackward(s, pick(qkv), pick(out), pick(lse), pick(dout), pick(dqkv));
-                });
-                compare(*c, qkv, 2 * c->u, "rotary");
-                compare(*c, out, 6 * c->u + 64 * c->f32, "attention");
-                compare(*c, lse, 8 * c->u + 64 * c->f32, "log of the sum of exponentials");
-                compare(*c, dqkv, 16 * c->u + 256 * c->f32, "attention gradient");
-            }
-    }
-
-    // More queries than a tile has, and fewer heads in it than there are: as with so many keys that one tile of scores
-    // fills the cache. On a real GPU these are single tiles.
-    void attentionInTiles_data() { addRows(); }
-    void attentionInTiles()
-    {
-        auto& state = gpu::testing::HostModuleState::get();
-        const std::int64_t cache = std::exchange(state.cacheBytes, 2 * 4 * 140 * 200); // scores of 140 queries
-        const auto c = make();
-        state.cacheBytes = cache;
-        if (!c) return;
-        for (const bool causal : {false, true})
-            for (const std::int64_t kvHeads : {2, 1}) {
-                const AttentionShape s{1, 200, 2, kvHeads, 4, causal};
-                const Pair qkv = pair(*c, {200, s.width()}, 1), out = empty(*c, {200, 8}), dout = pair(*c, {200, 8}, 2);
-                const Pair lse = empty(*c, {1, 2, 200}, true), dqkv = empty(*c, {200, s.width()});
-                both(*c, [&](Device& d, auto pick) {
-                    d.attentionForward(s, pick(qkv), pick(out), pick(lse));
-                    d.attentionBackward(s, pick(qkv), pick(out), pick(lse), pick(dout), pick(dqkv));
-                });
-                compare(*c, out, 6 * c->u + 64 * c->f32, "attention");
-                compare(*c, lse, 8 * c->u + 64 * c->f32, "log of the sum of exponentials");
-                compare(*c, dqkv, 16 * c->u + 256 * c->f32, "attention gradient");
-                QFETCH(bool, real); // all scores of both heads and their gradients would take twice 320 kB
-                const auto& peaks = c->gpu->allocator.statistics().categoryPeaks;
-                QVERIFY(real || peaks[static_cast<std::size_t>(MemoryCategory::Temporaries)] < 400'000);
-            }
-    }
-
-    void attentionBlocks_data() { addRows(); }
-    void attentionBlocks()
-    {
-        const auto c = make();
-        if (!c) return;
-        for (const bool causal : {false, true})
-            for (const std::int64_t kvHeads : {4, 2}) {
-                const AttentionBlock b{2, 4, kvHeads, 6, 11, 3, 7, 12, 2, 7, causal};
-                const Pair q = pair(*c, {22, 24}, 1), kv = pair(*c, {24, 2 * kvHeads * 6}, 2),
-                           dout = pair(*c, {22, 24}, 3);
-                const Pair out = pair(*c, {22, 24}, 4, 1.0, true), other = pair(*c, {22, 24}, 5, 1.0, true);
-                const Pair lse = pair(*c, {2, 4, 11}, 6, 1.0, true), otherLse = pair(*c, {2, 4, 11}, 7, 1.0, true);
-                const Pair dq = pair(*c, {22, 24}, 8, 1.0, true), dkv = pair(*c, {24, 2 * kvHeads * 6}, 9, 1.0, true);
-                both(*c, [&](Device& d, auto pick) {
-                    d.attentionBlockForward(b, pick(q), pick(kv), pick(out), pick(lse));
-                    d.mergeAttention(b, pick(other), pick(otherLse), pick(out), pick(lse));
-                    d.attentionBlockBackward(b, pick(q), pick(kv), pick(out), pick(lse), pick(dout), pick(dq),
-                                             pick(dkv));
-                });
-                compare(*c, out, 6 * c->u + 64 * c->f32, "block and merge");
-                compare(*c, lse, 6 * c->u + 64 * c->f32, "merged statistic");
-                compare(*c, dq, 16 * c->u + 256 * c->f32, "gradient of queries");
-                compare(*c, dkv, 16 * c->u + 256 * c->f32, "gradient of keys and values");
-            }
-    }
-
     void lookups_data() { addRows(); }
     void lookups()
     {
@@ -483,92 +334,6 @@ private slots:
                 if (adam) compare(*c, v, 32 * c->f32, "second moment");
                 if (rounded.defined()) compare(*c, {rounded, w.exact}, c->u + 32 * c->f32, "rounded weights");
             }
-    }
-
-    void images_data() { addRows(); }
-    void images()
-    {
-        const auto c = make();
-        if (!c) return;
-        GpuImageOperators fast(c->gpu->device);
-        ReferenceImageOperators exact(*c->exact->device);
-        const auto image = [&](const Shape& shape, std::uint64_t stream) {
-            const Tensor rows = c->exact->random(shape, c->type, stream, 1.0);
-            return Pair{fast.arrange(c->gpu->copy(rows)), c->exact->copy(rows, DType::F64)};
-        };
-        const auto compareImage = [&](const Pair& p, double tolerance, const char* what) {
-            const Tensor here = c->exact->tensor(p.gpu.shape(), DType::F64);
-            const Tensor bytes =
-                Tensor::make(c->exact->allocator, p.gpu.shape(), p.gpu.type(), MemoryCategory::Other, p.gpu.layout());
-            {
-                const HostAccess from(p.gpu, HostAccess::Mode::Read);
-                std::memcpy(bytes.data(), from.data(), static_cast<std::size_t>(bytes.bytes()));
-            }
-            if (p.gpu.shape().rank() == 4)
-                copyPixels(bytes, here);
-            else
-                for (std::int64_t i = 0; i < bytes.elements(); ++i) setElement(here, i, element(bytes, i));
-            const double d = relativeDifference(here, p.exact);
-            QVERIFY2(d <= tolerance, qPrintable(QString("%1: %2 > %3").arg(what).arg(d).arg(tolerance)));
-        };
-        for (const ConvolutionShape& s :
-             {ConvolutionShape{2, 3, 9, 7, 8, 3, 2, 1}, ConvolutionShape{2, 8, 5, 5, 4, 1, 1, 0},
-              ConvolutionShape{1, 4, 11, 11, 5, 7, 2, 3}}) {
-            const Pair x = image(s.input(), 1), dy = image(s.output(), 2), w = pair(*c, s.weights(), 3, 1.0, true),
-                       dw = pair(*c, s.weights(), 4, 1.0, true);
-            const Pair y{fast.make(s.output(), c->type, MemoryCategory::Other),
-                         c->exact->tensor(s.output(), DType::F64)};
-            const Pair dx{fast.make(s.input(), c->type, MemoryCategory::Other),
-                          c->exact->tensor(s.input(), DType::F64)};
-            fast.convolution(s, x.gpu, w.gpu, y.gpu);
-            exact.convolution(s, x.exact, w.exact, y.exact);
-            fast.convolutionInputGradient(s, dy.gpu, w.gpu, dx.gpu);
-            exact.convolutionInputGradient(s, dy.exact, w.exact, dx.exact);
-            fast.convolutionWeightGradient(s, x.gpu, dy.gpu, dw.gpu, true);
-            exact.convolutionWeightGradient(s, x.exact, dy.exact, dw.exact, true);
-            const double terms = std::sqrt(static_cast<double>(s.inChannels * s.kernel * s.kernel));
-            compareImage(y, 4 * c->u + 8 * terms * c->f32, "convolution");
-            compareImage(dx, 4 * c->u + 8 * terms * c->f32, "input gradient");
-            compareImage(dw, 4 * c->u + 64 * c->f32, "weight gradient");
-        }
-        for (const auto& [relu, channels] : {std::pair(false, 5), std::pair(true, 5), std::pair(false, 16),
-                                             std::pair(true, 16), std::pair(true, 12)}) {
-            const Shape shape{3, channels, 7, 9};
-            const Pair x = image(shape, 1), dy = image(shape, 2), y = image(shape, 3);
-            const Pair gamma = pair(*c, {channels}, 4, 1.0, true), beta = pair(*c, {channels}, 5, 1.0, true),
-                       dgamma = pair(*c, {channels}, 6, 1.0, true), dbeta = pair(*c, {channels}, 7, 1.0, true);
-            BatchNormSaved fastSaved, exactSaved;
-            fast.batchNorm(x.gpu, gamma.gpu, beta.gpu, relu, y.gpu, fastSaved);
-            exact.batchNorm(x.exact, gamma.exact, beta.exact, relu, y.exact, exactSaved);
-            compareImage(y, 2 * c->u + 64 * c->f32, "batch norm");
-            compare(*c, {fastSaved.mean, exactSaved.mean}, 64 * c->f32, "mean");
-            compare(*c, {fastSaved.variance, exactSaved.variance}, 64 * c->f32, "variance");
-            fast.batchNormGradient(x.gpu, gamma.gpu, fastSaved, relu, dy.gpu, dy.gpu, dgamma.gpu, dbeta.gpu, true);
-            exact.batchNormGradient(x.exact, gamma.exact, exactSaved, relu, dy.exact, dy.exact, dgamma.exact,
-                                    dbeta.exact, true);
-            compareImage(dy, 2 * c->u + 256 * c->f32, "batch norm gradient");
-            compare(*c, dgamma, 256 * c->f32, "dgamma");
-            compare(*c, dbeta, 256 * c->f32, "dbeta");
-        }
-        const PoolingShape pool{2, 3, 9, 8, 3, 2, 1};
-        const Pair x = image(pool.input(), 1), y = image(pool.output(), 2), dy = image(pool.output(), 3),
-                   dx = image(pool.input(), 4), mean = empty(*c, {2, 3}), back = image(pool.input(), 5);
-        fast.maxPoolGradient(pool, dy.gpu, fast.maxPool(pool, x.gpu, y.gpu), dx.gpu);
-        exact.maxPoolGradient(pool, dy.exact, exact.maxPool(pool, x.exact, y.exact), dx.exact);
-        compareImage(y, c->u, "max pool");
-        compareImage(dx, 2 * c->u, "max pool gradient");
-        fast.averagePool(x.gpu, mean.gpu);
-        exact.averagePool(x.exact, mean.exact);
-        fast.averagePoolGradient(mean.gpu, back.gpu);
-        exact.averagePoolGradient(mean.exact, back.exact);
-        compareImage(mean, c->u + 16 * c->f32, "average pool");
-        compareImage(back, 2 * c->u + 16 * c->f32, "average pool gradient");
-        fast.addRelu(x.gpu, back.gpu);
-        exact.addRelu(x.exact, back.exact);
-        fast.addReluGradient(x.gpu, dx.gpu, back.gpu);
-        exact.addReluGradient(x.exact, dx.exact, back.exact);
-        compareImage(x, 4 * c->u, "shortcut");
-        compareImage(dx, 4 * c->u, "shortcut gradient");
     }
 
     // The same call twice gives the same bits; and communicators' sums are those of the CPU's.
