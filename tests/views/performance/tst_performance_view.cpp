@@ -22,11 +22,55 @@
 #include <QAction>
 #include <QSignalSpy>
 
+#include <initializer_list>
+#include <memory>
+
 namespace tst_performance_view {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
 using namespace fourwalls::views::sample;
+
+namespace {
+
+struct Work {
+    const char* name;
+    double flops;
+    std::int64_t bytes;
+};
+
+/// A step of kernels that take 1 ms each, on a device of 1 TFLOP/s whose memory gives 10 MB/s. Null if it cannot be made.
+std::shared_ptr<const InMemoryTraceData> stepOf(std::initializer_list<Work> kernels)
+{
+    TraceHeader header;
+    header.ranks.push_back({RankId(0), "device", "", 0, 0, 1});
+    InMemoryTrace trace(header);
+    {
+        const TrackId stream = trace.defineTrack({RankId(0), TrackKind::ComputeStream, "kernels", 0});
+        const auto producer = trace.openProducer();
+        std::int64_t at = 0;
+        for (const Work& each : kernels) {
+            OpInfo op;
+            op.name = each.name;
+            op.kind = SliceKind::Kernel;
+            op.phase = Phase::Forward;
+            op.activity = Activity::Compute;
+            op.flops = each.flops;
+            op.bytes = each.bytes;
+            producer->slice({stream, trace.defineOp(op), Instant{at}, Duration{kMs}, {}, {}});
+            at += kMs;
+        }
+        StepRecord record;
+        record.range = {Instant{0}, Instant{at}};
+        producer->step(RankId(0), record);
+    }
+    TraceClosing closing;
+    closing.peakFlopsPerDevice = 1e12;
+    closing.memoryBytesPerSecond = 1e7;
+    return trace.finish(closing).ok() ? trace.data() : nullptr;
+}
+
+} // namespace
 
 class PerformanceViewTest : public QObject {
     Q_OBJECT
@@ -141,29 +185,7 @@ private slots:
 
     void whatIsAboveTheMemoryRoofIsExplained()
     {
-        TraceHeader header;
-        header.ranks.push_back({RankId(0), "device", "", 0, 0, 1});
-        InMemoryTrace trace(header);
-        {
-            const TrackId kernels = trace.defineTrack({RankId(0), TrackKind::ComputeStream, "kernels", 0});
-            const auto producer = trace.openProducer();
-            OpInfo op;
-            op.name = "product";
-            op.kind = SliceKind::Kernel;
-            op.phase = Phase::Forward;
-            op.activity = Activity::Compute;
-            op.flops = 8e6;
-            op.bytes = 100'000; // in 1 ms: 100 MB/s, and memory gives 10
-            producer->slice({kernels, trace.defineOp(op), Instant{0}, Duration{kMs}, {}, {}});
-            StepRecord record;
-            record.range = {Instant{0}, Instant{kMs}};
-            producer->step(RankId(0), record);
-        }
-        TraceClosing closing;
-        closing.peakFlopsPerDevice = 1e12;
-        closing.memoryBytesPerSecond = 1e7;
-        QVERIFY(trace.finish(closing).ok());
-        Probe probe(trace.data());
+        Probe probe(stepOf({{"product", 8e6, 100'000}})); // 100 MB/s, and memory gives 10
         QVERIFY(probe.ready());
         RooflineCard& card = probe.view->operators().roofline();
         QVERIFY2(card.finding().text().endsWith(QStringLiteral("data from a cache")),
@@ -175,37 +197,10 @@ private slots:
     /// No place is made up for what lacks FLOPs or bytes: it stands in a strip where only its rate counts.
     void whatLacksACoordinateStandsInAStrip()
     {
-        TraceHeader header;
-        header.ranks.push_back({RankId(0), "device", "", 0, 0, 1});
-        InMemoryTrace trace(header);
-        {
-            const TrackId kernels = trace.defineTrack({RankId(0), TrackKind::ComputeStream, "kernels", 0});
-            const auto producer = trace.openProducer();
-            std::int64_t at = 0;
-            const auto add = [&](const char* name, double flops, std::int64_t bytes) {
-                OpInfo op;
-                op.name = name;
-                op.kind = SliceKind::Kernel;
-                op.phase = Phase::Forward;
-                op.activity = Activity::Compute;
-                op.flops = flops;
-                op.bytes = bytes;
-                producer->slice({kernels, trace.defineOp(op), Instant{at}, Duration{kMs}, {}, {}});
-                at += kMs;
-            };
-            add("product", 1e6, 100'000);
-            add("sum", 0, 4'000);          // 4 MB/s
-            add("sum, cached", 0, 20'000); // 20 MB/s, and memory gives 10
-            add("fused", 2e6, 0);
-            StepRecord record;
-            record.range = {Instant{0}, Instant{at}};
-            producer->step(RankId(0), record);
-        }
-        TraceClosing closing;
-        closing.peakFlopsPerDevice = 1e12;
-        closing.memoryBytesPerSecond = 1e7;
-        QVERIFY(trace.finish(closing).ok());
-        Probe probe(trace.data());
+        Probe probe(stepOf({{"product", 1e6, 100'000},
+                            {"sum", 0, 4'000},          // 4 MB/s
+                            {"sum, cached", 0, 20'000}, // 20 MB/s, and memory gives 10
+                            {"fused", 2e6, 0}}));
         QVERIFY(probe.ready());
         RooflineCard& card = probe.view->operators().roofline();
         int placed = 0;
