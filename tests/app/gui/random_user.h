@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Somebody who presses everything: keys, clicks, drags, wheel, sliders, typed values, undo, views, several traces that
 // come and go, files that change or vanish while they are open, themes and languages. The same for the same seed.
-// Over 500 lines: a list of things that one can do, each a few lines, which share the window and what is drawn next.
 #pragma once
 
 #include <QtTest/QtTest>
@@ -9,11 +8,12 @@
 #include "app/gui/appearance.h"
 #include "app/gui/find_box.h"
 #include "app/gui/main_window.h"
-#include "app/gui/record_dialog.h"
 #include "app/gui/trace_document.h"
+#include "tests/app/gui/random_files.h"
+#include "tests/app/gui/taboo_actions.h"
+#include "tests/app/gui/window_patience.h"
 #include "tests/views/fail_on_warning.h"
 #include "tests/views/layout_problems.h"
-#include "views/tables/query_panel.h"
 #include "views/tables/tables_view.h"
 #include "views/view_registry.h"
 #include "views/whatif/knob_row.h"
@@ -23,21 +23,13 @@
 #include "model/store/trace_file.h"
 #endif
 
-#include <QAbstractButton>
-#include <QAbstractScrollArea>
 #include <QApplication>
 #include <QComboBox>
-#include <QDialog>
-#include <QDir>
 #include <QDragEnterEvent>
 #include <QDropEvent>
-#include <QFile>
-#include <QFileDialog>
 #include <QLineEdit>
 #include <QMenu>
 #include <QMimeData>
-#include <QTemporaryDir>
-#include <QTimer>
 #include <QUndoStack>
 
 #include <functional>
@@ -48,40 +40,26 @@ namespace fourwalls::gui::test {
 
 class RandomUser {
 public:
-    /// seed 0 is not special. The traces are those that demos carry, copied into a folder of their own.
+    /// seed 0 is not special. The traces are those of RandomFiles.
     /// more: further traces, which stay as they are.
     explicit RandomUser(quint32 seed, const QStringList& more = {})
         : m_random(seed)
         , m_seed(seed)
+        , m_files(more)
         , m_settings(Settings::Kind::Forgetful)
     {
-        for (const char* name : {"gpt", "pipe_1f1b", "zero2", "resnet", "traffic"})
-            copyTrace(QString::fromLatin1(name));
-        // What is no trace, in ways that a person meets.
-        write(QStringLiteral("empty.fourwalls"), {});
-        write(QStringLiteral("text.fourwalls"), "this is not a trace\n");
-        write(QStringLiteral("cut.fourwalls"), m_contents.isEmpty() ? QByteArray() : m_contents.first().left(40'000));
-        m_names << QStringLiteral("missing.fourwalls") << more;
         const auto opener = [](const QString& path) { return store::openTrace(path.toStdString()); };
         m_window = std::make_unique<MainWindow>(opener, m_settings);
         m_window->resize(1280, 760);
         m_window->show();
-        // What does not go on without an answer is answered with Escape, from inside of it, after so many turns of its
-        // event loop; what lies over the window without stopping it, after so many actions (see act).
-        m_outside = QThread::currentThread()->loopLevel();
-        QObject::connect(&m_impatience, &QTimer::timeout, m_window.get(), [this] {
-            constexpr int kTurns = 20;
-            if (QThread::currentThread()->loopLevel() > m_outside) dismiss(kTurns);
-        });
-        m_impatience.start(0);
-        open(m_contents.keys().value(0));
-        m_problem = rest();
+        m_patience = std::make_unique<WindowPatience>(*m_window);
+        open(m_files.goodName());
+        m_problem = m_patience->rest();
     }
 
     ~RandomUser()
     {
-        m_impatience.stop();
-        dismiss(0);
+        m_patience.reset();
         m_window.reset();
         QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
         applyLanguage(QStringLiteral("en"));
@@ -137,7 +115,7 @@ public:
         if (below(20) == 0) {
             const int turns = below(40);
             if (turns < 20) {
-                m_problem += rest();
+                m_problem += m_patience->rest();
                 for (int turn = 0; turn < 10; ++turn) QCoreApplication::processEvents(); // layouts ask for layouts
                 m_problem += tests::misplacedWidgets(*m_window).join(QLatin1Char('\n'));
                 if (m_look) m_look(*m_window);
@@ -145,7 +123,7 @@ public:
                 for (int turn = 20; turn < turns; ++turn) QCoreApplication::processEvents();
         }
         constexpr int kActions = 4;
-        dismiss(kActions);
+        m_patience->dismiss(kActions);
         m_problem += tests::FailOnWarning::take();
         if (m_problem.isEmpty()) return {};
         return QStringLiteral("%1\nseed %2, action %3; the last actions:\n%4")
@@ -167,8 +145,7 @@ private:
     {
         return list[static_cast<typename List::size_type>(below(static_cast<int>(list.size())))];
     }
-    QString anyName() { return anyOf(m_names); }
-    QString pathOf(const QString& name) const { return QDir::isAbsolutePath(name) ? name : m_folder.filePath(name); }
+    QString anyName() { return anyOf(m_files.names()); }
 
     void note(const QString& text)
     {
@@ -181,90 +158,12 @@ private:
         }
     }
 
-    void write(const QString& name, const QByteArray& bytes)
-    {
-        QFile file(pathOf(name));
-        if (file.open(QIODevice::WriteOnly)) file.write(bytes);
-        if (!m_names.contains(name)) m_names << name;
-    }
-
-    void copyTrace(const QString& name)
-    {
-        QFile packed(QStringLiteral(FOURWALLS_SOURCE_DIR "/resources/demos/%1.fourwalls.z").arg(name));
-        if (!packed.open(QIODevice::ReadOnly)) return;
-        const QString file = name + QStringLiteral(".fourwalls");
-        m_contents.insert(file, qUncompress(packed.readAll()));
-        write(file, m_contents.value(file));
-    }
-
-    /// Lets everything under way in the trace that is shown come to its end. Returns what never does, or nothing.
-    QString rest()
-    {
-        // One of the questions that are asked has no end; who waits stops it first.
-        for (views::QueryPanel* panel : m_window->findChildren<views::QueryPanel*>()) emit panel->stopRequested();
-        constexpr int kNever = 120'000; // [ms]; a search of plans under the sanitizers takes its time
-        const auto settled = [this] {
-            const TraceDocument* document = m_window->currentDocument();
-            return !document || document->isSettled();
-        };
-        if (QTest::qWaitFor(settled, kNever)) return {};
-        const TraceDocument* document = m_window->currentDocument();
-        const views::View* view = document->currentView();
-        return QStringLiteral("never complete: %1, %2 questions, %3")
-            .arg(view ? nameOf(view) : QString())
-            .arg(document->session()->pending())
-            .arg(document->whatIf()->isPredicting() ? QStringLiteral("predicting") : QStringLiteral("not predicting"));
-    }
-
-    /// Closes menus and dialogs that have been there for a while. A dialog is met again and again while it is open.
-    void dismiss(int patience)
-    {
-        QWidget* asking = QApplication::activePopupWidget();
-        if (!asking) asking = QApplication::activeModalWidget();
-        if (!asking) {
-            for (QWidget* each : QApplication::topLevelWidgets())
-                if (each != m_window.get() && each->isVisible() && qobject_cast<QDialog*>(each)) asking = each;
-        }
-        if (!asking || asking == m_window.get()) {
-            m_asked = 0;
-            return;
-        }
-        if (++m_asked <= patience) return;
-        m_asked = 0;
-        if (auto* dialog = qobject_cast<QDialog*>(asking))
-            dialog->reject();
-        else
-            asking->close();
-    }
-
     /// What keys and clicks go to: the window, or what lies over it.
     QWidget* place() const
     {
         if (QWidget* popup = QApplication::activePopupWidget()) return popup;
         if (QWidget* modal = QApplication::activeModalWidget()) return modal;
         return m_window.get();
-    }
-
-    /// Whether using it would run programs, print or write outside of the test's folder.
-    static bool isTaboo(const QWidget* widget)
-    {
-        for (const QWidget* each = widget; each; each = each->parentWidget()) {
-            if (qobject_cast<const RecordDialog*>(each) || qobject_cast<const QFileDialog*>(each)) return true;
-            const QByteArray type = each->metaObject()->className();
-            if (qobject_cast<const FindBox*>(each) && qobject_cast<const QAbstractScrollArea*>(widget->parentWidget()))
-                return true; // a click on its list takes what lies there
-            if (type.contains("Print") || type.contains("WelcomePage") || type.contains("JobDialog")) return true;
-        }
-        const auto* button = qobject_cast<const QAbstractButton*>(widget);
-        return button && button->property("primary").toBool() && button->window()->inherits("QDialog");
-    }
-
-    /// The same of an action.
-    static bool isTaboo(const QString& action)
-    {
-        static const QStringList kTaboo{QStringLiteral("file.quit"), QStringLiteral("view.print"),
-                                        QStringLiteral("window.full_screen")};
-        return kTaboo.contains(action);
     }
 
     QWidget* anyWidget()
@@ -278,10 +177,6 @@ private:
     QPoint pointIn(const QWidget* widget)
     {
         return {below(std::max(1, widget->width())), below(std::max(1, widget->height()))};
-    }
-    static QString nameOf(const QWidget* widget)
-    {
-        return QString::fromLatin1(widget->metaObject()->className()) + QLatin1Char(' ') + widget->objectName();
     }
 
     void pressKey()
@@ -320,13 +215,6 @@ private:
         return widget;
     }
 
-    /// Whether what is marked in the box would do what is taboo.
-    static bool wouldTake(const FindBox& box)
-    {
-        const auto item = box.current();
-        return !item || item->group == FindGroup::Files || isTaboo(item->value);
-    }
-
     void find()
     {
         if (place() != m_window.get()) return;
@@ -346,7 +234,7 @@ private:
             if (below(3) == 0) QCoreApplication::processEvents();
         }
         for (int i = below(6); i > 0; --i) QTest::keyClick(edit, below(4) == 0 ? Qt::Key_PageDown : Qt::Key_Down);
-        if (below(2) == 0) m_problem += rest();
+        if (below(2) == 0) m_problem += m_patience->rest();
         QTest::keyClick(edit, wouldTake(*box) || below(4) == 0 ? Qt::Key_Escape : Qt::Key_Return);
     }
 
@@ -462,7 +350,7 @@ private:
         constexpr int kMostOpen = 4;
         if (m_window->documents().size() >= kMostOpen) return close();
         note(QStringLiteral("open ") + name);
-        m_window->openFile(pathOf(name));
+        m_window->openFile(m_files.pathOf(name));
     }
 
     void drop()
@@ -470,7 +358,7 @@ private:
         constexpr int kMostOpen = 4, kMostDropped = 3;
         if (m_window->documents().size() >= kMostOpen) return close();
         QList<QUrl> urls;
-        for (int i = 1 + below(kMostDropped); i > 0; --i) urls << QUrl::fromLocalFile(pathOf(anyName()));
+        for (int i = 1 + below(kMostDropped); i > 0; --i) urls << QUrl::fromLocalFile(m_files.pathOf(anyName()));
         note(QStringLiteral("drop %1").arg(QUrl::toStringList(urls).join(QLatin1Char(' '))));
         QMimeData data;
         data.setUrls(urls);
@@ -523,30 +411,11 @@ private:
     void changeFile()
     {
         const QString name = anyName();
-        if (QDir::isAbsolutePath(name)) return; // somebody else's
-        const int how = below(5);
-        note(QStringLiteral("file %1: %2").arg(name).arg(how));
-        QFile file(pathOf(name));
-        switch (how) {
-        case 0: file.remove(); break;
-        case 1:
-            file.remove();
-            write(name, m_contents.value(name));
-            break; // another file of the same name
-        case 2:
-            file.remove();
-            write(name, anyOf(m_contents.values()));
-            break;
-        case 3:
-            file.remove();
-            write(name, "{}");
-            break;
-        default:
-            if (m_contents.contains(name)) {
-                file.remove();
-                write(name, m_contents.value(name).left(m_contents.value(name).size() / 2));
-            }
-        }
+        if (RandomFiles::isSomebodyElses(name)) return;
+        const auto how = static_cast<RandomFiles::Change>(below(RandomFiles::kChanges));
+        note(QStringLiteral("file %1: %2").arg(name).arg(static_cast<int>(how)));
+        const bool isOther = how == RandomFiles::Change::OtherTrace;
+        m_files.change(name, how, isOther ? anyOf(m_files.goodContents()) : QByteArray());
     }
 
     void resize()
@@ -600,15 +469,14 @@ private:
 
     std::mt19937 m_random;
     quint32 m_seed;
-    int m_count = 0, m_asked = 0, m_outside = 0;
+    int m_count = 0;
     QString m_problem;
     std::function<void(MainWindow&)> m_look;
-    QTemporaryDir m_folder;
-    QStringList m_names, m_log;
-    QMap<QString, QByteArray> m_contents; ///< of the good traces, by name
+    QStringList m_log;
+    RandomFiles m_files;
     Settings m_settings;
-    QTimer m_impatience;
     std::unique_ptr<MainWindow> m_window;
+    std::unique_ptr<WindowPatience> m_patience;
 };
 
 /// `actions` things done by one person. Returns what went wrong, or nothing.

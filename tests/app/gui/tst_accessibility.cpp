@@ -3,8 +3,8 @@
 // takes the focus, and what the keys choose in a painted view is told.
 #include "tests/app/gui/openers.h"
 #include "tests/app/gui/speech_problems.h"
+#include "tests/app/gui/window_start.h"
 #include "tests/app/gui/window_tour.h"
-#include "tests/views/fail_on_warning.h"
 #include "views/communication/matrix_plot.h"
 #include "views/plot/plot_xy.h"
 #include "views/timeline/flame_graph.h"
@@ -38,17 +38,12 @@ std::optional<QPoint> sliceOn(const views::TimelineCanvas& canvas)
 
 } // namespace
 
-class TestAccessibility : public QObject {
+class TestAccessibility : public QObject, private tests::WindowStart {
     Q_OBJECT
 
 private slots:
-    void init()
-    {
-        m_warnings = std::make_unique<tests::FailOnWarning>();
-        applyLanguage(QStringLiteral("en"));
-        applyTheme(false);
-    }
-    void cleanup() { QCOMPARE(tests::FailOnWarning::take(), QString()); }
+    void init() { beginInEnglish(); }
+    void cleanup() { failOnWarnings(); }
 
     void seesWhatIsWrong()
     {
@@ -264,9 +259,6 @@ private slots:
         QTest::keyClick(&graph, Qt::Key_Down);
         QVERIFY(spoken->text(QAccessible::Value).startsWith(QStringLiteral("inner")));
     }
-
-private:
-    std::unique_ptr<tests::FailOnWarning> m_warnings;
 };
 
 FOURWALLS_TEST(TestAccessibility, QApplication)

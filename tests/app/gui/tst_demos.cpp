@@ -11,8 +11,8 @@
 #include "app/gui/trace_document.h"
 #include "app/gui/trace_notes.h"
 #include "tests/app/gui/openers.h"
+#include "tests/app/gui/window_start.h"
 #include "tests/support/test_program.h"
-#include "tests/views/fail_on_warning.h"
 #include "views/base/analysis_view.h"
 #include "views/demos/claims_page.h"
 #include "views/runs/runs_page.h"
@@ -75,20 +75,13 @@ int sentencesIn(QString text)
 
 } // namespace
 
-class TestDemos : public QObject {
+class TestDemos : public QObject, private tests::WindowStart {
     Q_OBJECT
-private:
-    std::unique_ptr<tests::FailOnWarning> m_warnings;
 
 private slots:
     void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
-    void init()
-    {
-        m_warnings = std::make_unique<tests::FailOnWarning>();
-        applyLanguage(QStringLiteral("en"));
-        applyTheme(false);
-    }
-    void cleanup() { QCOMPARE(tests::FailOnWarning::take(), QString()); }
+    void init() { beginInEnglish(); }
+    void cleanup() { failOnWarnings(); }
 
     void expressions_data()
     {

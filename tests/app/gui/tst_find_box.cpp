@@ -6,7 +6,7 @@
 #include "app/gui/main_window.h"
 #include "app/gui/trace_document.h"
 #include "app/gui/trace_notes.h"
-#include "tests/views/fail_on_warning.h"
+#include "tests/app/gui/window_start.h"
 #include "views/tables/tables_view.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/timeline_toolbar.h"
@@ -91,20 +91,13 @@ struct FindBench {
 
 } // namespace
 
-class TestFindBox : public QObject {
+class TestFindBox : public QObject, private tests::WindowStart {
     Q_OBJECT
-private:
-    std::unique_ptr<tests::FailOnWarning> m_warnings;
 
 private slots:
     void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
-    void init()
-    {
-        m_warnings = std::make_unique<tests::FailOnWarning>();
-        applyLanguage(QStringLiteral("en"));
-        applyTheme(false);
-    }
-    void cleanup() { QCOMPARE(tests::FailOnWarning::take(), QString()); }
+    void init() { beginInEnglish(); }
+    void cleanup() { failOnWarnings(); }
 
     void theBestGroupIsFirst()
     {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What is given to others: the command that opens a view (and that the program takes it), a page, a piece of a trace, other
 // formats; and the command that records a program of one's own. A Qt warning fails the test.
-#include "app/gui/appearance.h"
 #include "app/gui/child_job.h"
 #include "app/gui/command_line.h"
 #include "app/gui/main_window.h"
 #include "app/gui/record_dialog.h"
 #include "app/gui/share_request.h"
 #include "app/gui/trace_document.h"
-#include "tests/views/fail_on_warning.h"
+#include "tests/app/gui/window_start.h"
 #include "views/timeline/timeline_view.h"
 #include "views/view_registry.h"
 #ifndef Q_MOC_RUN
@@ -34,13 +33,12 @@ namespace tst_sharing {
 using namespace fourwalls;
 using namespace fourwalls::gui;
 
-class TestSharing : public QObject {
+class TestSharing : public QObject, private tests::WindowStart {
     Q_OBJECT
 private:
     static constexpr int kPatienceMs = 90'000;
     QTemporaryDir m_folder;
     QString m_trace;
-    std::unique_ptr<tests::FailOnWarning> m_warnings;
 
     static std::unique_ptr<MainWindow> windowOf(Settings& settings)
     {
@@ -83,13 +81,8 @@ private slots:
         QVERIFY(file.open(QIODevice::WriteOnly));
         file.write(qUncompress(packed.readAll()));
     }
-    void init()
-    {
-        m_warnings = std::make_unique<tests::FailOnWarning>();
-        applyLanguage(QStringLiteral("en"));
-        applyTheme(false);
-    }
-    void cleanup() { QCOMPARE(tests::FailOnWarning::take(), QString()); }
+    void init() { beginInEnglish(); }
+    void cleanup() { failOnWarnings(); }
 
     void aCommandOpensWhatWasSeen()
     {

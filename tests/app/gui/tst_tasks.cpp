@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The tasks of docs/tasks.md, but the one on two runs: each is done with as many inputs as the table says, and its answer is on the screen.
 #include "tests/app/gui/tasks.h"
-#include "tests/views/fail_on_warning.h"
+#include "tests/app/gui/window_start.h"
 #ifndef Q_MOC_RUN
 #include "tests/support/test_program.h"
 #endif
@@ -13,7 +13,7 @@ namespace tst_tasks {
 using namespace fourwalls;
 using namespace fourwalls::gui;
 
-class TestTasks : public QObject {
+class TestTasks : public QObject, private tests::WindowStart {
     Q_OBJECT
 
 private slots:
@@ -22,13 +22,8 @@ private slots:
         QStandardPaths::setTestModeEnabled(true);
         QVERIFY(m_traces.make());
     }
-    void init()
-    {
-        m_warnings = std::make_unique<tests::FailOnWarning>();
-        applyLanguage(QStringLiteral("en"));
-        applyTheme(false);
-    }
-    void cleanup() { QCOMPARE(tests::FailOnWarning::take(), QString()); }
+    void init() { beginInEnglish(); }
+    void cleanup() { failOnWarnings(); }
 
     void takesAsManyInputsAsTheTableSays_data()
     {
@@ -50,7 +45,6 @@ private slots:
 
 private:
     gui::test::TaskTraces m_traces;
-    std::unique_ptr<tests::FailOnWarning> m_warnings;
 };
 
 FOURWALLS_TEST(TestTasks, QApplication)

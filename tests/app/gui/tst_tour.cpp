@@ -3,15 +3,14 @@
 // that it speaks of, every page asks one question, and the memory wall is hit.
 #include <QtTest/QtTest>
 
-#include "app/gui/appearance.h"
 #include "app/gui/demo_library.h"
 #include "app/gui/demo_player.h"
 #include "app/gui/figure_outline.h"
 #include "app/gui/main_window.h"
 #include "app/gui/trace_document.h"
 #include "tests/app/gui/openers.h"
+#include "tests/app/gui/window_start.h"
 #include "tests/support/test_program.h"
-#include "tests/views/fail_on_warning.h"
 #include "views/base/view.h"
 #include "views/plot/plot_card.h"
 #include "views/whatif/prediction.h"
@@ -50,20 +49,13 @@ QString wordsOn(const views::View& view)
 
 } // namespace
 
-class TestTour : public QObject {
+class TestTour : public QObject, private tests::WindowStart {
     Q_OBJECT
-private:
-    std::unique_ptr<tests::FailOnWarning> m_warnings;
 
 private slots:
     void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
-    void init()
-    {
-        m_warnings = std::make_unique<tests::FailOnWarning>();
-        applyLanguage(QStringLiteral("en"));
-        applyTheme(false);
-    }
-    void cleanup() { QCOMPARE(tests::FailOnWarning::take(), QString()); }
+    void init() { beginInEnglish(); }
+    void cleanup() { failOnWarnings(); }
 
     void theTourSaysWhatTheScreenShows()
     {
