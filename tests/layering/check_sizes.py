@@ -7,8 +7,9 @@ Usage: check_sizes.py REPOSITORY          lists what is over a limit without a r
        check_sizes.py --self-test         proves that all are seen, and what is no function is not
 
 A function's lines run from its first word to its closing bracket. A class's lines are those of its functions, over all
-files. An entry of sizes.toml whose function, class or file is within the limit is an error too: the list only gets
-shorter.
+files. Of tests only the files count, scripts included: a test is as long as what it tries, and a class of tests is a
+list. What tests are given to read (golden cases, data) does not count. An entry of sizes.toml whose function, class or
+file is within the limit is an error too: the list only gets shorter.
 """
 import re
 import sys
@@ -22,6 +23,8 @@ from tracked_files import tracked_files
 
 HERE = Path(__file__).resolve().parent
 FOLDERS = ("app/", "model/", "profiler/", "views/")
+TESTS = "tests/"
+TEST_DATA = re.compile(r"^tests/data/|/golden/[^/]+/")  # of golden, the cases
 LONGEST_FUNCTION = 80
 LARGEST_CLASS = 800
 LONGEST_FILE = 500
@@ -124,6 +127,8 @@ def sizes(root):
     """Functions: {name: (lines, place)}, the longest of each name; classes: {name: lines}; files: {path: lines}."""
     functions, classes, files = {}, defaultdict(int), {}
     for file in tracked_files(root):
+        if file.startswith(TESTS) and re.search(r"\.(cpp|h|cu|cuh|c|py)$", file) and not TEST_DATA.search(file):
+            files[file] = (root / file).read_bytes().count(b"\n")
         if not file.startswith(FOLDERS) or not re.search(r"\.(cpp|h|cu|cuh)$", file):
             continue
         text = (root / file).read_text(encoding="utf-8")
@@ -175,11 +180,25 @@ void a::Plain::set(int v)
 """
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        (root / "app").mkdir()
-        for name, lines in (("long", LONGEST_FILE + 1), ("short", LONGEST_FILE), ("allowed", LONGEST_FILE + 1)):
-            (root / f"app/{name}.cpp").write_text("//\n" * lines, encoding="utf-8")
+        long = "//\n" * (LONGEST_FILE + 1)
+        body = "void f()\n{\n" + "    g();\n" * LONGEST_FUNCTION + "}\n"  # too long a function, but for a test
+        for name, text_of in (
+            ("app/long.cpp", long),
+            ("app/short.cpp", "//\n" * LONGEST_FILE),
+            ("app/allowed.cpp", long),
+            ("tests/app/tst_long.cpp", long),
+            ("tests/app/fixture.h", long),
+            ("tests/app/script.py", long),
+            ("tests/app/tst_function.cpp", body),
+            ("tests/app/golden/case/input.py", long),
+            ("tests/data/sample.cpp", long),
+            ("tests/app/table.json", long),
+        ):
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text_of, encoding="utf-8")
         problems = check(root, [{"name": "app/allowed.cpp", "reason": "a table"}, {"name": "app/short.cpp", "reason": "x"}])
     files = ["app/long.cpp has 501 lines", "sizes.toml: app/short.cpp is within the limit: take its entry out"]
+    files += [f"tests/app/{name} has 501 lines" for name in ("fixture.h", "script.py", "tst_long.cpp")]
     found = functions_of(Source("sample.cpp", text))
     expected = [("Plain::get", 1), ("Box::Box", 6), ("Box::operator", 1), ("a::Plain::set", 4)]
     if [(name, lines) for name, lines, _ in found] == expected and problems == files:
