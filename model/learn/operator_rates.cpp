@@ -45,18 +45,19 @@ double rateBefore(const cost::DeviceRates& rates, const std::string& name, const
     return rate > 0 ? shape[0] / (shape[0] / rate + rates.kernelSeconds) : 1;
 }
 
-/// The rates of a core with what its own products tell of how much of their time goes into operands: all take their FLOPs at one
-/// rate and their bytes at another, by least squares of relative errors. A trace has few shapes, often of few rows, so that
-/// counts half, and what other recordings told half. Of fewer shapes the rates stay as they were.
+/// The rates of a core with what its own products tell of how much of their time goes into operands: beside their launch all
+/// take their FLOPs at one rate and their bytes at another, by least squares of relative errors. A trace has few shapes, often
+/// of few rows, so that and what is usual count by how certain each is. Of fewer shapes the rates stay as they were.
 cost::DeviceRates withProducts(cost::DeviceRates rates, const std::vector<RatePoint>& products)
 {
     constexpr std::size_t kLeast = 6;
+    constexpr double kUsualSpread = 0.5; // of the usual share, standard deviation
     if (!rates.fetchesInTurn || products.size() < kLeast) return rates;
     double ff = 0, fb = 0, bb = 0, f = 0, b = 0;
     for (const RatePoint& point : products) {
         const double m = point.shape[0], n = point.shape[1], k = point.shape[2], flops = 2 * m * n * k;
-        const double seconds = flops / point.rate, work = flops / seconds,
-                     bytes = rates.operandBytes * (m * k + k * n + m * n) / seconds;
+        const double met = flops / point.rate, seconds = std::max(met - rates.gemmKernelSeconds, met / 10),
+                     work = flops / seconds, bytes = rates.operandBytes * (m * k + k * n + m * n) / seconds;
         ff += work * work;
         fb += work * bytes;
         bb += bytes * bytes;
@@ -67,8 +68,13 @@ cost::DeviceRates withProducts(cost::DeviceRates rates, const std::vector<RatePo
     if (!(determinant > 1e-9 * ff * bb)) return rates;
     const double perFlop = (f * bb - b * fb) / determinant, perByte = (b * ff - f * fb) / determinant;
     if (!(perFlop > 0)) return rates;
-    const double usual = rates.gemmFlops / rates.streamBytes; // FLOPs in the time of a byte
-    rates.streamBytes = rates.gemmFlops / ((std::max(0.0, perByte / perFlop) + usual) / 2);
+    const auto count = static_cast<double>(products.size());
+    const double scatter = std::max(0.0, count - perFlop * f - perByte * b) / (count - 2);
+    const double own = perByte / perFlop, usual = rates.gemmFlops / rates.streamBytes; // FLOPs in the time of a byte
+    // Of a quotient of two coefficients, whose variances and covariance the same matrix gives.
+    const double variance = scatter * (ff + own * own * bb + 2 * own * fb) / (determinant * perFlop * perFlop);
+    const double spread = kUsualSpread * usual, trust = spread * spread / (spread * spread + variance);
+    rates.streamBytes = rates.gemmFlops / (usual + trust * (std::max(0.0, own) - usual));
     return rates;
 }
 

@@ -4,6 +4,7 @@
 #include "views/timeline/axis_marks.h"
 #include "views/timeline/bar_painter.h"
 #include "views/timeline/navigation_keys.h"
+#include "views/timeline/timeline_source.h"
 
 #include "views/plot/theme.h"
 #include "views/words/words.h"
@@ -57,8 +58,9 @@ QString valueHtml(const SliceFact& fact)
 }
 } // namespace
 
-DetailsPanel::DetailsPanel(QWidget* parent) : QWidget(parent), m_text(new QTextBrowser(this))
+DetailsPanel::DetailsPanel(const TimelineSource& source) : m_source(source), m_text(new QTextBrowser(this))
 {
+    connect(&source, &TimelineSource::changed, this, qOverload<>(&QWidget::update));
     setAccessibleName(tr("Details of the selected slice"));
     m_text->setAccessibleName(accessibleName());
     new NavigationKeys(m_text);
@@ -200,14 +202,6 @@ void DetailsPanel::changeEvent(QEvent* event)
     if (event->type() == QEvent::PaletteChange) write();
 }
 
-void DetailsPanel::setColours(ColourBy by, const ColourKeys& used)
-{
-    if (by == m_colourBy && used == m_used) return;
-    m_colourBy = by;
-    m_used = used;
-    update();
-}
-
 void DetailsPanel::setEvents(const std::vector<EventRecord>& events)
 {
     m_eventKinds.clear();
@@ -265,9 +259,9 @@ std::vector<DetailsPanel::LegendEntry> DetailsPanel::legendOf(ColourBy by)
 
 std::vector<DetailsPanel::LegendEntry> DetailsPanel::legend() const
 {
-    std::vector<LegendEntry> entries = legendOf(m_colourBy);
+    std::vector<LegendEntry> entries = legendOf(m_source.colourBy());
     std::erase_if(entries, [this](const LegendEntry& entry) {
-        return !entry.always && !m_used[static_cast<std::size_t>(entry.key)];
+        return !entry.always && !m_source.coloursUsed()[static_cast<std::size_t>(entry.key)];
     });
     for (const EventKind kind : m_eventKinds) entries.push_back({eventName(kind), ColourKey::Structure, true, kind});
     return entries;

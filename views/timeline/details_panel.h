@@ -18,15 +18,16 @@ class QTextBrowser;
 
 namespace fourwalls::views {
 
+class TimelineSource;
+
 class DetailsPanel : public QWidget, public Spoken {
     Q_OBJECT
 public:
-    explicit DetailsPanel(QWidget* parent = nullptr);
+    /// source: whose colours the legend explains; outlives this.
+    explicit DetailsPanel(const TimelineSource& source);
 
     void setFacts(const std::optional<SliceFacts>& facts);
     const std::optional<SliceFacts>& facts() const { return m_facts; }
-    /// What the legend explains: what colours tell, and those that slices of the trace have.
-    void setColours(ColourBy by, const ColourKeys& used);
     /// That have a mark on the time axis: the legend names their kinds.
     void setEvents(const std::vector<EventRecord>& events);
     /// Keys that help, at the right of the title line.
@@ -60,10 +61,9 @@ private:
     void paintLegend(QPainter& painter, const QRect& inside) const;
     void paintHint(QPainter& painter, const QRect& line, int usedRight) const;
 
+    const TimelineSource& m_source;
     std::optional<SliceFacts> m_facts;
     QString m_hint;
-    ColourBy m_colourBy = ColourBy::Work;
-    ColourKeys m_used;
     std::set<EventKind> m_eventKinds;
     QTextBrowser* m_text;
 };

@@ -66,7 +66,7 @@ TimelineView::TimelineView(QWidget* parent)
     , m_toolbar(new TimelineToolbar)
     , m_minimap(new TimelineMinimap)
     , m_canvas(new TimelineCanvas(*m_source))
-    , m_details(new DetailsPanel)
+    , m_details(new DetailsPanel(*m_source))
     , m_area(new AreaPanel)
     , m_reader(new SliceReader(this))
     , m_rows(new QSplitter(Qt::Vertical))
@@ -124,8 +124,6 @@ TimelineView::TimelineView(QWidget* parent)
     connect(m_canvas, &TimelineCanvas::contextMenuAsked, this, &TimelineView::askContextMenu);
     connect(m_source, &TimelineSource::matchesChanged, this, &TimelineView::showMatches);
     connect(m_source, &TimelineSource::changed, this, &TimelineView::showEmptyState);
-    connect(m_source, &TimelineSource::changed, this,
-            [this] { m_details->setColours(m_source->colourBy(), m_source->coloursUsed()); });
     connect(m_toolbar, &TimelineToolbar::filterChanged, this, [this] {
         m_currentMatch = 0;
         m_awaitedMatch = 0;

@@ -5,7 +5,9 @@
 
 #include <QtTest>
 
+#include "tests/views/layout_problems.h"
 #include "tests/views/timeline/sample_trace.h"
+#include "views/timeline/details_panel.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/timeline_view.h"
 
@@ -76,6 +78,14 @@ struct Bench {
     ~Bench() { view->setTrace(nullptr, nullptr); }
 
     TimelineCanvas& canvas() { return view->canvas(); }
+    /// What the card below the rows says while nothing is selected.
+    QStringList legend()
+    {
+        QStringList texts;
+        for (const tests::PaintedText& each : tests::paintedTexts(*view))
+            if (each.widget == view->findChild<DetailsPanel*>()) texts << each.text;
+        return texts;
+    }
     bool settled() { return view->showsFinalData() && session->pending() == 0; }
 
     /// The middle of the visible part of a slice of the track at `at`, if it is drawn.

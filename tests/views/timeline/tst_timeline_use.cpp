@@ -4,7 +4,6 @@
 #include "tests/support/test_program.h"
 #include "tests/views/layout_problems.h"
 #include "tests/views/timeline/timeline_bench.h"
-#include "views/timeline/details_panel.h"
 #include "views/timeline/timeline_toolbar.h"
 
 #include <QAction>
@@ -16,18 +15,6 @@ namespace tst_timeline_use {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
-
-namespace {
-
-QStringList legendOf(Bench& bench)
-{
-    QStringList texts;
-    for (const tests::PaintedText& each : tests::paintedTexts(*bench.view))
-        if (each.widget == bench.view->findChild<DetailsPanel*>()) texts << each.text;
-    return texts;
-}
-
-} // namespace
 
 class TimelineUseTest : public QObject {
     Q_OBJECT
@@ -275,14 +262,15 @@ private slots:
     {
         Bench bench;
         SETTLE(bench);
-        QStringList names = legendOf(bench);
+        QStringList names = bench.legend();
         for (const char* there : {"forward", "backward, weight", "optimizer", "communication", "copy, data", "waiting"})
             QVERIFY2(names.contains(QLatin1String(there)), qPrintable(names.join(QLatin1Char('|'))));
         for (const char* absent : {"attention", "matrix product", "CPU operator"})
             QVERIFY2(!names.contains(QLatin1String(absent)), qPrintable(names.join(QLatin1Char('|'))));
         bench.view->findChild<QAction*>(QStringLiteral("timeline.colourByPhase"))->trigger();
-        names = legendOf(bench);
-        QVERIFY2(names.contains(QStringLiteral("gradient synchronisation")) && !names.contains(QStringLiteral("evaluation")),
+        names = bench.legend();
+        QVERIFY2(names.contains(QStringLiteral("gradient synchronisation")) &&
+                     !names.contains(QStringLiteral("evaluation")),
                  qPrintable(names.join(QLatin1Char('|'))));
     }
 
@@ -291,9 +279,9 @@ private slots:
     {
         Bench bench;
         SETTLE(bench);
-        const auto legend = [&] { return legendOf(bench); };
-        QVERIFY2(legend().contains(QStringLiteral("loss spike")), qPrintable(legend().join(QLatin1Char('|'))));
-        QVERIFY(!legend().contains(QStringLiteral("fault")));
+        const QStringList names = bench.legend();
+        QVERIFY2(names.contains(QStringLiteral("loss spike")), qPrintable(names.join(QLatin1Char('|'))));
+        QVERIFY(!names.contains(QStringLiteral("fault")));
         // Eight events at one place: six are told, and that there are more.
         std::vector<EventRecord> events;
         for (int i = 0; i < 8; ++i)
