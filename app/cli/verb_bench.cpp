@@ -92,8 +92,9 @@ private:
         if (m_suite.cases < 1) return console.wrongUsage(tooSmall("--cases"));
         m_suite.seed = static_cast<std::uint64_t>(m_options.seed);
         if (!m_clock.empty()) m_suite.clock = clockAsked();
-        if (m_suite.only.value_or(0) < 0)
-            return console.wrongUsage({ErrorCode::InvalidArgument, "must be at least 0", "--case", "--case 12"});
+        constexpr std::int64_t kHighestCase = 1'000'000;
+        if (const std::int64_t only = m_suite.only.value_or(0); only < 0 || only > kHighestCase)
+            return console.wrongUsage({ErrorCode::InvalidArgument, "must be from 0 to 1000000", "--case", "--case 12"});
         if (!m_output.empty() && !m_suite.only)
             return console.wrongUsage({ErrorCode::InvalidArgument, "needs --case", "--output", "--case 12 -o FILE"});
         m_suite.keep = m_output;

@@ -225,12 +225,13 @@ private:
     }
 
     /// Why a search found nothing that can be run.
-    static Error noneFits(const cost::PlanSearchResult& found, const PredictionInputs& inputs)
+    Error noneFits(const cost::PlanSearchResult& found, const PredictionInputs& inputs) const
     {
         const auto error = [](std::string what, std::string hint) {
             return Error{ErrorCode::NotFound, std::move(what), "plan", std::move(hint)};
         };
-        const std::string memory = formatBytes(static_cast<double>(inputs.spec.cluster.device.memoryBytes));
+        const std::string memory =
+            formatBytes(static_cast<double>(inputs.spec.cluster.smallestMemoryBytes(static_cast<int>(m_devices))));
         if (!found.best.empty())
             return error(fmt::format("no plan fits: the smallest needs {} on a rank, a device has {}",
                                      formatBytes(found.best.front().peakBytes), memory),

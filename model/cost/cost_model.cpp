@@ -308,6 +308,7 @@ void CostModel::State::addStages(const ParallelPlan& plan, const std::vector<Sta
     cost.stages.resize(static_cast<std::size_t>(shape.stages));
     for (int i = 0; i < shape.stages; ++i) {
         StageCost& stage = cost.stages[static_cast<std::size_t>(i)];
+        const StageDevice device = stageDevice(spec.cluster, rates, plan, i);
         auto known =
             std::find_if(unlike.begin(), unlike.end(), [&](const auto& each) { return isLike(i, each.first); });
         if (known == unlike.end()) {
@@ -320,14 +321,13 @@ void CostModel::State::addStages(const ParallelPlan& plan, const std::vector<Sta
                 contents.frozenParameters += part.frozenParameters;
                 contents.largestLayer = std::max(contents.largestLayer, part.largestLayer);
             }
-            const StageDevice device = stageDevice(spec.cluster, rates, plan, i);
             addStageTraffic(traffic(device.kind), plan, i, contents, cost);
             stage.optimizerSeconds *= spec.cluster.deviceOfKind(device.kind).slowdown;
-            stage.usableMemoryBytes = device.memoryBytes;
             known = unlike.insert(unlike.end(), {i, contents});
         } else {
             stage = cost.stages[static_cast<std::size_t>(known->first)];
         }
+        stage.usableMemoryBytes = device.memoryBytes; // stages of one pace may differ in their smallest device
         stage.inFlight = mostInFlight(shape, i);
         stage.memory = stageMemory(cost, i, known->second, framework, plan, weightBytes);
     }
@@ -350,13 +350,17 @@ void CostModel::State::addLayerSeconds(const ParallelPlan& plan, double microBat
     const TransformerSpec* t = spec.model.transformer();
     if (spec.cluster.otherNodes.empty() || !t) return;
     for (std::size_t i = 0; i < cost.stages.size(); ++i) {
-        ChunkContents layer;
-        (t->hasExperts() ? layer.mixture : layer.dense) = 1;
-        layer.device = what[i].device;
-        layer.recompute = what[i].recompute;
-        StageContents none;
-        const ChunkCost chunk = chunkOf(plan, microBatch, layer, none);
-        cost.stages[i].layerSeconds = chunk.forward.seconds() + chunk.recompute.seconds() + chunk.backwardSeconds();
+        ChunkContents layers;
+        layers.device = what[i].device;
+        layers.recompute = what[i].recompute;
+        const auto secondsOf = [&](int count) {
+            (t->hasExperts() ? layers.mixture : layers.dense) = count;
+            StageContents none;
+            const ChunkCost chunk = chunkOf(plan, microBatch, layers, none);
+            return chunk.forward.seconds() + chunk.recompute.seconds() + chunk.backwardSeconds();
+        };
+        // Without what every chunk has once.
+        cost.stages[i].layerSeconds = secondsOf(2) - secondsOf(1);
     }
 }
 

@@ -62,7 +62,7 @@ std::vector<std::size_t> leastRecompute(std::span<const std::vector<double>> pea
     std::vector<std::size_t> chosen;
     for (std::size_t i = 0; i < stages; ++i) {
         const double capacity = usable[i] > 0 ? usable[i] : std::numeric_limits<double>::infinity();
-        const double limit = objective == SearchObjective::Memory ? least : capacity;
+        const double limit = objective == SearchObjective::Memory ? std::min(least, capacity) : capacity;
         const auto fits =
             std::find_if(peaks.begin(), peaks.end(), [&](const std::vector<double>& each) { return each[i] <= limit; });
         chosen.push_back(fits == peaks.end() ? smallest(i) : static_cast<std::size_t>(fits - peaks.begin()));

@@ -132,11 +132,16 @@ struct StageCost {
     int inFlight = 1;                 ///< (micro-batch, chunk) activations held at once
     MemoryTerms memory;
     double usableMemoryBytes = 0; ///< capacity of its smallest device; 0 unknown
-    double layerSeconds =
-        0; ///< a layer and micro-batch through all passes, where stages differ in their devices; else 0
+    /// A layer and micro-batch through all passes, where stages differ in their devices; else 0.
+    double layerSeconds = 0;
 
-    /// How full a device is with so many bytes: 1 is its capacity. Of an unknown capacity the bytes themselves.
-    double fullness(double bytes) const { return usableMemoryBytes > 0 ? bytes / usableMemoryBytes : bytes; }
+    /// How full a device is with so many bytes: 1 is its capacity. A device of unknown capacity takes everything, so it is
+    /// less full than any other, and more with more bytes.
+    double fullness(double bytes) const
+    {
+        constexpr double kMoreThanAny = 1e18; // bytes
+        return bytes / (usableMemoryBytes > 0 ? usableMemoryBytes : kMoreThanAny);
+    }
     bool fits(double bytes) const { return usableMemoryBytes <= 0 || bytes <= usableMemoryBytes; }
 };
 

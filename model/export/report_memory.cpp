@@ -85,7 +85,7 @@ private:
     {
         for (const RankInfo& info : m_info.header.ranks)
             if (info.rank == rank && info.memoryBytes > 0) return info.memoryBytes;
-        return m_info.header.spec ? m_info.header.spec->cluster.device.memoryBytes : 0;
+        return m_info.header.spec ? m_info.header.spec->cluster.deviceOfRank(rank.value).memoryBytes : 0;
     }
 
     /// What the curve shows: the whole trace, or of a long one the step with the peak.

@@ -266,7 +266,9 @@ OperatorRates OperatorRateSamples::rates(const cost::DeviceRates& before, std::s
                 const RatePoint met{shape, point.work / spread.median,
                                     spread.median * static_cast<double>(point.seconds.size())};
                 lists[name].push_back(met);
-                if (name.starts_with("gemm")) products.push_back(met);
+                const auto own = m_points.find(name);
+                const bool isLent = own == m_points.end() || !own->second.contains(shape);
+                if (name.starts_with("gemm") && !isLent) products.push_back(met);
             }
     const cost::DeviceRates usual = withProducts(before, products);
     OperatorRates rates;

@@ -4,6 +4,7 @@
 
 #include "model/spec/training_settings.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -87,6 +88,16 @@ struct ClusterSpec {
         std::size_t kind = otherNodes.size();
         while (kind > 0 && rank < firstRankOfKind(kind)) --kind;
         return deviceOfKind(kind);
+    }
+    /// Of the devices of so many ranks the least memory that is known [bytes]; 0: none is.
+    std::int64_t smallestMemoryBytes(int ranks) const
+    {
+        std::int64_t least = 0;
+        for (std::size_t kind = 0; kind < deviceKinds(); ++kind) {
+            const std::int64_t bytes = deviceOfKind(kind).memoryBytes;
+            if (bytes > 0 && firstRankOfKind(kind) < std::max(1, ranks) && (least == 0 || bytes < least)) least = bytes;
+        }
+        return least;
     }
 };
 

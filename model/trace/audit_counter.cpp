@@ -157,7 +157,7 @@ constexpr std::array<AuditCounterInfo, 173> kAuditCounters{{
      "written down outside of the computations of their direction, or beyond the ends of the model"},
     {AuditCounter::MessagesUnmatched, "messages_unmatched", Info, Doubt::None,
      "no partner found on the neighbouring stage"},
-    {AuditCounter::NamesLeftOut, "names_left_out", Skipped, Doubt::None, "too many descriptions of events"},
+    {AuditCounter::NamesLeftOut, "names_left_out", Skipped, Doubt::None, "too many planes, lines or descriptions of events"},
     {AuditCounter::NamesWithoutNumbers, "names_without_numbers", Info, Doubt::None,
      "too many different names: later ones have # for their numbers"},
     {AuditCounter::NcclCopiesPaired, "nccl_copies_paired", Info, Doubt::None,

@@ -81,7 +81,7 @@ Result<MemoryFit> computeMemoryFit(const RunSpec& spec, const std::shared_ptr<co
     Peaks peaks(framework, *rates);
     FOURWALLS_TRY(peaks.peak(spec));
     MemoryFit fit;
-    fit.capacity = static_cast<double>(spec.cluster.device.memoryBytes);
+    fit.capacity = static_cast<double>(spec.cluster.smallestMemoryBytes(spec.plan.worldSize()));
     const KnobLocks none;
     for (const Knob knob :
          {Knob::MicrobatchSize, Knob::Sequence, Knob::Zero, Knob::Tensor, Knob::Pipeline, Knob::Data}) {

@@ -146,7 +146,7 @@ void TuningView::search(std::int64_t most)
         m_devices->setValue(spec->plan.worldSize());
     }
     const int devices = m_devices->value();
-    m_scatter->setCapacity(static_cast<double>(spec->cluster.device.memoryBytes));
+    m_scatter->setCapacity(static_cast<double>(spec->cluster.smallestMemoryBytes(devices)));
     const auto objective = static_cast<cost::SearchObjective>(m_objective->currentData().toInt());
     const bool shared = most == cost::kFirstLookPlans && objective == cost::SearchObjective::Time &&
                         devices == spec->plan.worldSize() && isSameSpec(spec, whatIf()->recorded());

@@ -2,7 +2,7 @@
 // Reading one event: known keys are recognised by length and bytes, all others are passed over.
 #include "model/import/chrome/chrome_event.h"
 
-#include "model/import/common/word_table.h"
+#include "model/import/common/keyword_table.h"
 
 #include <cstring>
 
@@ -10,7 +10,7 @@ namespace fourwalls::importers {
 
 namespace {
 
-constexpr WordTable<EventKey, 13> kEventKeys{{{
+constexpr KeywordTable<EventKey, 13> kEventKeys{{{
     {"ph", EventKey::Ph},
     {"cat", EventKey::Cat},
     {"name", EventKey::Name},
@@ -26,7 +26,7 @@ constexpr WordTable<EventKey, 13> kEventKeys{{{
     {"args", EventKey::Args},
 }}};
 
-constexpr WordTable<ArgKey, 41> kArgKeys{{{
+constexpr KeywordTable<ArgKey, 41> kArgKeys{{{
     {"Seq", ArgKey::Sequence},
     {"grid", ArgKey::Grid},
     {"name", ArgKey::Name},

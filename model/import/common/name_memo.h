@@ -33,16 +33,18 @@ public:
     template <class Make>
     const Value& find(std::string_view name, Make&& make)
     {
-        constexpr std::size_t kMostKnown = 100'000; // then all are forgotten
+        constexpr std::size_t kMostKnown = 100'000, kMostBytes = std::size_t{8} << 20; // then all are forgotten
         Entry*& recent = m_recent[recentSlot(name)];
         if (recent && name == recent->first) return recent->second;
         auto found = m_known.find(name);
         if (found == m_known.end()) {
-            if (m_known.size() >= kMostKnown) {
+            if (m_known.size() >= kMostKnown || m_bytes > kMostBytes) {
                 m_known.clear();
                 m_recent = {};
+                m_bytes = 0;
                 return find(name, make);
             }
+            m_bytes += name.size();
             found = m_known.emplace(std::string(name), make(name)).first;
         }
         recent = &*found;
@@ -56,6 +58,7 @@ private:
     using Entry = std::pair<const std::string, Value>;
     std::unordered_map<std::string, Value, Hash, std::equal_to<>> m_known;
     std::array<Entry*, kRecentSlots> m_recent{}; ///< by recentSlot()
+    std::size_t m_bytes = 0;                     ///< of names
 };
 
 } // namespace fourwalls::importers

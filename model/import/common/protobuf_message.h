@@ -3,7 +3,6 @@
 // is larger, or lies across two pieces of a file, ProtobufReader reads, with the same calls.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -77,7 +76,7 @@ private:
         value = 0;
         for (int shift = 0; shift < 70 && m_at < m_end; shift += 7) {
             const auto byte = static_cast<unsigned char>(*m_at++);
-            value |= std::uint64_t{byte & 0x7fU} << std::min(shift, 63);
+            value |= std::uint64_t{byte & 0x7fU} << shift;
             if (byte < 0x80) return true;
         }
         return false;

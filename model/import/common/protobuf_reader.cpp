@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tags, lengths and limits by libprotobuf, from a ByteSource.
 #include "model/import/common/protobuf_reader.h"
+#include "model/import/common/read_ahead.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream.h>
 
 #include <algorithm>
 #include <bit>
-#include <condition_variable>
 #include <limits>
-#include <mutex>
-#include <new>
-#include <optional>
-#include <thread>
 #include <utility>
 
 namespace fourwalls::importers {
@@ -28,24 +24,22 @@ constexpr int kStreamAtMost = 1 << 30;
 } // namespace
 
 class ProtobufReader::Stream {
-    /// Pieces of a source, read ahead by a thread of its own once a second one is needed: what the system takes for reading
-    /// is then not taken of the parser's time.
+    /// The pieces of a file as the library takes them.
     class SourceStream final : public wire::ZeroCopyInputStream {
     public:
-        SourceStream(std::unique_ptr<ByteSource> source, std::size_t piece)
-            : m_source(std::move(source))
-            , m_piece(piece)
-            , m_outOfMemory(Error{ErrorCode::Io, "out of memory", "reading ahead", "end other programs"})
-        {}
-        ~SourceStream() override { stop(); }
+        SourceStream(std::unique_ptr<ByteSource> source, std::size_t piece) : m_ahead(std::move(source), piece) {}
 
         bool Next(const void** data, int* size) override
         {
             if (m_backedUp == 0) {
-                if (m_ended || !nextPiece()) return false;
-                m_backedUp = m_filled;
+                if (m_ended) return false;
+                if (m_piece) m_ahead.giveBack(std::move(m_piece));
+                m_piece = m_ahead.next();
+                m_ended = !m_piece;
+                if (m_ended) return false;
+                m_backedUp = m_piece->size;
             }
-            *data = m_piece.data() + (m_filled - m_backedUp);
+            *data = m_piece->data + (m_piece->size - m_backedUp);
             *size = static_cast<int>(m_backedUp);
             m_given += static_cast<std::int64_t>(m_backedUp);
             m_backedUp = 0;
@@ -69,83 +63,14 @@ class ProtobufReader::Stream {
         }
         std::int64_t ByteCount() const override { return m_given; }
 
-        const std::optional<Error>& error() const { return m_error; }
-        /// Nothing is read after it.
-        std::string damage()
-        {
-            stop();
-            return m_source->damage();
-        }
+        const ReadAhead::End& end() const { return m_ahead.end(); }
 
     private:
-        /// A piece in m_piece, of m_filled bytes. False at the end, or with m_error.
-        bool nextPiece()
-        {
-            if (m_pieces++ == 0) return take(m_source->read(m_piece.data(), m_piece.size()));
-            std::unique_lock lock(m_mutex);
-            if (!m_thread.joinable() && !m_stopped) {
-                m_ahead.resize(m_piece.size());
-                m_thread = std::thread([this] { readAhead(); });
-            }
-            m_changed.wait(lock, [this] { return m_stopped || m_got; });
-            if (!m_got) {
-                m_ended = true;
-                return false;
-            }
-            const Result<std::size_t> got = std::exchange(m_got, std::nullopt).value();
-            m_piece.swap(m_ahead);
-            m_changed.notify_all();
-            return take(got);
-        }
-
-        bool take(const Result<std::size_t>& got)
-        {
-            if (!got.ok()) m_error = got.error();
-            m_filled = got.ok() ? *got : 0;
-            m_ended = m_filled == 0;
-            return !m_ended;
-        }
-
-        void readAhead()
-        {
-            for (bool more = true; more;) {
-                std::optional<Result<std::size_t>> got;
-                try {
-                    got = m_source->read(m_ahead.data(), m_ahead.size());
-                } catch (const std::bad_alloc&) {
-                    got = std::move(m_outOfMemory); // a copy would need memory
-                }
-                more = got->ok() && **got > 0;
-                std::unique_lock lock(m_mutex);
-                m_got = std::move(got);
-                m_changed.notify_all();
-                m_changed.wait(lock, [this] { return m_stopped || !m_got; });
-                more = more && !m_stopped;
-            }
-        }
-
-        void stop()
-        {
-            {
-                const std::lock_guard lock(m_mutex);
-                m_stopped = true;
-            }
-            m_changed.notify_all();
-            if (m_thread.joinable()) m_thread.join();
-        }
-
-        std::unique_ptr<ByteSource> m_source; ///< the thread's, while it runs
-        std::vector<char> m_piece, m_ahead;   ///< m_ahead is the thread's while m_got is absent
-        std::size_t m_filled = 0, m_backedUp = 0;
-        std::int64_t m_given = 0, m_pieces = 0;
+        ReadAhead m_ahead;
+        std::unique_ptr<ReadAhead::Piece> m_piece;
+        std::size_t m_backedUp = 0; ///< of the piece, not taken yet
+        std::int64_t m_given = 0;
         bool m_ended = false; ///< nothing more comes
-        std::optional<Error> m_error;
-        std::mutex m_mutex;
-        std::condition_variable m_changed;
-        std::optional<Result<std::size_t>> m_got; ///< what was read into m_ahead
-        bool m_stopped = false;
-        Result<std::size_t> m_outOfMemory; ///< made while there is memory
-        std::thread m_thread;              ///< uses everything above
     };
 
 public:
@@ -199,7 +124,8 @@ bool ProtobufReader::next()
     if (tag == 0) {
         // The end of the message or of the file; anything else is a tag that cannot be.
         const bool end = m_limits.empty() ? in.ConsumedEntireMessage() : in.BytesUntilLimit() == 0;
-        if (!end || m_stream->source.error() || (m_limits.empty() && !m_stream->source.damage().empty())) fail();
+        if (!end || m_stream->source.end().error || (m_limits.empty() && !m_stream->source.end().damage.empty()))
+            fail();
         return false;
     }
     m_field = static_cast<int>(tag >> 3);
@@ -244,7 +170,7 @@ bool ProtobufReader::nextOfFile()
     const void* data = nullptr;
     int left = 0;
     if (!m_stream->coded->GetDirectBufferPointer(&data, &left)) {
-        if (m_stream->source.error() || !m_stream->source.damage().empty()) fail();
+        if (m_stream->source.end().error || !m_stream->source.end().damage.empty()) fail();
         return false;
     }
     std::uint32_t size = 0;
@@ -304,8 +230,8 @@ void ProtobufReader::leave()
 
 Error ProtobufReader::error() const
 {
-    if (m_stream->source.error()) return *m_stream->source.error();
-    const std::string damage = m_stream->source.damage();
+    if (m_stream->source.end().error) return *m_stream->source.end().error;
+    const std::string damage = m_stream->source.end().damage;
     return {ErrorCode::Format,
             (damage.empty() ? std::string("no sound protocol buffer") : damage) + ": cut or damaged at byte " +
                 std::to_string(position()),

@@ -20,7 +20,7 @@ namespace fourwalls::importers {
 
 class ProtobufReader {
 public:
-    /// path: for errors. piece: bytes read at a time; a small one for a message in memory.
+    /// path: for errors. piece: bytes read at a time.
     ProtobufReader(std::unique_ptr<ByteSource> source, std::string path, std::size_t piece = std::size_t{1} << 18);
     ~ProtobufReader();
     ProtobufReader(const ProtobufReader&) = delete;

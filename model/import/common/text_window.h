@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A moving window over a file's text for a parser: a second thread reads and unpacks ahead, and what the parser has
-// not finished is carried over to the front of the next piece. Memory does not depend on the file's size.
+// A moving window over a file's text for a parser: what the parser has not finished is carried over to the front of the
+// next piece that was read ahead.
 #pragma once
 
-#include "model/import/common/byte_source.h"
+#include "model/import/common/read_ahead.h"
 #include "model/trace/records.h"
 
 #include <cstddef>
@@ -22,9 +22,6 @@ public:
     static constexpr std::size_t kPadding = 64; ///< zero bytes after end(), so that scanning may read past it
 
     explicit TextWindow(std::unique_ptr<ByteSource> source, std::size_t pieceBytes = std::size_t{1} << 18);
-    ~TextWindow();
-    TextWindow(const TextWindow&) = delete;
-    TextWindow& operator=(const TextWindow&) = delete;
 
     const char* begin() const { return m_begin; }
     const char* end() const { return m_end; }
@@ -38,25 +35,21 @@ public:
     /// Unpacked bytes before `at`, which lies in the window.
     std::int64_t offsetOf(const char* at) const { return m_offset + (at - m_begin); }
     /// Bytes of the file read so far (packed ones of a packed file).
-    std::int64_t fileBytesRead() const;
+    std::int64_t fileBytesRead() const { return m_ahead.position(); }
 
     /// What reading met; absent if nothing. damage: the unpacked stream ended too early, see ByteSource.
-    const std::optional<Error>& error() const { return m_error; }
-    const std::string& damage() const { return m_damage; }
-    std::int64_t bytesBehind() const { return m_behind; } ///< of the source, see ByteSource
+    const std::optional<Error>& error() const { return m_ahead.end().error; }
+    const std::string& damage() const { return m_ahead.end().damage; }
+    std::int64_t bytesBehind() const { return m_ahead.end().behind; } ///< of the source, see ByteSource
 
 private:
-    struct Piece;
-    struct ReadAhead;
-    std::unique_ptr<ReadAhead> m_ahead;
-    std::unique_ptr<Piece> m_piece;  ///< what the window shows
-    std::unique_ptr<char[]> m_large; ///< instead, when the kept part outgrew a piece's headroom
+    ReadAhead m_ahead;
+    std::unique_ptr<ReadAhead::Piece> m_piece; ///< what the window shows
+    std::unique_ptr<char[]> m_large;           ///< instead, when the kept part outgrew a piece's headroom
     const char* m_begin = nullptr;
     const char* m_end = nullptr;
-    std::int64_t m_offset = 0, m_behind = 0;
+    std::int64_t m_offset = 0;
     bool m_tooLarge = false, m_last = false;
-    std::optional<Error> m_error;
-    std::string m_damage;
 };
 
 } // namespace fourwalls::importers

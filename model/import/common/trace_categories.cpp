@@ -2,14 +2,14 @@
 // The table of categories.
 #include "model/import/common/trace_categories.h"
 
-#include "model/import/common/word_table.h"
+#include "model/import/common/keyword_table.h"
 #include "model/trace/operator_phase.h"
 
 namespace fourwalls::importers {
 
 Category categoryOf(std::string_view cat)
 {
-    static constexpr WordTable<Category, 42> kTable{{{
+    static constexpr KeywordTable<Category, 42> kTable{{{
         {"cpu_op", Category::CpuOp},
         {"Operator", Category::CpuOp},
         {"hpu_op", Category::OtherRuntime},

@@ -31,11 +31,14 @@ bool takeWords(std::string_view& text, std::string_view words)
     return true;
 }
 
+constexpr std::size_t kLongestRasLine = 500; ///< what is kept of one stands in every note below it
+constexpr std::int64_t kHighestCount = 1'000'000'000'000;
+
 std::optional<std::int64_t> takeCount(std::string_view& text)
 {
     std::int64_t number = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (failure != std::errc{} || number < 0) return std::nullopt;
+    if (failure != std::errc{} || number < 0 || number > kHighestCount) return std::nullopt;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     return number;
 }
@@ -59,6 +62,7 @@ public:
             if (line.empty()) continue;
             const bool isHead = line.front() != ' ' && line.front() != '\t';
             while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
+            line = line.substr(0, kLongestRasLine);
             if (isHead)
                 head(line);
             else

@@ -3,7 +3,7 @@
 // (tensorflow's record_writer.h); messages and field numbers are of event.proto, summary.proto and tensor.proto.
 #include "model/import/common/byte_source.h"
 #include "model/import/common/import_format.h"
-#include "model/import/common/protobuf_reader.h"
+#include "model/import/common/protobuf_message.h"
 #include "model/import/logs/step_log.h"
 
 #include <algorithm>
@@ -61,55 +61,57 @@ Result<std::size_t> readAll(ByteSource& source, char* to, std::size_t size)
 }
 
 /// A scalar that is stored as a tensor, which TensorBoard's newer writers do.
-std::optional<double> scalarOfTensor(ProtobufReader& in)
+std::optional<double> scalarOf(ProtobufMessage tensor)
 {
     std::optional<double> value;
     std::int64_t type = 0;
-    std::string bytes;
-    in.enter();
-    while (in.next()) {
-        if (in.field() == 1) type = in.integer();
-        if ((in.field() == 5 || in.field() == 6) && !in.isMessage()) value = in.real();
-        if ((in.field() == 4 || in.field() == 5 || in.field() == 6) && in.isMessage()) {
-            const int field = in.field();
-            in.text(bytes, 8);
+    while (tensor.next()) {
+        const int field = tensor.field();
+        if (field == 1) type = tensor.integer();
+        if ((field == 5 || field == 6) && !tensor.isMessage()) value = tensor.real();
+        if ((field == 4 || field == 5 || field == 6) && tensor.isMessage()) {
+            const std::string_view bytes = tensor.bytes();
             const bool isDouble = field == 6 || (field == 4 && type == 2);
-            if (isDouble && bytes.size() == 8)
+            if (isDouble && bytes.size() >= 8)
                 value = std::bit_cast<double>(littleEndian<std::uint64_t>(bytes.data()));
             else if (!isDouble && (field == 5 || type == 1) && bytes.size() >= 4)
                 value = static_cast<double>(std::bit_cast<float>(littleEndian<std::uint32_t>(bytes.data())));
         }
     }
-    in.leave();
-    return value;
+    return tensor.damaged() ? std::nullopt : value;
 }
 
-void readEvent(std::string record, const std::string& path, StepLog& log)
+using Scalars = std::vector<std::pair<std::string, double>>;
+
+/// False where the bytes are no summary.
+bool readSummary(ProtobufMessage summary, Scalars& scalars)
 {
-    const std::size_t size = std::max<std::size_t>(1, record.size());
-    ProtobufReader in(memorySource(std::move(record), size), path, size);
+    while (summary.next()) {
+        if (summary.field() != 1 || !summary.isMessage()) continue;
+        ProtobufMessage in(summary.bytes());
+        std::string tag;
+        std::optional<double> value;
+        while (in.next()) {
+            if (in.field() == 1 && in.isMessage()) in.text(tag, 200);
+            if (in.field() == 2 && !in.isMessage()) value = in.real();
+            if (in.field() == 8 && in.isMessage()) value = scalarOf(ProtobufMessage(in.bytes()));
+        }
+        if (in.damaged()) return false;
+        if (value && !tag.empty()) scalars.emplace_back(std::move(tag), *value);
+    }
+    return !summary.damaged();
+}
+
+void readEvent(std::string_view record, StepLog& log)
+{
+    ProtobufMessage in(record);
     double wallTime = 0;
     std::int64_t step = 0;
-    std::vector<std::pair<std::string, double>> scalars;
+    Scalars scalars;
     while (in.next()) {
         if (in.field() == 1) wallTime = in.real();
         if (in.field() == 2) step = in.integer();
-        if (in.field() != 5 || !in.isMessage()) continue;
-        in.enter();
-        while (in.next()) {
-            if (in.field() != 1 || !in.isMessage()) continue;
-            std::string tag;
-            std::optional<double> value;
-            in.enter();
-            while (in.next()) {
-                if (in.field() == 1 && in.isMessage()) in.text(tag, 200);
-                if (in.field() == 2 && !in.isMessage()) value = in.real();
-                if (in.field() == 8 && in.isMessage()) value = scalarOfTensor(in);
-            }
-            in.leave();
-            if (value && !tag.empty()) scalars.emplace_back(std::move(tag), *value);
-        }
-        in.leave();
+        if (in.field() == 5 && in.isMessage() && !readSummary(ProtobufMessage(in.bytes()), scalars)) return;
     }
     if (in.damaged() || scalars.empty()) return;
     LoggedStep* const logged = log.at(step);
@@ -167,7 +169,7 @@ Status readTensorBoard(const std::string& path, StepLog& log)
             return damaged("a wrong checksum");
         position += static_cast<std::int64_t>(kFrame + 4 + size);
         ++log.records;
-        if (size <= kLongestEvent) readEvent(record, path, log);
+        if (size <= kLongestEvent) readEvent(record, log);
     }
 }
 

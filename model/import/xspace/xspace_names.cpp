@@ -10,8 +10,12 @@ namespace fourwalls::importers {
 namespace {
 
 constexpr std::size_t kLongestXName = 4096; ///< of an event; a TPU's are whole lines of HLO
+constexpr std::size_t kLongestStat = 1000;
 constexpr std::size_t kMostXNames = 1'000'000;
-constexpr std::size_t kMostXNameBytes = std::size_t{256} << 20;
+constexpr std::size_t kMostXNameBytes = std::size_t{512} << 20;
+constexpr std::size_t kBytesOfEntry = 200;                            ///< that a name takes beside its text
+constexpr std::size_t kMostXPlanes = 10'000, kMostXLines = 1'000'000; ///< lines: of all planes
+constexpr std::size_t kMostPendingBytes = std::size_t{64} << 20;
 
 XStat statOf(std::string_view name)
 {
@@ -86,7 +90,7 @@ void readStatFields(Fields& in, XRawStat& stat)
         case 2: stat.number = static_cast<std::int64_t>(std::clamp(in.real(), -9e18, 9e18)); break;
         case 3:
         case 4: stat.number = in.integer(); break;
-        case 5: in.text(stat.text, 1000); break;
+        case 5: in.text(stat.text, kLongestStat); break;
         case 7:
             stat.number = in.integer();
             stat.reference = true;
@@ -127,6 +131,10 @@ Status XSpaceNames::read(const std::string& path, std::stop_token stop)
         if (stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", path, ""};
         if (in.field() == 2) ++errors;
         if (in.field() != 1 || !in.isMessage()) continue;
+        if (planes.size() >= kMostXPlanes) {
+            ++namesLeftOut;
+            continue;
+        }
         planes.emplace_back();
         readPlane(in, planes.back());
     }
@@ -137,6 +145,7 @@ Status XSpaceNames::read(const std::string& path, std::stop_token stop)
 void XSpaceNames::readPlane(ProtobufReader& in, XPlane& plane)
 {
     m_pendingStats.clear();
+    m_pendingBytes = 0;
     in.enter();
     while (in.next()) {
         if (!in.isMessage()) continue;
@@ -145,7 +154,9 @@ void XSpaceNames::readPlane(ProtobufReader& in, XPlane& plane)
         case 3: readLineHead(in, plane); break;
         case 4: readEventName(in, plane); break;
         case 5: readStatName(in, plane); break;
-        case 6: readStat(in, m_statsOfPlane[planes.size() - 1]); break;
+        case 6:
+            if (roomForName(plane, kLongestStat)) readStat(in, m_statsOfPlane[planes.size() - 1]);
+            break;
         default: break;
         }
     }
@@ -181,12 +192,15 @@ void XSpaceNames::readLineHead(ProtobufReader& in, XPlane& plane)
     }
     in.leave();
     if (line.name.empty()) line.name = display;
-    plane.lines.push_back(std::move(line));
+    if (++m_lines <= kMostXLines)
+        plane.lines.push_back(std::move(line));
+    else
+        ++namesLeftOut;
 }
 
 bool XSpaceNames::roomForName(const XPlane& plane, std::size_t bytes)
 {
-    m_nameBytes += bytes;
+    m_nameBytes += bytes + kBytesOfEntry;
     if (plane.events.size() + plane.stats.size() < kMostXNames && m_nameBytes < kMostXNameBytes) return true;
     ++namesLeftOut;
     return false;
@@ -203,8 +217,12 @@ void XSpaceNames::readEventName(ProtobufReader& in, XPlane& plane)
         if (in.field() != 5 || !in.isMessage()) return;
         XRawStat stat;
         readRawStat(in, stat);
-        if (m_pendingStats.size() < kMostXNames && (stat.number != 0 || !stat.text.empty()))
+        if (stat.number == 0 && stat.text.empty()) return;
+        m_pendingBytes += stat.text.size() + sizeof stat;
+        if (m_pendingBytes < kMostPendingBytes)
             m_pendingStats.emplace_back(0, std::move(stat));
+        else
+            ++namesLeftOut;
     });
     for (std::size_t i = firstStat; i < m_pendingStats.size(); ++i) m_pendingStats[i].first = id;
     // Of a kernel both are its name; of an operation of HLO the name is its text, which says more.

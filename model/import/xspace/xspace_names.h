@@ -146,7 +146,7 @@ private:
 
     std::vector<std::pair<std::int64_t, XRawStat>> m_pendingStats; ///< of descriptions of events, by event
     std::map<std::size_t, std::vector<XRawStat>> m_statsOfPlane;
-    std::size_t m_nameBytes = 0;
+    std::size_t m_nameBytes = 0, m_pendingBytes = 0, m_lines = 0;
 };
 
 } // namespace fourwalls::importers

@@ -318,7 +318,10 @@ bool Recorder::endCupti()
 {
     pthread_t ender{};
     if (!m_cupti.active()) return true;
-    if (!startThread(&ender, enderBody, this, "fw_ender")) return enderBody(this), true;
+    if (!startThread(&ender, enderBody, this, "fw_ender")) {
+        enderBody(this);
+        return true;
+    }
     std::uint64_t completed = m_completedBuffers.load();
     for (int idle = 0; idle < kDriverSeconds * 100 && !m_cuptiEnded.load(); ++idle) {
         poll(nullptr, 0, 10);
@@ -332,8 +335,14 @@ bool Recorder::endCupti()
 void Recorder::stop(EndReason reason, MessageCode code, std::int64_t value)
 {
     if (m_stopping.exchange(true)) {
-        // Somebody else is at it: the process must not end before it is done, nor wait for ever.
-        for (int i = 0; i < 500 && !m_stopped.load() && m_samplerThread.load() != threadId(); ++i) poll(nullptr, 0, 10);
+        // Somebody else is at it: the process must not end before it is done, nor wait for ever. It may wait for the
+        // driver twice, as long as that makes no progress, and then for the writer.
+        constexpr int kIdle = (2 * kDriverSeconds + 5) * 100;
+        std::uint64_t completed = m_completedBuffers.load();
+        for (int idle = 0; idle < kIdle && !m_stopped.load() && m_samplerThread.load() != threadId(); ++idle) {
+            poll(nullptr, 0, 10);
+            if (const std::uint64_t now = m_completedBuffers.load(); now != completed) idle = 0, completed = now;
+        }
         return;
     }
     m_skipped.end(realtime());

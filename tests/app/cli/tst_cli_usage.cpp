@@ -93,6 +93,7 @@ void CliUsageTest::wrongUsage_data()
     row("link fault", {"record", "-o", "x", "--link-fault", "0-1:loss=1"}, "--link-fault");
     row("evaluation never", {"record", "-o", "x", "--eval-every", "0"}, "--eval-every");
     row("evaluation steps alone", {"record", "-o", "x", "--eval-steps", "2"}, "--eval-every");
+    row("case of the suite", {"bench", "diagnose", "--case", "9223372036854775807"}, "--case");
     row("rank timeout", {"record", "-o", "x", "--rank-timeout", "0"}, "--rank-timeout");
     row("device clock", {"record", "-o", "x", "--clock", "device", "--steps", "2"}, "clock");
     row("trim nothing", {"trim", "x", "-o", "y"}, "--steps");

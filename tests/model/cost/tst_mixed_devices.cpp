@@ -173,6 +173,53 @@ private slots:
         QCOMPARE(tight->fullestStage, 1);
     }
 
+    /// A device whose memory nobody knows takes everything, and hides no other that is too small.
+    void unknownMemoryHidesNothing()
+    {
+        DeviceSpec small = m_slow, unknown = m_slow;
+        small.memoryBytes = 4'000'000'000;
+        unknown.memoryBytes = 0;
+        const auto tight = predictStep(specOn(mixed(small, unknown), "tp=8 pp=2 microbatches=64"));
+        QVERIFY(tight.ok() && tight->peakBytes > 4e9);
+        QVERIFY(!tight->feasible);
+        QCOMPARE(tight->fullestStage, 0);
+        QVERIFY(predictStep(specOn(clusterOf(unknown), "tp=8 pp=2 microbatches=64"))->feasible);
+    }
+
+    /// Stages with equal work on devices of one pace have their own smallest device all the same.
+    void stagesOfOnePaceHaveTheirOwnMemory()
+    {
+        DeviceSpec smaller = m_quick; // quicker, so it is no stage's pace
+        smaller.memoryBytes = 48'000'000'000;
+        const ClusterSpec cluster = mixed(m_slow, smaller, 5);
+        // Of the stages between the ends the first lies on slow nodes, the second on one of each kind.
+        const StepCost cost = costOf(cluster, "dp=16 pp=4 microbatches=4");
+        QCOMPARE(cost.stages[1].usableMemoryBytes, static_cast<double>(m_slow.memoryBytes));
+        QCOMPARE(cost.stages[2].usableMemoryBytes, 48e9);
+        QCOMPARE(cluster.smallestMemoryBytes(40), m_slow.memoryBytes);
+        QCOMPARE(cluster.smallestMemoryBytes(41), std::int64_t{48'000'000'000});
+    }
+
+    /// What one more layer takes has no part in it that a stage has once.
+    void aLayersSecondsAreThoseOfOneMore()
+    {
+        const char* plans[] = {"tp=8 pp=2 microbatches=8 layers=16,16", "tp=8 pp=2 microbatches=8 layers=15,17"};
+        for (const char* framework : {"megatron-core", "deepspeed-megatron"}) {
+            RunSpec spec = specOn(mixed(m_slow, m_quick), plans[0]);
+            spec.framework = framework;
+            if (std::string(framework) == "deepspeed-megatron") spec.training.precision = Precision::F16;
+            CostModel model = *CostModel::create(spec);
+            const StepCost even = *model.stepCost(*parsePlan(plans[0])), uneven = *model.stepCost(*parsePlan(plans[1]));
+            const auto passes = [](const StepCost& cost, int stage) {
+                const ChunkCost& chunk = cost.chunk(stage);
+                return chunk.forward.seconds() + chunk.recompute.seconds() + chunk.backwardSeconds();
+            };
+            QVERIFY(even.stages[1].layerSeconds > 0);
+            QVERIFY(std::abs(passes(uneven, 1) - passes(even, 1) - even.stages[1].layerSeconds) <
+                    1e-9 * even.stages[1].layerSeconds);
+        }
+    }
+
     /// Slow nodes get fewer layers, about as many fewer as they are slower.
     void theSearchGivesSlowNodesFewerLayers()
     {

@@ -2,7 +2,7 @@
 // Scanning by words of eight bytes finds what a scan byte by byte finds, wherever in a word it begins and ends.
 #include "model/import/chrome/chrome_event.h"
 #include "model/import/common/json_scan.h"
-#include "model/import/common/word_table.h"
+#include "model/import/common/keyword_table.h"
 #include "tests/support/test_program.h"
 
 #include <QTest>
@@ -25,7 +25,7 @@ struct Padded {
     std::size_t size;
 };
 
-constexpr WordTable<int, 6> kWords{
+constexpr KeywordTable<int, 6> kWords{
     {{{"a", 1}, {"ab", 2}, {"abcdefgh", 3}, {"abcdefghi", 4}, {"abcdefghXXXXXXXXi", 5}, {"ba", 6}}}};
 
 /// An event's name, start and length, as they are found by keys alone.

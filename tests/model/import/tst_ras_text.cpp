@@ -121,6 +121,20 @@ private slots:
         rasNotes("Rank 99999999999999999999 has\n  Rank -1\n  7 ranks have launched up to operation x\n#( )\n  Rank 3");
     }
 
+    void longLinesAreCut()
+    {
+        // What stands above many lines is part of every note.
+        std::string text =
+            kHead + "Errors\n======\n\n#0-0 (cf264af53edbe986) ABORT\n  " + std::string(100'000, 'x') + "\n";
+        for (int i = 0; i < 1000; ++i) text += "  Process " + std::to_string(i) + "\n";
+        const auto notes = rasNotes(text);
+        QCOMPARE(notes.size(), std::size_t{1000});
+        for (const auto& note : notes) QVERIFY(note.because.size() < 1100);
+        QVERIFY(notes.back().because.ends_with(": Process 999"));
+        // Counts that no job has are no counts, and none is added up beyond what a number holds.
+        rasNotes(kHead + "  9223372036854775807 ranks have status X\n  9223372036854775807 ranks have status X\n");
+    }
+
     void besideDumps()
     {
         QTemporaryDir folder;

@@ -15,14 +15,14 @@
 namespace fourwalls::importers {
 
 template <class Value, std::size_t N>
-class WordTable {
+class KeywordTable {
 public:
     struct Row {
         std::string_view word; ///< not empty
         Value value;
     };
 
-    explicit constexpr WordTable(const std::array<Row, N>& rows) : m_rows(rows)
+    explicit constexpr KeywordTable(const std::array<Row, N>& rows) : m_rows(rows)
     {
         for (std::size_t i = 0; i < N; ++i) {
             const std::string_view word = rows[i].word;
@@ -100,6 +100,7 @@ private:
         return row.value;
     }
 
+    static_assert(N < 256, "a slot is a byte, and 0 is none");
     std::array<Row, N> m_rows;
     std::array<Marks, N + 1> m_marks{}; ///< from 1
     std::uint64_t m_factor = 0x9e3779b97f4a7c15ULL;
