@@ -310,7 +310,7 @@ private:
         return text;
     }
 
-    static json jsonOf(const cost::PlanSearchResult& found, const PredictionInputs& inputs)
+    json jsonOf(const cost::PlanSearchResult& found, const PredictionInputs& inputs) const
     {
         const std::string& note = inputs.note;
         json object{{"plans", json::array()},
