@@ -51,7 +51,7 @@ double rateBefore(const cost::DeviceRates& rates, const std::string& name, const
 cost::DeviceRates withProducts(cost::DeviceRates rates, const std::vector<RatePoint>& products)
 {
     constexpr std::size_t kLeast = 6;
-    constexpr double kUsualSpread = 0.5; // of the usual share, standard deviation
+    constexpr double kUsualSpread = 0.2; // of the usual share, standard deviation
     if (!rates.fetchesInTurn || products.size() < kLeast) return rates;
     double ff = 0, fb = 0, bb = 0, f = 0, b = 0;
     for (const RatePoint& point : products) {
