@@ -56,7 +56,7 @@ inline Answer recordEvenly(const QStringList& arguments, const QString& table)
 /// A node's description in a new file of the folder: its links make transfers of a small network count.
 inline QString slowNode(const QTemporaryDir& folder, double bytesPerSecond)
 {
-    const QString name = folder.filePath("slow-node.json");
+    const QString name = folder.filePath(QString("node-%1.json").arg(bytesPerSecond, 0, 'g'));
     QFile file(name), preset(FOURWALLS_SOURCE_DIR "/resources/presets/clusters/dgx-a100.json");
     if (!preset.open(QIODevice::ReadOnly) || !file.open(QIODevice::WriteOnly)) return {};
     QJsonObject cluster = QJsonDocument::fromJson(preset.readAll()).object();
