@@ -9,7 +9,6 @@
 #include <QTemporaryDir>
 #include <QTest>
 
-#include <cmath>
 #include <map>
 #include <utility>
 
@@ -79,17 +78,22 @@ void CliReadingTest::metricsHaveTheirShape()
           "recorder_overhead_fraction", "dropped"})
         QVERIFY2(metrics.contains(field), field);
     QCOMPARE(metrics["loss"].toArray().size(), 4);
-    // The work of a step at the measured peak; how high that is measured on a busy machine is not this test's matter.
+    // The work of a step at the measured peak. On a busy machine that may be measured too low: then there is no mfu.
     const auto ask = [&](const QString& question) {
         return run({"query", trace(), question, "--csv"}).out.trimmed().split('\n').last().toDouble();
     };
     const double rate = ask("SELECT value FROM meta WHERE key = 'peak_flops_per_device'"),
-                 flops = ask("SELECT model_flops FROM step_summary WHERE step = 2"),
-                 seconds = metrics["step_time_ms"].toDouble() * 1e-3;
-    QVERIFY(rate > 0 && flops > 0 && seconds > 0);
-    QVERIFY2(std::abs(metrics["mfu"].toDouble() * seconds * rate / flops - 1) < 1e-6,
-             qPrintable(QString::number(metrics["mfu"].toDouble())));
-    QVERIFY(metrics["mfu_full_attention"].toDouble() > metrics["mfu"].toDouble());
+                 flops = ask("SELECT min(model_flops) FROM step_summary"),
+                 longest = ask("SELECT max(end - start) FROM step_summary WHERE warmup = 0") * 1e-9,
+                 shortest = ask("SELECT min(end - start) FROM step_summary WHERE warmup = 0") * 1e-9;
+    QVERIFY(rate > 0 && flops > 0 && shortest > 0);
+    const double mfu = metrics["mfu"].toDouble(), least = flops / (longest * rate), most = flops / (shortest * rate);
+    if (metrics["mfu"].isNull()) {
+        QVERIFY2(most > 1, qPrintable(QString::number(most)));
+    } else {
+        QVERIFY2(mfu >= 0.999 * least && mfu <= 1.001 * most && mfu <= 1, qPrintable(QString::number(mfu)));
+        QVERIFY(metrics["mfu_full_attention"].toDouble() > mfu);
+    }
     QCOMPARE(metrics["bubble_fraction"].toObject()["mean"].toDouble(-1), 0.0);
     QCOMPARE(metrics["dropped"].toInt(-1), 0);
     const QJsonObject peak = metrics["peak_bytes"].toArray()[0].toObject();
