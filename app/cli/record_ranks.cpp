@@ -202,7 +202,7 @@ private:
         for (int rank = 0; rank < m_world->size(); ++rank) {
             const std::string file = rankFile(m_run.output, rank);
             // One that does not come in time keeps its file; it is read beside it, as it is then.
-            static_cast<void>(meeting().awaitDespite("last file/" + std::to_string(rank), RankId{rank}, deadline));
+            meeting().awaitDespite("last file/" + std::to_string(rank), RankId{rank}, deadline);
             if (fs::exists(file))
                 files.push_back(file);
             else

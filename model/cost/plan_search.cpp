@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search: families of plans are dealt out to threads, each with its own cost model.
+// Over 500 lines: dealing out, pricing and keeping the best share the state of one run.
 #include "model/cost/plan_search.h"
 
 #include "model/cost/closed_form.h"

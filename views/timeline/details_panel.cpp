@@ -60,7 +60,7 @@ QString valueHtml(const SliceFact& fact)
 
 DetailsPanel::DetailsPanel(const TimelineSource& source) : m_source(source), m_text(new QTextBrowser(this))
 {
-    connect(&source, &TimelineSource::changed, this, qOverload<>(&QWidget::update));
+    connect(&source, &TimelineSource::coloursUsedChanged, this, qOverload<>(&QWidget::update));
     setAccessibleName(tr("Details of the selected slice"));
     m_text->setAccessibleName(accessibleName());
     new NavigationKeys(m_text);
@@ -216,12 +216,16 @@ std::vector<DetailsPanel::LegendEntry> DetailsPanel::legendOf(ColourBy by)
         waiting{tr("waiting"), ColourKey::Waiting};
     const auto groups = [](const QString& rule) { return LegendEntry{rule, groupColourKey(0), true}; };
     std::vector<LegendEntry> entries;
-    if (by == ColourBy::Work || by == ColourBy::Phase)
+    if (by == ColourBy::Work || by == ColourBy::Phase) {
         entries = {{tr("forward"), keyOf(Phase::Forward)},
                    {tr("backward, input"), keyOf(Phase::BackwardInput)},
                    {tr("backward, weight"), keyOf(Phase::BackwardWeight)},
                    {tr("recomputation"), keyOf(Phase::Recompute)},
                    {tr("optimizer"), keyOf(Phase::Optimizer)}};
+        for (const Phase phase : {Phase::GradientSync, Phase::DataLoading, Phase::CheckpointSave, Phase::CheckpointLoad,
+                                  Phase::Evaluation, Phase::Setup})
+            entries.push_back({words(phase), keyOf(phase)});
+    }
     switch (by) {
     case ColourBy::Work:
         entries.insert(entries.end(), {communication,
@@ -234,12 +238,7 @@ std::vector<DetailsPanel::LegendEntry> DetailsPanel::legendOf(ColourBy by)
                                        {tr("CPU operator"), static_cast<ColourKey>(kHostOperatorKey)},
                                        structure});
         break;
-    case ColourBy::Phase:
-        for (const Phase phase : {Phase::GradientSync, Phase::DataLoading, Phase::CheckpointSave, Phase::CheckpointLoad,
-                                  Phase::Evaluation, Phase::Setup})
-            entries.push_back({words(phase), keyOf(phase)});
-        entries.push_back({tr("no phase"), ColourKey::Structure});
-        break;
+    case ColourBy::Phase: entries.push_back({tr("no phase"), ColourKey::Structure}); break;
     case ColourBy::Kind:
         for (const SliceKind kind : {SliceKind::Phase, SliceKind::Layer, SliceKind::Operator, SliceKind::Kernel,
                                      SliceKind::Marker, SliceKind::HostCall})

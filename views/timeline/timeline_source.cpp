@@ -3,6 +3,7 @@
 #include "views/timeline/timeline_source.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fourwalls::views {
 
@@ -39,12 +40,12 @@ void TimelineSource::setSession(TraceSession* session, TimeRange whole)
     m_aheadAsked = m_filterPending = false;
     m_ops.clear();
     m_styles.clear();
-    m_coloursUsed.reset();
     m_matching.clear();
     m_matches.reset();
     m_error.clear();
     m_filterError.clear();
     m_filter = {};
+    setColoursUsed({});
     emit matchesChanged();
 }
 
@@ -206,8 +207,14 @@ std::shared_ptr<const OpInfo> TimelineSource::op(OpId id) const
     return id.value >= 0 && index < m_ops.size() ? m_ops[index] : nullptr;
 }
 
+void TimelineSource::setColoursUsed(const ColourKeys& used)
+{
+    if (std::exchange(m_coloursUsed, used) != used) emit coloursUsedChanged();
+}
+
 void TimelineSource::learn(const OpDictionary& ops)
 {
+    ColourKeys used = m_coloursUsed;
     for (const auto& [id, info] : ops) {
         const auto index = static_cast<std::size_t>(id.value);
         if (id.value < 0 || index >= kMostOps || !info) continue;
@@ -219,24 +226,26 @@ void TimelineSource::learn(const OpDictionary& ops)
         m_ops[index] = info;
         auto& style = m_styles[index];
         style.key = keyFor(*info);
-        m_coloursUsed.set(static_cast<std::size_t>(style.key));
+        used.set(static_cast<std::size_t>(style.key));
     }
+    setColoursUsed(used);
 }
 
 void TimelineSource::restyle(std::size_t from)
 {
     m_styles.resize(m_ops.size());
-    if (from == 0) m_coloursUsed.reset();
+    ColourKeys used = from == 0 ? ColourKeys() : m_coloursUsed;
     for (std::size_t index = from; index < m_styles.size(); ++index) {
         auto& style = m_styles[index];
         if (m_ops[index]) {
             style.key = keyFor(*m_ops[index]);
-            m_coloursUsed.set(static_cast<std::size_t>(style.key));
+            used.set(static_cast<std::size_t>(style.key));
         }
         const bool other = m_matches && !(index < m_matching.size() && m_matching[index]);
         style.dimmed = other && !m_filter.hideOthers;
         style.hidden = other && m_filter.hideOthers;
     }
+    setColoursUsed(used);
 }
 
 ColourKey TimelineSource::keyFor(const OpInfo& op) const
@@ -257,6 +266,7 @@ void TimelineSource::setColourBy(ColourBy by)
     if (by == m_colourBy) return;
     m_colourBy = by;
     restyle(0);
+    emit coloursUsedChanged(); // the same ones mean something else now
     emit changed();
 }
 

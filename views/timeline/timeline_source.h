@@ -56,7 +56,7 @@ public:
 
     const TileCache& tiles() const { return m_tiles; }
     std::span<const SliceStyle> styles() const { return m_styles; }
-    /// The colours of all slices that were read until now.
+    /// The colours of all slices that were read until now. Tells when they become others: coloursUsedChanged().
     const ColourKeys& coloursUsed() const { return m_coloursUsed; }
     /// What an operator is; null when no slice of it was read yet.
     std::shared_ptr<const OpInfo> op(OpId id) const;
@@ -83,6 +83,7 @@ signals:
     /// New tiles, operators or a new error: repaint.
     void changed();
     void matchesChanged();
+    void coloursUsedChanged();
 
 private:
     struct Window {
@@ -108,6 +109,7 @@ private:
     void giveUpScreen();
     void askAhead();
     void restyle(std::size_t from);
+    void setColoursUsed(const ColourKeys& used);
     ColourKey keyFor(const OpInfo& op) const;
 
     QPointer<TraceSession> m_session;

@@ -277,7 +277,7 @@ Result<std::string> MeetingPoint::get(const std::string& name)
     return value;
 }
 
-bool MeetingPoint::awaitDespite(const std::string& name, RankId from, std::chrono::steady_clock::time_point deadline)
+void MeetingPoint::awaitDespite(const std::string& name, RankId from, std::chrono::steady_clock::time_point deadline)
 {
     const std::string left = leftName(from.value);
     ask(name);
@@ -287,7 +287,6 @@ bool MeetingPoint::awaitDespite(const std::string& name, RankId from, std::chron
         return m_client->values.contains(name) || m_client->values.contains(left) ||
                (m_client->lost && m_client->lost->rank.value == 0);
     });
-    return m_client->values.contains(name);
 }
 
 Result<std::vector<std::string>> MeetingPoint::gather(const std::string& name, const std::string& value)

@@ -53,9 +53,9 @@ public:
     /// A value; waits until somebody has set it. Errors: those of the rank that failed meanwhile.
     Result<std::string> get(const std::string& name);
 
-    /// Waits for a value of a rank although some rank has failed, until that rank or rank 0 has left, or until the
-    /// deadline; whether it came.
-    bool awaitDespite(const std::string& name, RankId from, std::chrono::steady_clock::time_point deadline);
+    /// Waits for a value of a rank although some rank has failed: until it is here, that rank or rank 0 has left, or the
+    /// deadline has passed.
+    void awaitDespite(const std::string& name, RankId from, std::chrono::steady_clock::time_point deadline);
 
     /// Every rank brings a value, and rank 0 gets all of them by rank (the others none). Returns when rank 0 has them:
     /// nobody goes on before everybody has come here. A name may be used again.
