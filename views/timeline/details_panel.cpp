@@ -256,12 +256,22 @@ std::vector<DetailsPanel::LegendEntry> DetailsPanel::legendOf(ColourBy by)
     return entries;
 }
 
-std::vector<DetailsPanel::LegendEntry> DetailsPanel::legend() const
+std::vector<DetailsPanel::LegendEntry> DetailsPanel::legend(const BarPalette& palette) const
 {
-    std::vector<LegendEntry> entries = legendOf(m_source.colourBy());
-    std::erase_if(entries, [this](const LegendEntry& entry) {
-        return !entry.always && !m_source.coloursUsed()[static_cast<std::size_t>(entry.key)];
-    });
+    const auto fill = [&palette](const LegendEntry& entry) {
+        return palette.fill[static_cast<std::size_t>(entry.key)];
+    };
+    std::vector<LegendEntry> entries;
+    for (const LegendEntry& entry : legendOf(m_source.colourBy())) {
+        if (!entry.always && !m_source.coloursUsed()[static_cast<std::size_t>(entry.key)]) continue;
+        const auto same = std::find_if(entries.begin(), entries.end(), [&](const LegendEntry& other) {
+            return fill(other) == fill(entry) && (other.key == ColourKey::Waiting) == (entry.key == ColourKey::Waiting);
+        });
+        if (same == entries.end())
+            entries.push_back(entry);
+        else
+            same->name += QStringLiteral(" \u00b7 ") + entry.name; // one colour stands once
+    }
     for (const EventKind kind : m_eventKinds) entries.push_back({eventName(kind), ColourKey::Structure, true, kind});
     return entries;
 }
@@ -282,7 +292,7 @@ void DetailsPanel::paintLegend(QPainter& painter, const QRect& inside) const
 
     const BarPalette palette = barPaletteOf(theme);
     int x = inside.left(), y = promptLines.bottom() + 6;
-    for (const LegendEntry& entry : legend()) {
+    for (const LegendEntry& entry : legend(palette)) {
         const int width = 18 + metrics.horizontalAdvance(entry.name);
         if (x > inside.left() && x + width > inside.right()) {
             x = inside.left();

@@ -19,6 +19,7 @@ class QTextBrowser;
 namespace fourwalls::views {
 
 class TimelineSource;
+struct BarPalette;
 
 class DetailsPanel : public QWidget, public Spoken {
     Q_OBJECT
@@ -54,7 +55,7 @@ private:
         std::optional<EventKind> event = {}; ///< its mark stands in the place of a colour
     };
     static std::vector<LegendEntry> legendOf(ColourBy by);
-    std::vector<LegendEntry> legend() const;
+    std::vector<LegendEntry> legend(const BarPalette& palette) const;
     QString html(int width) const;
     void write();
     void openMenu(const QPoint& at);
