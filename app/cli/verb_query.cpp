@@ -124,7 +124,7 @@ public:
         query.mostTime = std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * (m_seconds > 0 ? m_seconds : 1e7)));
         const auto trace = openInput(m_file);
         if (!trace) return console.fail(trace.error());
-        const Result<UserRows> answer = (*trace)->userQuery(query, signals.token());
+        const Result<UserRows> answer = askInSql(**trace, query, signals.token());
         if (!answer) return console.fail(answer.error());
         if (answer->limited && !console.json())
             console.message(fmt::format("there are more rows than these {}", answer->rows.size()));

@@ -6,6 +6,7 @@
 #include "model/store/file_data.h"
 #include "model/store/largest_allocations.h"
 #include "model/trace/trace_query.h"
+#include "model/trace/user_query.h"
 
 #include <cstdint>
 #include <functional>
@@ -19,7 +20,7 @@
 
 namespace fourwalls::store {
 
-class FileQuery final : public TraceQuery {
+class FileQuery final : public TraceQuery, public SqlQuestions {
 public:
     FileQuery(sqlite::Database database, std::shared_ptr<const FileData> data)
         : m_database(std::move(database))

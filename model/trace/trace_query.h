@@ -7,7 +7,6 @@
 #include "model/trace/job_step.h"
 #include "model/trace/records.h"
 #include "model/trace/step_summary.h"
-#include "model/trace/user_query.h"
 
 #include <array>
 #include <functional>
@@ -229,12 +228,6 @@ public:
     virtual Result<std::vector<MemorySummary>> memorySummaries(RankId rank, std::size_t limit) = 0;
     virtual Result<std::vector<CollectiveSummary>> collectiveSummaries() = 0;
     virtual Result<std::vector<OpSummary>> opSummaries(std::size_t limit) = 0; ///< most time first
-
-    /// A person's own SQL. Errors: Unsupported for traces that are no files, and those of store::runUserQuery.
-    virtual Result<UserRows> userQuery(const UserQuery&, std::stop_token = {})
-    {
-        return Error{ErrorCode::Unsupported, "only traces in files can be asked in SQL", "SQL", "save the trace first"};
-    }
 
     /// Everything, in file order, for export, trim and check. The callback returns false to stop.
     virtual Status scanSlices(const std::function<bool(const SliceView&)>& visit, std::stop_token stop = {}) = 0;

@@ -2,14 +2,19 @@
 // A question that a person writes in SQL, and its answer as rows of plain values.
 #pragma once
 
+#include "model/base/result.h"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace fourwalls {
+
+class TraceQuery;
 
 /// One read-only statement, and how much it may cost.
 struct UserQuery {
@@ -34,5 +39,15 @@ struct UserRows {
     bool limited = false; ///< there are more rows than mostRows or mostBytes
     double seconds = 0;   ///< of the query
 };
+
+/// What only a trace in a file answers.
+class SqlQuestions {
+public:
+    virtual ~SqlQuestions() = default;
+    virtual Result<UserRows> userQuery(const UserQuery& query, std::stop_token stop) = 0;
+};
+
+/// Errors: Unsupported for a trace that is no file, and those of store::runUserQuery.
+Result<UserRows> askInSql(TraceQuery& trace, const UserQuery& query, std::stop_token stop = {});
 
 } // namespace fourwalls

@@ -228,7 +228,7 @@ void TablesView::askQuery(const QString& sql)
     m_queryProblem.clear();
     m_query->setRunning(true);
     session()->ask<UserRows>(
-        this, "sql", [query](TraceQuery& trace, std::stop_token stop) { return trace.userQuery(query, stop); },
+        this, "sql", [query](TraceQuery& trace, std::stop_token stop) { return askInSql(trace, query, stop); },
         [this](const Answer<UserRows>& answer) {
             m_asking = false;
             m_query->setRunning(false);

@@ -13,6 +13,7 @@
 #include "views/words/words.h"
 #ifndef Q_MOC_RUN // moc cannot read the standard library's headers of threads
 #include "model/store/trace_file.h"
+#include "model/trace/user_query.h"
 #endif
 
 #include <QFile>
@@ -84,7 +85,7 @@ private:
         if (!opened.ok()) return {};
         UserQuery query;
         query.text = sql.toStdString();
-        const auto answer = (*opened)->userQuery(query);
+        const auto answer = askInSql(**opened, query);
         if (!answer.ok()) qWarning("%s", answer.error().message().c_str());
         return answer.ok() && !answer->rows.empty() ? answer->rows[0] : std::vector<UserValue>();
     }

@@ -5,6 +5,7 @@
 #include "model/store/trace_writer.h"
 #include "model/trace/in_memory_query.h"
 #include "model/trace/op_durations.h"
+#include "model/trace/user_query.h"
 #include "tests/model/store/random_trace.h"
 #include "tests/support/test_program.h"
 
@@ -72,7 +73,7 @@ private slots:
 
         UserQuery sql;
         sql.text = kSql;
-        const auto expected = (*file)->userQuery(sql, {});
+        const auto expected = askInSql(**file, sql);
         QVERIFY2(expected.ok(), expected.ok() ? "" : expected.error().message().c_str());
         QVERIFY(expected->rows.size() > 30);
         for (TraceQuery* trace : {file->get(), static_cast<TraceQuery*>(&inMemory)}) {

@@ -8,6 +8,7 @@
 #include "model/trace/range_statistics.h"
 #include "model/trace/range_summaries.h"
 #include "model/trace/slice_walk.h"
+#include "model/trace/user_query.h"
 #include "tests/model/store/random_trace.h"
 #include "tests/support/test_program.h"
 
@@ -335,7 +336,7 @@ private:
     {
         UserQuery query;
         query.text = sql.toStdString();
-        auto found = m_file->userQuery(query);
+        auto found = askInSql(*m_file, query);
         if (!found.ok()) qFatal("%s", found.error().message().c_str());
         return std::move(*found);
     }

@@ -6,6 +6,7 @@
 #include "model/trace/range_summaries.h"
 #include "model/trace/slice_reduction.h"
 #include "model/trace/slice_surroundings.h"
+#include "model/trace/user_query.h"
 #include "tests/model/store/random_trace.h"
 #include "tests/support/test_program.h"
 
@@ -123,7 +124,7 @@ private slots:
                     .arg(slice.duration.ns)
                     .arg(slice.start.ns)
                     .toStdString();
-            const auto sql = m_trace->userQuery(query);
+            const auto sql = askInSql(*m_trace, query);
             QVERIFY2(sql.ok(), sql.ok() ? "" : sql.error().message().c_str());
             const auto value = [&](std::size_t column) { return std::get<std::int64_t>(sql->rows[0][column]); };
             QCOMPARE(place->count, value(0));

@@ -5,6 +5,8 @@
 
 #include "model/store/trace_file.h"
 #include "model/store/trace_writer.h"
+#include "model/trace/in_memory_query.h"
+#include "model/trace/user_query.h"
 #include "tests/model/store/random_trace.h"
 #include "tests/support/test_program.h"
 
@@ -30,7 +32,7 @@ private:
     Result<UserRows> ask(const char* text, UserQuery limits = {}, std::stop_token stop = {})
     {
         limits.text = text;
-        return m_trace->userQuery(limits, stop);
+        return askInSql(*m_trace, limits, stop);
     }
 
 private slots:
@@ -139,7 +141,7 @@ private slots:
         QVERIFY(!ask("SELECT abs(-9223372036854775807 - 1)").ok()); // an error while it runs
         UserQuery zero;
         zero.text = std::string("SELECT 1\0; DELETE FROM slice", 28);
-        QVERIFY(!m_trace->userQuery(zero).ok());
+        QVERIFY(!askInSql(*m_trace, zero).ok());
     }
 
     void costsNoMoreThanItMay()
@@ -187,9 +189,21 @@ private slots:
         QVERIFY(QFile::remove(copy));
         UserQuery query;
         query.text = "SELECT 1";
-        const auto answer = (*trace)->userQuery(query);
+        const auto answer = askInSql(**trace, query);
         QVERIFY(!answer.ok());
         QCOMPARE(answer.error().code, ErrorCode::NotFound);
+    }
+
+    void onlyFilesAreAsked()
+    {
+        InMemoryTrace trace{TraceHeader{}};
+        QVERIFY(trace.finish({}).ok());
+        InMemoryTraceQuery inMemory(trace.data());
+        UserQuery query;
+        query.text = "SELECT 1";
+        const auto answer = askInSql(inMemory, query);
+        QVERIFY(!answer.ok());
+        QCOMPARE(answer.error().code, ErrorCode::Unsupported);
     }
 
     void whatWasMeantIsNamed()
