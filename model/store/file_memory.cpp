@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory: buffers by lifetime class, and the curve from bins with exact edges.
-#include "model/store/file_query.h"
+// See file_memory.h.
+#include "model/store/file_memory.h"
 
 #include "model/store/duration_class.h"
 #include "model/store/memory_finisher.h"
@@ -14,6 +14,8 @@ namespace fourwalls::store {
 namespace {
 
 constexpr const char* kAllocationsSql = "SELECT * FROM allocation WHERE id>=?1 AND id<=?2";
+/// The same as a statement of its own: the visitor of a scan may ask other queries.
+constexpr const char* kAllocationScanSql = "SELECT * FROM allocation WHERE id>=?1 AND id<=?2 -- scan";
 constexpr const char* kNextAllocationSql = "SELECT min(id) FROM allocation WHERE id>=?1";
 constexpr const char* kAllocationFenceSql =
     "SELECT id FROM allocation_fence WHERE run=?1 AND start<=?2 ORDER BY start DESC, id DESC LIMIT 1";
@@ -22,13 +24,14 @@ constexpr const char* kFenceBehindSql =
 
 } // namespace
 
-Result<const FileQuery::MemoryData*> FileQuery::memoryData(RankId rank)
+Result<const FileMemory::RankData*> FileMemory::rankData(RankId rank)
 {
-    const auto [found, isNew] = m_memory.try_emplace(rank);
-    MemoryData& data = found->second;
+    const auto [found, isNew] = m_ranks.try_emplace(rank);
+    RankData& data = found->second;
     if (!isNew) return &data;
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement * timeline,
-                         statement("SELECT finest, top, first_run, last_run FROM memory_timeline WHERE rank=?1"));
+    FOURWALLS_TRY_ASSIGN(
+        sqlite::Statement * timeline,
+        m_file.statement("SELECT finest, top, first_run, last_run FROM memory_timeline WHERE rank=?1"));
     timeline->bind(1, std::int64_t{rank.value});
     FOURWALLS_TRY_ASSIGN(const sqlite::Row row, timeline->step());
     if (row == sqlite::Row::Done) return &data;
@@ -40,9 +43,10 @@ Result<const FileQuery::MemoryData*> FileQuery::memoryData(RankId rank)
         data.top = static_cast<int>(*top);
     }
     if (!first || !last) return &data;
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement * runs,
-                         statement("SELECT id, rank, class, first, last FROM allocation_run WHERE id>=?1 AND id<=?2 "
-                                   "ORDER BY id LIMIT 1000"));
+    FOURWALLS_TRY_ASSIGN(
+        sqlite::Statement * runs,
+        m_file.statement("SELECT id, rank, class, first, last FROM allocation_run WHERE id>=?1 AND id<=?2 "
+                         "ORDER BY id LIMIT 1000"));
     runs->bind(1, *first);
     runs->bind(2, *last);
     std::int64_t lastId = 0;
@@ -60,8 +64,8 @@ Result<const FileQuery::MemoryData*> FileQuery::memoryData(RankId rank)
     return &data;
 }
 
-std::optional<AllocationView> FileQuery::allocationFromRow(const sqlite::Statement& row, RankId rank,
-                                                           int runClass) const
+std::optional<AllocationView> FileMemory::allocationFromRow(const sqlite::Statement& row, RankId rank,
+                                                            int runClass) const
 {
     const auto start = row.asInteger(2), bytes = row.asInteger(4), address = row.asInteger(5),
                category = row.asInteger(6), buffer = row.asInteger(9);
@@ -84,7 +88,7 @@ std::optional<AllocationView> FileQuery::allocationFromRow(const sqlite::Stateme
     }
     if (!row.isNull(7)) {
         const auto op = row.asInteger(7);
-        if (!op || *op < 0 || *op >= m_data->info.counts.ops) return std::nullopt;
+        if (!op || *op < 0 || *op >= m_file.data()->info.counts.ops) return std::nullopt;
         view.op = OpId(static_cast<std::int32_t>(*op));
     }
     if (!row.isNull(8)) {
@@ -96,15 +100,15 @@ std::optional<AllocationView> FileQuery::allocationFromRow(const sqlite::Stateme
     return view;
 }
 
-Result<std::int64_t> FileQuery::firstAlive(const AllocationRun& run, Instant at)
+Result<std::int64_t> FileMemory::firstAlive(const Run& run, Instant at)
 {
-    return seek(kAllocationFenceSql, run.id, run.first, run.last, run.runClass, at.ns);
+    return m_file.seek(kAllocationFenceSql, run.id, run.first, run.last, run.runClass, at.ns);
 }
 
-Status FileQuery::overlappingOfRun(const AllocationRun& run, RankId rank, TimeRange range, std::int64_t firstId,
-                                   std::int64_t& sum, const std::function<void(const AllocationView&)>& visit)
+Status FileMemory::overlappingOfRun(const Run& run, RankId rank, TimeRange range, std::int64_t firstId,
+                                    std::int64_t& sum, const std::function<void(const AllocationView&)>& visit)
 {
-    return forIds(kAllocationsSql, kNextAllocationSql, firstId, run.last, [&](const sqlite::Statement& row) {
+    return m_file.forIds(kAllocationsSql, kNextAllocationSql, firstId, run.last, [&](const sqlite::Statement& row) {
         const auto view = allocationFromRow(row, rank, run.runClass);
         if (!view || row.asInteger(1) != run.id || view->bytes > kMostBytes - sum) return true;
         if (view->start >= range.end) return false;
@@ -115,27 +119,27 @@ Status FileQuery::overlappingOfRun(const AllocationRun& run, RankId rank, TimeRa
     });
 }
 
-Status FileQuery::overlapping(RankId rank, TimeRange range, const std::function<void(const AllocationView&)>& visit)
+Status FileMemory::overlapping(RankId rank, TimeRange range, const std::function<void(const AllocationView&)>& visit)
 {
-    FOURWALLS_TRY_ASSIGN(const MemoryData* data, memoryData(rank));
+    FOURWALLS_TRY_ASSIGN(const RankData* data, rankData(rank));
     std::int64_t sum = 0;
-    for (const AllocationRun& run : data->runs) {
+    for (const Run& run : data->runs) {
         FOURWALLS_TRY_ASSIGN(const std::int64_t first, firstAlive(run, range.begin));
         FOURWALLS_TRY(overlappingOfRun(run, rank, range, first, sum, visit));
     }
     return {};
 }
 
-Result<AllocationList> FileQuery::listed(LargestAllocations found)
+Result<AllocationList> FileMemory::listed(LargestAllocations found)
 {
     AllocationList list = found.take();
     std::int64_t damaged = 0;
     for (const AllocationView& item : list.items)
-        if (item.op) FOURWALLS_TRY(addOp(list.ops, *item.op, damaged));
+        if (item.op) FOURWALLS_TRY(m_file.addOp(list.ops, *item.op, damaged));
     return list;
 }
 
-Result<AllocationList> FileQuery::aliveAt(RankId rank, Instant at, std::size_t limit)
+Result<AllocationList> FileMemory::aliveAt(RankId rank, Instant at, std::size_t limit)
 {
     if (!validTime(at.ns)) return AllocationList{};
     LargestAllocations found(limit);
@@ -150,17 +154,17 @@ Result<AllocationList> FileQuery::aliveAt(RankId rank, Instant at, std::size_t l
     return listed(std::move(found));
 }
 
-Result<AllocationList> FileQuery::allocations(RankId rank, TimeRange range, std::size_t limit, std::int64_t mostRows)
+Result<AllocationList> FileMemory::allocations(RankId rank, TimeRange range, std::size_t limit, std::int64_t mostRows)
 {
     if (range.empty() || !validTime(range.begin.ns) || !validTime(range.end.ns)) return AllocationList{};
-    FOURWALLS_TRY_ASSIGN(const MemoryData* data, memoryData(rank));
+    FOURWALLS_TRY_ASSIGN(const RankData* data, rankData(rank));
     LargestAllocations found(limit);
     Duration shortest;
     std::int64_t leftOut = 0, sum = 0, read = 0;
     // Longest lives first: what is left out is what a screen cannot show.
     for (auto run = data->runs.rbegin(); run != data->runs.rend(); ++run) {
         FOURWALLS_TRY_ASSIGN(const std::int64_t first, firstAlive(*run, range.begin));
-        FOURWALLS_TRY_ASSIGN(sqlite::Statement * behind, statement(kFenceBehindSql));
+        FOURWALLS_TRY_ASSIGN(sqlite::Statement * behind, m_file.statement(kFenceBehindSql));
         behind->bind(1, run->id);
         behind->bind(2, range.end.ns);
         FOURWALLS_TRY_ASSIGN(const sqlite::Row row, behind->step());
@@ -184,34 +188,34 @@ Result<AllocationList> FileQuery::allocations(RankId rank, TimeRange range, std:
 }
 
 /// The set that was stored for a step's peak; absent for other instants and for damaged sets.
-Result<std::optional<std::vector<AllocationView>>> FileQuery::storedPeak(RankId rank, Instant at)
+Result<std::optional<std::vector<AllocationView>>> FileMemory::storedPeak(RankId rank, Instant at)
 {
     using Found = std::optional<std::vector<AllocationView>>;
     FOURWALLS_TRY_ASSIGN(sqlite::Statement * row,
-                         statement("SELECT data FROM peak_alive WHERE rank=?1 AND at=?2 LIMIT 1"));
+                         m_file.statement("SELECT data FROM peak_alive WHERE rank=?1 AND at=?2 LIMIT 1"));
     row->bind(1, std::int64_t{rank.value});
     row->bind(2, at.ns);
     const int rc = row->stepCode();
     if (rc == SQLITE_DONE || rc == SQLITE_TOOBIG) return Found();
-    if (rc != SQLITE_ROW) return m_database.error(rc);
+    if (rc != SQLITE_ROW) return m_file.database().error(rc);
     std::vector<std::int64_t> ids;
     const auto bytes = row->asBlob(0);
     const bool sound = bytes && decodeIds(*bytes, ids);
     row->reset();
     if (!sound) return Found();
 
-    FOURWALLS_TRY_ASSIGN(const MemoryData* data, memoryData(rank));
+    FOURWALLS_TRY_ASSIGN(const RankData* data, rankData(rank));
     std::vector<AllocationView> items;
     bool asStored = true;
     for (std::size_t i = 0; i < ids.size() && asStored;) {
         std::size_t end = i + 1; // neighbours are read in one go
         while (end < ids.size() && ids[end] == ids[end - 1] + 1) ++end;
         std::size_t next = i;
-        FOURWALLS_TRY(
-            forIds(kAllocationsSql, kNextAllocationSql, ids[i], ids[end - 1], [&](const sqlite::Statement& allocation) {
+        FOURWALLS_TRY(m_file.forIds(
+            kAllocationsSql, kNextAllocationSql, ids[i], ids[end - 1], [&](const sqlite::Statement& allocation) {
                 const std::int64_t id = allocation.integer(0);
                 const auto run = std::find_if(data->runs.begin(), data->runs.end(),
-                                              [id](const AllocationRun& r) { return r.first <= id && id <= r.last; });
+                                              [id](const Run& r) { return r.first <= id && id <= r.last; });
                 if (run == data->runs.end()) return false;
                 const auto view = allocationFromRow(allocation, rank, run->runClass);
                 if (!view || view->start > at || (view->end && *view->end <= at)) return false;
@@ -226,7 +230,7 @@ Result<std::optional<std::vector<AllocationView>>> FileQuery::storedPeak(RankId 
     return Found(std::move(items));
 }
 
-Status FileQuery::exactCurve(RankId rank, TimeRange range, std::vector<MemorySample>& samples)
+Status FileMemory::exactCurve(RankId rank, TimeRange range, std::vector<MemorySample>& samples)
 {
     std::vector<AllocationView> lives;
     FOURWALLS_TRY(overlapping(rank, range, [&](AllocationView view) {
@@ -240,21 +244,19 @@ Status FileQuery::exactCurve(RankId rank, TimeRange range, std::vector<MemorySam
     return {};
 }
 
-Status FileQuery::memoryBins(RankId rank, int level, std::int64_t firstBin, std::int64_t lastBin,
-                             std::vector<MemorySample>& samples)
+Status FileMemory::addBins(RankId rank, int level, std::int64_t firstBin, std::int64_t lastBin,
+                           std::vector<MemorySample>& samples)
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement * tiles,
-                         statement("SELECT tile, data FROM memory_bin WHERE rank=?1 AND level=?2 AND tile>=?3 AND "
-                                   "tile<=?4 ORDER BY tile"));
+    FOURWALLS_TRY_ASSIGN(
+        sqlite::Statement * tiles,
+        m_file.statement("SELECT tile, data FROM memory_bin WHERE rank=?1 AND level=?2 AND tile>=?3 AND "
+                         "tile<=?4 ORDER BY tile"));
     tiles->bind(1, std::int64_t{rank.value});
     tiles->bind(2, std::int64_t{level});
     tiles->bind(3, tileOf(firstBin, kMemoryBinsPerTile));
     tiles->bind(4, tileOf(lastBin, kMemoryBinsPerTile));
     std::vector<MemoryBin> bins;
-    while (true) {
-        const int rc = tiles->stepCode();
-        if (rc == SQLITE_DONE || rc == SQLITE_TOOBIG) break;
-        if (rc != SQLITE_ROW) return m_database.error(rc);
+    return m_file.forRows(*tiles, [&] {
         const auto tile = tiles->asInteger(0);
         const auto bytes = tiles->asBlob(1);
         bins.clear();
@@ -264,68 +266,59 @@ Status FileQuery::memoryBins(RankId rank, int level, std::int64_t firstBin, std:
             samples.push_back(bin.peak);
             if (bin.last.at > bin.peak.at) samples.push_back(bin.last);
         }
-    }
-    tiles->reset();
-    return {};
+        return true;
+    });
 }
 
 /// The last sample in the bins before `bin`; nothing is live when there is none. Sound tiles are never empty: the first
 /// or second one has it, and damaged ones are not searched without end.
-Result<MemorySample> FileQuery::lastChange(RankId rank, int level, std::int64_t bin)
+Result<MemorySample> FileMemory::lastChange(RankId rank, int level, std::int64_t bin)
 {
     FOURWALLS_TRY_ASSIGN(sqlite::Statement * tiles,
-                         statement("SELECT tile, data FROM memory_bin WHERE rank=?1 AND level=?2 AND tile<=?3 "
-                                   "ORDER BY tile DESC LIMIT 8"));
+                         m_file.statement("SELECT tile, data FROM memory_bin WHERE rank=?1 AND level=?2 AND tile<=?3 "
+                                          "ORDER BY tile DESC LIMIT 8"));
     tiles->bind(1, std::int64_t{rank.value});
     tiles->bind(2, std::int64_t{level});
     tiles->bind(3, tileOf(bin - 1, kMemoryBinsPerTile));
     MemorySample found;
     std::vector<MemoryBin> bins;
-    while (true) {
-        const int rc = tiles->stepCode();
-        if (rc == SQLITE_DONE || rc == SQLITE_TOOBIG) break;
-        if (rc != SQLITE_ROW) {
-            const Error error = m_database.error(rc);
-            tiles->reset();
-            return error;
-        }
+    FOURWALLS_TRY(m_file.forRows(*tiles, [&] {
         const auto tile = tiles->asInteger(0);
         const auto bytes = tiles->asBlob(1);
         bins.clear();
         if (tile && bytes) decodeMemoryTile(*bytes, *tile, level, bins);
         const auto behind =
             std::partition_point(bins.begin(), bins.end(), [bin](const MemoryBin& b) { return b.index < bin; });
-        if (behind == bins.begin()) continue;
+        if (behind == bins.begin()) return true;
         found = std::prev(behind)->last;
-        break;
-    }
-    tiles->reset();
+        return false;
+    }));
     return found;
 }
 
 /// Whole bins in the middle, finer ones and at last single buffers at the two edges.
-Status FileQuery::coverMemory(RankId rank, const MemoryData& data, int level, TimeRange range,
-                              std::vector<MemorySample>& samples)
+Status FileMemory::cover(RankId rank, const RankData& data, int level, TimeRange range,
+                         std::vector<MemorySample>& samples)
 {
     if (range.empty()) return {};
     if (level < data.finest) return exactCurve(rank, range, samples);
     const std::int64_t width = levelWidth(level);
     const std::int64_t first = binOf(range.begin.ns + width - 1, level), end = binOf(range.end.ns, level);
-    if (first >= end) return coverMemory(rank, data, level - 1, range, samples);
+    if (first >= end) return cover(rank, data, level - 1, range, samples);
     const Instant middle{first * width}, tail{end * width};
-    FOURWALLS_TRY(coverMemory(rank, data, level - 1, {range.begin, middle}, samples));
-    FOURWALLS_TRY(memoryBins(rank, level, first, end - 1, samples));
-    return coverMemory(rank, data, level - 1, {tail, range.end}, samples);
+    FOURWALLS_TRY(cover(rank, data, level - 1, {range.begin, middle}, samples));
+    FOURWALLS_TRY(addBins(rank, level, first, end - 1, samples));
+    return cover(rank, data, level - 1, {tail, range.end}, samples);
 }
 
-Result<MemoryWindow> FileQuery::memory(RankId rank, TimeRange range, int pixels)
+Result<MemoryWindow> FileMemory::memory(RankId rank, TimeRange range, int pixels)
 {
     if (range.empty() || !validTime(range.begin.ns) || !validTime(range.end.ns) || pixels < 1)
         return Error{ErrorCode::InvalidArgument, "the time range is empty or there is no pixel", "memory", ""};
     MemoryWindow window;
     window.rank = rank;
     window.range = range;
-    FOURWALLS_TRY_ASSIGN(const MemoryData* data, memoryData(rank));
+    FOURWALLS_TRY_ASSIGN(const RankData* data, rankData(rank));
     if (data->runs.empty()) return window;
     const int level = levelNotWiderThan(range.length().ns / pixels);
     if (data->top < data->finest || level < data->finest) {
@@ -341,12 +334,40 @@ Result<MemoryWindow> FileQuery::memory(RankId rank, TimeRange range, int pixels)
         } else {
             FOURWALLS_TRY(exactCurve(rank, {range.begin, Instant{range.begin.ns + 1}}, window.samples));
         }
-        FOURWALLS_TRY(coverMemory(rank, *data, chosen, range, window.samples));
+        FOURWALLS_TRY(cover(rank, *data, chosen, range, window.samples));
         std::stable_sort(window.samples.begin(), window.samples.end(),
                          [](const MemorySample& a, const MemorySample& b) { return a.at < b.at; });
     }
     window.samples = reduceMemory(window.samples, range, pixels);
     return window;
+}
+
+Status FileMemory::scanAllocations(const std::function<bool(const AllocationView&)>& visit, std::stop_token stop)
+{
+    const sqlite::StopGuard guard(m_file.database(), stop);
+    std::vector<RankId> ranks;
+    FOURWALLS_TRY(m_file.forIds("SELECT rank FROM memory_timeline WHERE rank>=?1 AND rank<=?2",
+                                "SELECT min(rank) FROM memory_timeline WHERE rank>=?1", 0,
+                                std::numeric_limits<std::int32_t>::max(), [&](const sqlite::Statement& row) {
+                                    ranks.emplace_back(static_cast<std::int32_t>(row.integer(0)));
+                                    return true;
+                                }));
+    bool more = true;
+    for (const RankId rank : ranks) {
+        FOURWALLS_TRY_ASSIGN(const RankData* data, rankData(rank));
+        const std::vector<Run> runs = data->runs;
+        for (const Run& run : runs) {
+            FOURWALLS_TRY(m_file.forIds(kAllocationScanSql, kNextAllocationSql, run.first, run.last,
+                                        [&](const sqlite::Statement& row) {
+                                            if (const auto view = allocationFromRow(row, rank, run.runClass))
+                                                more = visit(*view);
+                                            return more && !stop.stop_requested();
+                                        }));
+            FOURWALLS_TRY(m_file.goOn(stop));
+            if (!more) return {};
+        }
+    }
+    return {};
 }
 
 } // namespace fourwalls::store

@@ -1,46 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters, steps, collectives, flows, events and the stored summaries.
-#include "model/store/file_query.h"
+// See file_records.h.
+#include "model/store/file_records.h"
 
 #include "model/store/duration_class.h"
 #include "model/store/record_finisher.h"
+#include "model/store/stored_rows.h"
 #include "model/trace/slice_reduction.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
+#include <map>
 #include <set>
 
 namespace fourwalls::store {
 namespace {
-
-constexpr std::int64_t kLargestInt32 = std::numeric_limits<std::int32_t>::max();
-
-bool isId(const std::optional<std::int64_t>& value)
-{
-    return value && *value >= 0 && *value <= kLargestInt32;
-}
-bool isTime(const std::optional<std::int64_t>& value)
-{
-    return value && validTime(*value);
-}
-
-/// Runs a statement to its end; rows larger than allowed end it early.
-Status forRows(sqlite::Statement& rows, const std::function<bool()>& visit)
-{
-    while (true) {
-        const int rc = rows.stepCode();
-        if (rc == SQLITE_DONE || rc == SQLITE_TOOBIG) break;
-        if (rc != SQLITE_ROW) {
-            const Error error = sqlite::errorFor(rc, sqlite3_errmsg(sqlite3_db_handle(rows.handle())), "");
-            rows.reset();
-            return error;
-        }
-        if (!visit()) break;
-    }
-    rows.reset();
-    return {};
-}
 
 /// Adds samples to screen columns as the in-memory trace does: the first instant of a column, extremes, the last.
 class CounterColumns {
@@ -74,26 +47,27 @@ private:
 
 } // namespace
 
-Result<std::vector<CounterSample>> FileQuery::counter(CounterId counter, TimeRange range, int pixels)
+Result<std::vector<CounterSample>> FileRecords::counter(CounterId counter, TimeRange range, int pixels)
 {
     if (range.empty() || !validTime(range.begin.ns) || !validTime(range.end.ns) || pixels < 1)
         return Error{ErrorCode::InvalidArgument, "the time range is empty or there is no pixel", "counter", ""};
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement * row, statement("SELECT finest, top FROM counter WHERE id=?1"));
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * row, m_file.statement("SELECT finest, top FROM counter WHERE id=?1"));
     row->bind(1, std::int64_t{counter.value});
     FOURWALLS_TRY_ASSIGN(const sqlite::Row found, row->step());
     if (found == sqlite::Row::Done)
-        return Error{ErrorCode::NotFound, "no counter " + std::to_string(counter.value), m_data->path, ""};
+        return Error{ErrorCode::NotFound, "no counter " + std::to_string(counter.value), m_file.data()->path, ""};
     const auto finest = row->asInteger(0), top = row->asInteger(1);
     row->reset();
 
     CounterColumns columns(range, pixels);
     // The last sample before the range holds into it.
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement * before,
-                         statement("SELECT at, value FROM counter_sample WHERE counter=?1 AND at<?2 ORDER BY at DESC, "
-                                   "seq DESC LIMIT 1"));
+    FOURWALLS_TRY_ASSIGN(
+        sqlite::Statement * before,
+        m_file.statement("SELECT at, value FROM counter_sample WHERE counter=?1 AND at<?2 ORDER BY at DESC, "
+                         "seq DESC LIMIT 1"));
     before->bind(1, std::int64_t{counter.value});
     before->bind(2, range.begin.ns);
-    FOURWALLS_TRY(forRows(*before, [&] {
+    FOURWALLS_TRY(m_file.forRows(*before, [&] {
         const auto at = before->asInteger(0);
         const auto value = before->asReal(1);
         if (isTime(at) && value) columns.add(Instant{*at}, *value, *value, *value);
@@ -101,13 +75,14 @@ Result<std::vector<CounterSample>> FileQuery::counter(CounterId counter, TimeRan
     }));
     const auto addSamples = [&](std::int64_t begin, std::int64_t end) -> Status {
         if (begin >= end) return {};
-        FOURWALLS_TRY_ASSIGN(sqlite::Statement * samples,
-                             statement("SELECT at, value FROM counter_sample WHERE counter=?1 AND at>=?2 AND at<?3 "
-                                       "ORDER BY at, seq"));
+        FOURWALLS_TRY_ASSIGN(
+            sqlite::Statement * samples,
+            m_file.statement("SELECT at, value FROM counter_sample WHERE counter=?1 AND at>=?2 AND at<?3 "
+                             "ORDER BY at, seq"));
         samples->bind(1, std::int64_t{counter.value});
         samples->bind(2, begin);
         samples->bind(3, end);
-        return forRows(*samples, [&] {
+        return m_file.forRows(*samples, [&] {
             const auto at = samples->asInteger(0);
             const auto value = samples->asReal(1);
             if (isTime(at) && value) columns.add(Instant{*at}, *value, *value, *value);
@@ -129,15 +104,16 @@ Result<std::vector<CounterSample>> FileQuery::counter(CounterId counter, TimeRan
         return columns.take();
     }
     FOURWALLS_TRY(addSamples(range.begin.ns, first * width));
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement * tiles,
-                         statement("SELECT tile, data FROM counter_bin WHERE counter=?1 AND level=?2 AND tile>=?3 AND "
-                                   "tile<=?4 ORDER BY tile"));
+    FOURWALLS_TRY_ASSIGN(
+        sqlite::Statement * tiles,
+        m_file.statement("SELECT tile, data FROM counter_bin WHERE counter=?1 AND level=?2 AND tile>=?3 AND "
+                         "tile<=?4 ORDER BY tile"));
     tiles->bind(1, std::int64_t{counter.value});
     tiles->bind(2, std::int64_t{chosen});
     tiles->bind(3, tileOf(first));
     tiles->bind(4, tileOf(end - 1));
     std::vector<CounterBin> bins;
-    FOURWALLS_TRY(forRows(*tiles, [&] {
+    FOURWALLS_TRY(m_file.forRows(*tiles, [&] {
         bins.clear();
         const auto tile = tiles->asInteger(0);
         const auto bytes = tiles->asBlob(1);
@@ -151,15 +127,15 @@ Result<std::vector<CounterSample>> FileQuery::counter(CounterId counter, TimeRan
     return columns.take();
 }
 
-Result<std::vector<StepView>> FileQuery::steps(RankId rank)
+Result<std::vector<StepView>> FileRecords::steps(RankId rank)
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows, statement("SELECT * FROM step WHERE rank=?1 ORDER BY seq"));
+    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows, m_file.statement("SELECT * FROM step WHERE rank=?1 ORDER BY seq"));
     rows->bind(1, std::int64_t{rank.value});
     std::vector<StepView> steps;
-    FOURWALLS_TRY(forRows(*rows, [&] {
+    FOURWALLS_TRY(m_file.forRows(*rows, [&] {
         const auto step = rows->asInteger(2), start = rows->asInteger(3), end = rows->asInteger(4),
                    samples = rows->asInteger(8), tokens = rows->asInteger(9), warmup = rows->asInteger(10);
-        if (!step || *step < std::numeric_limits<std::int32_t>::min() || *step > kLargestInt32 || !isTime(start) ||
+        if (!step || *step < std::numeric_limits<std::int32_t>::min() || *step > kLargestId || !isTime(start) ||
             !isTime(end) || *end < *start || !samples || !tokens || !warmup)
             return true;
         StepView view{rank, {}};
@@ -177,8 +153,8 @@ Result<std::vector<StepView>> FileQuery::steps(RankId rank)
     return steps;
 }
 
-Result<std::vector<CollectiveView>> FileQuery::collectives(std::optional<RankId> rank, TimeRange range,
-                                                           std::size_t limit)
+Result<std::vector<CollectiveView>> FileRecords::collectives(std::optional<RankId> rank, TimeRange range,
+                                                             std::size_t limit)
 {
     std::vector<CollectiveView> found;
     if (range.empty() || limit == 0) return found;
@@ -188,10 +164,11 @@ Result<std::vector<CollectiveView>> FileQuery::collectives(std::optional<RankId>
     if (rank)
         ranks.insert(*rank);
     else
-        for (const TrackView& track : m_data->tracks) ranks.insert(track.info.rank);
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows,
-                         statement("SELECT * FROM collective WHERE rank=?1 AND class=?2 AND start>?3 AND start<?4 "
-                                   "ORDER BY start, id"));
+        for (const TrackView& track : m_file.data()->tracks) ranks.insert(track.info.rank);
+    FOURWALLS_TRY_ASSIGN(
+        sqlite::Statement * rows,
+        m_file.statement("SELECT * FROM collective WHERE rank=?1 AND class=?2 AND start>?3 AND start<?4 "
+                         "ORDER BY start, id"));
     for (const RankId of : ranks) {
         for (int c = 0; c < kClassCount; ++c) {
             const std::int64_t reach = c + 1 >= kClassCount ? kLargestTimeNs : levelWidth(c + 1);
@@ -201,16 +178,15 @@ Result<std::vector<CollectiveView>> FileQuery::collectives(std::optional<RankId>
             rows->bind(3, left - reach);
             rows->bind(4, right);
             std::size_t taken = 0;
-            FOURWALLS_TRY(forRows(*rows, [&] {
+            FOURWALLS_TRY(m_file.forRows(*rows, [&] {
                 const auto track = rows->asInteger(3), start = rows->asInteger(4), arrival = rows->asInteger(5),
                            end = rows->asInteger(6), operation = rows->asInteger(7), group = rows->asInteger(8),
                            sequence = rows->asInteger(9), payload = rows->asInteger(10), wire = rows->asInteger(11),
                            algorithm = rows->asInteger(13), protocol = rows->asInteger(14);
-                const bool sound = isId(track) && *track < static_cast<std::int64_t>(m_data->tracks.size()) &&
-                                   isTime(start) && isTime(arrival) && isTime(end) && *start <= *arrival &&
-                                   *arrival <= *end && operation && *operation >= 0 &&
+                const bool sound = isTrack(track) && isTime(start) && isTime(arrival) && isTime(end) &&
+                                   *start <= *arrival && *arrival <= *end && operation && *operation >= 0 &&
                                    *operation <= static_cast<int>(CollectiveOp::Other) && isId(group) &&
-                                   *group < static_cast<std::int64_t>(m_data->info.groups.size()) && sequence &&
+                                   *group < static_cast<std::int64_t>(m_file.data()->info.groups.size()) && sequence &&
                                    (payload || rows->isNull(10)) && (wire || rows->isNull(11)) && algorithm &&
                                    protocol && (rows->isNull(12) || isId(rows->asInteger(12)));
                 if (!sound || *end <= range.begin.ns) return true;
@@ -240,28 +216,43 @@ Result<std::vector<CollectiveView>> FileQuery::collectives(std::optional<RankId>
     return found;
 }
 
-Result<std::vector<FlowRecord>> FileQuery::flows(TrackId track, TimeRange range, std::size_t limit)
+bool FileRecords::isTrack(const std::optional<std::int64_t>& value) const
+{
+    return isId(value) && *value < static_cast<std::int64_t>(m_file.data()->tracks.size());
+}
+
+const std::string& FileRecords::string(std::int64_t id) const
+{
+    static const std::string kNone;
+    const std::vector<std::string>& strings = m_file.data()->strings;
+    return id >= 0 && static_cast<std::uint64_t>(id) < strings.size() ? strings[static_cast<std::size_t>(id)] : kNone;
+}
+
+std::optional<FlowRecord> FileRecords::flowFromRow(const sqlite::Statement& row) const
+{
+    const auto kind = row.asInteger(1), fromTrack = row.asInteger(2), from = row.asInteger(3),
+               toTrack = row.asInteger(4), to = row.asInteger(5);
+    if (!kind || !isTrack(fromTrack) || !isTrack(toTrack) || !isTime(from) || !isTime(to)) return std::nullopt;
+    return FlowRecord{string(*kind), TrackId(static_cast<std::int32_t>(*fromTrack)), Instant{*from},
+                      TrackId(static_cast<std::int32_t>(*toTrack)), Instant{*to}};
+}
+
+Result<std::vector<FlowRecord>> FileRecords::flows(TrackId track, TimeRange range, std::size_t limit)
 {
     std::map<std::int64_t, FlowRecord> found; // by row id: rows are by time of departure
     for (const char* sql :
          {"SELECT * FROM flow WHERE from_track=?1 AND from_at>=?2 AND from_at<?3 ORDER BY from_at, id",
           "SELECT * FROM flow WHERE to_track=?1 AND to_at>=?2 AND to_at<?3 ORDER BY to_at, id"}) {
-        FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows, statement(sql));
+        FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows, m_file.statement(sql));
         rows->bind(1, std::int64_t{track.value});
         rows->bind(2, range.begin.ns);
         rows->bind(3, range.end.ns);
         std::size_t taken = 0;
-        FOURWALLS_TRY(forRows(*rows, [&] {
-            const auto kind = rows->asInteger(1), fromTrack = rows->asInteger(2), from = rows->asInteger(3),
-                       toTrack = rows->asInteger(4), to = rows->asInteger(5);
-            if (!kind || !isId(fromTrack) || !isId(toTrack) ||
-                !rankOf(TrackId(static_cast<std::int32_t>(*fromTrack))) ||
-                !rankOf(TrackId(static_cast<std::int32_t>(*toTrack))) || !isTime(from) || !isTime(to))
-                return true;
+        FOURWALLS_TRY(m_file.forRows(*rows, [&] {
+            auto flow = flowFromRow(*rows);
+            if (!flow) return true;
             if (taken++ >= limit) return false;
-            found.try_emplace(rows->integer(0),
-                              FlowRecord{string(*kind), TrackId(static_cast<std::int32_t>(*fromTrack)), Instant{*from},
-                                         TrackId(static_cast<std::int32_t>(*toTrack)), Instant{*to}});
+            found.try_emplace(rows->integer(0), std::move(*flow));
             return true;
         }));
     }
@@ -271,15 +262,16 @@ Result<std::vector<FlowRecord>> FileQuery::flows(TrackId track, TimeRange range,
     return flows;
 }
 
-Result<std::vector<EventRecord>> FileQuery::events(TimeRange range, std::size_t limit, std::optional<EventKind> kind)
+Result<std::vector<EventRecord>> FileRecords::events(TimeRange range, std::size_t limit, std::optional<EventKind> kind)
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows,
-                         statement("SELECT * FROM event WHERE at>=?1 AND at<?2 AND (?3<0 OR kind=?3) ORDER BY at, id"));
+    FOURWALLS_TRY_ASSIGN(
+        sqlite::Statement * rows,
+        m_file.statement("SELECT * FROM event WHERE at>=?1 AND at<?2 AND (?3<0 OR kind=?3) ORDER BY at, id"));
     rows->bind(1, range.begin.ns);
     rows->bind(2, range.end.ns);
     rows->bind(3, kind ? static_cast<std::int64_t>(*kind) : std::int64_t{-1});
     std::vector<EventRecord> events;
-    FOURWALLS_TRY(forRows(*rows, [&] {
+    FOURWALLS_TRY(m_file.forRows(*rows, [&] {
         if (events.size() >= limit) return false;
         const auto at = rows->asInteger(1), stored = rows->asInteger(2);
         const auto text = rows->asText(4);
@@ -294,172 +286,35 @@ Result<std::vector<EventRecord>> FileQuery::events(TimeRange range, std::size_t 
     return events;
 }
 
-namespace {
-
-Result<std::vector<StepSummary>> readStepSummaries(sqlite::Statement& rows)
+Status FileRecords::scanCounters(const std::function<bool(const CounterRecord&)>& visit, std::stop_token stop)
 {
-    std::vector<StepSummary> summaries;
-    FOURWALLS_TRY(forRows(rows, [&] {
-        // Each value is fetched once: there is a row for each rank and step.
-        std::array<std::int64_t, 35> value{};
-        for (int column = 0; column < 35; ++column) {
-            if (column == 18 || column == 19) continue;
-            const auto stored = rows.asInteger(column);
-            if (!stored || (column >= 6 && std::abs(*stored / 4) > kLargestTimeNs / 4)) return true;
-            value[static_cast<std::size_t>(column)] = *stored;
-        }
-        const auto modelFlops = rows.asReal(18), recomputeFlops = rows.asReal(19);
-        if (!modelFlops || !recomputeFlops || !isTime(value[3]) || !isTime(value[4]) || !isId(value[0])) return true;
-        StepSummary s;
-        s.rank = RankId(static_cast<std::int32_t>(value[0]));
-        s.step = StepIndex(static_cast<std::int32_t>(value[2]));
-        s.range = {Instant{value[3]}, Instant{value[4]}};
-        s.state = stepStateOf(value[5]);
-        std::size_t column = 6;
-        const auto duration = [&](std::size_t at) { return Duration{value[at]}; };
-        for (Duration* field : {&s.compute, &s.exposedComm, &s.exposedCopy, &s.bubble, &s.idleDataLoading,
-                                &s.idleLaunch, &s.idleSynchronisation, &s.idleOther, &s.computeSum, &s.collectiveWait,
-                                &s.pipelineWindow, &s.pipelineBusy})
-            *field = duration(column++);
-        s.modelFlops = *modelFlops;
-        s.recomputeFlops = *recomputeFlops;
-        column += 2;
-        s.recomputeTime = duration(column++);
-        s.memoryBoundExcess = duration(column++);
-        s.inefficiencyExcess = duration(column++);
-        for (Duration& phase : s.computeByPhase) phase = duration(column++);
-        summaries.push_back(s);
-        return true;
-    }));
-    return summaries;
-}
-
-} // namespace
-
-Result<std::vector<JobStep>> FileQuery::jobSteps()
-{
-    if (m_jobSteps) return *m_jobSteps;
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows, statement("SELECT * FROM job_step ORDER BY step"));
-    std::vector<JobStep> steps;
-    FOURWALLS_TRY(forRows(*rows, [&] {
-        const auto start = rows->asInteger(1), end = rows->asInteger(2), warmup = rows->asInteger(3),
-                   complete = rows->asInteger(4), samples = rows->asInteger(8), tokens = rows->asInteger(9);
-        const std::int64_t number = rows->integer(0); // the table's key: always a number
-        if (number < std::numeric_limits<std::int32_t>::min() || number > kLargestInt32 || !isTime(start) ||
-            !isTime(end) || *end < *start || !warmup || !complete || !samples || !tokens)
-            return true;
-        steps.push_back({StepIndex(static_cast<std::int32_t>(number)),
-                         {Instant{*start}, Instant{*end}},
-                         stepStateOf(*warmup),
-                         *complete != 0,
-                         rows->asReal(5),
-                         rows->asReal(6),
-                         rows->asReal(7),
-                         *samples,
-                         *tokens});
-        return true;
-    }));
-    m_jobSteps = steps;
-    return steps;
-}
-
-Result<std::vector<StepSummary>> FileQuery::stepSummaries()
-{
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows, statement("SELECT * FROM step_summary ORDER BY rank, seq"));
-    return readStepSummaries(*rows);
-}
-
-Result<std::vector<StepSummary>> FileQuery::stepSummaries(StepIndex step)
-{
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows,
-                         statement("SELECT * FROM step_summary WHERE step=?1 ORDER BY rank, seq"));
-    rows->bind(1, std::int64_t{step.value});
-    return readStepSummaries(*rows);
-}
-
-namespace {
-
-std::optional<MemorySummary> memorySummaryOf(const sqlite::Statement& row)
-{
-    for (int column = 0; column < row.columns(); ++column) {
-        if ((column == 2 || column == 22) && row.isNull(column)) continue;
-        if (!row.asInteger(column)) return std::nullopt;
+    const sqlite::StopGuard guard(m_file.database(), stop);
+    FOURWALLS_TRY_ASSIGN(
+        sqlite::Statement rows,
+        m_file.database().prepare("SELECT counter, at, value FROM counter_sample ORDER BY counter, at, seq"));
+    while (true) {
+        FOURWALLS_TRY_ASSIGN(const sqlite::Row row, rows.step());
+        if (row == sqlite::Row::Done || stop.stop_requested()) break;
+        const auto counter = rows.asInteger(0), at = rows.asInteger(1);
+        const auto value = rows.asReal(2);
+        if (!counter || *counter < 0 || *counter >= static_cast<std::int64_t>(m_file.data()->info.counters.size()) ||
+            !at || !validTime(*at) || !value)
+            continue;
+        if (!visit({CounterId(static_cast<std::int32_t>(*counter)), Instant{*at}, *value})) return {};
     }
-    if (!isId(row.asInteger(0)) || !isTime(row.asInteger(4))) return std::nullopt;
-    MemorySummary s;
-    s.rank = RankId(static_cast<std::int32_t>(row.integer(0)));
-    if (!row.isNull(2)) s.step = StepIndex(static_cast<std::int32_t>(row.integer(2)));
-    s.peakBytes = row.integer(3);
-    s.peakAt = Instant{row.integer(4)};
-    int column = 5;
-    for (std::int64_t& bytes : s.atPeak) bytes = row.integer(column++);
-    for (std::int64_t& bytes : s.categoryPeaks) bytes = row.integer(column++);
-    s.residentBytes = row.integer(column++);
-    if (!row.isNull(column)) s.peakReservedBytes = row.integer(column);
-    return s;
+    return m_file.goOn(stop);
 }
 
-} // namespace
-
-Result<std::vector<MemorySummary>> FileQuery::memorySummaries()
+Status FileRecords::scanFlows(const std::function<bool(const FlowRecord&)>& visit, std::stop_token stop)
 {
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows, statement("SELECT * FROM memory_summary ORDER BY rank, seq"));
-    std::vector<MemorySummary> summaries;
-    FOURWALLS_TRY(forRows(*rows, [&] {
-        if (auto summary = memorySummaryOf(*rows)) summaries.push_back(std::move(*summary));
-        return true;
-    }));
-    return summaries;
-}
-
-Result<std::vector<MemorySummary>> FileQuery::memorySummaries(RankId rank, std::size_t limit)
-{
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows,
-                         statement("SELECT * FROM memory_summary WHERE rank=?1 ORDER BY seq"));
-    rows->bind(1, std::int64_t{rank.value});
-    std::vector<MemorySummary> summaries;
-    FOURWALLS_TRY(forRows(*rows, [&] {
-        if (summaries.size() >= limit) return false;
-        if (auto summary = memorySummaryOf(*rows)) summaries.push_back(std::move(*summary));
-        return true;
-    }));
-    return summaries;
-}
-
-Result<std::vector<CollectiveSummary>> FileQuery::collectiveSummaries()
-{
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows,
-                         statement("SELECT * FROM collective_summary ORDER BY grp, operation"));
-    std::vector<CollectiveSummary> summaries;
-    FOURWALLS_TRY(forRows(*rows, [&] {
-        for (int column = 0; column < rows->columns(); ++column)
-            if (!rows->asInteger(column) && !(column == 3 || column == 4)) return true;
-        const std::int64_t operation = rows->integer(0);
-        if (operation < 0 || operation > static_cast<int>(CollectiveOp::Other) || !isId(rows->asInteger(1)) ||
-            rows->integer(1) >= static_cast<std::int64_t>(m_data->info.groups.size()))
-            return true;
-        summaries.push_back({static_cast<CollectiveOp>(operation), GroupId(static_cast<std::int32_t>(rows->integer(1))),
-                             rows->integer(2), rows->asInteger(3), rows->asInteger(4), Duration{rows->integer(5)},
-                             Duration{rows->integer(6)}});
-        return true;
-    }));
-    return summaries;
-}
-
-Result<std::vector<OpSummary>> FileQuery::opSummaries(std::size_t limit)
-{
-    FOURWALLS_TRY_ASSIGN(sqlite::Statement * rows,
-                         statement("SELECT * FROM op_summary ORDER BY total DESC, op LIMIT ?1"));
-    rows->bind(1, static_cast<std::int64_t>(std::min<std::size_t>(limit, 1'000'000'000)));
-    std::vector<OpSummary> summaries;
-    FOURWALLS_TRY(forRows(*rows, [&] {
-        const auto op = rows->asInteger(0), count = rows->asInteger(1), total = rows->asInteger(2),
-                   longest = rows->asInteger(3);
-        if (isId(op) && count && total && longest)
-            summaries.push_back({OpId(static_cast<std::int32_t>(*op)), *count, Duration{*total}, Duration{*longest}});
-        return true;
-    }));
-    return summaries;
+    const sqlite::StopGuard guard(m_file.database(), stop);
+    FOURWALLS_TRY(m_file.forIds("SELECT * FROM flow WHERE id>=?1 AND id<=?2 -- scan",
+                                "SELECT min(id) FROM flow WHERE id>=?1", 0, std::numeric_limits<std::int64_t>::max(),
+                                [&](const sqlite::Statement& row) {
+                                    const auto flow = flowFromRow(row);
+                                    return !flow || (visit(*flow) && !stop.stop_requested());
+                                }));
+    return m_file.goOn(stop);
 }
 
 } // namespace fourwalls::store

@@ -136,6 +136,16 @@ constexpr bool validTime(std::int64_t ns)
     return ns >= -kLargestTimeNs && ns <= kLargestTimeNs;
 }
 
+/// Whether a value of a row is there and is a time, or counts operators, tracks, groups or texts.
+constexpr bool isTime(const std::optional<std::int64_t>& value)
+{
+    return value && validTime(*value);
+}
+constexpr bool isId(const std::optional<std::int64_t>& value)
+{
+    return value && *value >= 0 && *value <= kLargestId;
+}
+
 /// Whether a slice or buffer may have these times: inside the allowed range and not negative.
 constexpr bool validSpan(std::int64_t start, std::int64_t duration)
 {

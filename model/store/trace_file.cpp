@@ -20,7 +20,8 @@ Result<std::unique_ptr<TraceQuery>> openTrace(const std::string& path, const Ope
     }
     FOURWALLS_TRY_ASSIGN(const std::shared_ptr<const FileData> data,
                          readFileData(file.database, readPath, std::move(owned), options.cacheBytes));
-    return std::unique_ptr<TraceQuery>(std::make_unique<FileQuery>(std::move(file.database), data));
+    return std::unique_ptr<TraceQuery>(
+        std::make_unique<FileQuery>(std::make_unique<FileConnection>(std::move(file.database), data)));
 }
 
 bool looksLikeTrace(const std::string& path)

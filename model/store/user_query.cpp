@@ -7,7 +7,6 @@
 
 #include "model/base/ascii.h"
 #include "model/base/nearest_name.h"
-#include "model/store/file_query.h"
 #include "model/store/schema.h"
 #include "model/trace/vocabulary.h"
 
@@ -300,15 +299,6 @@ Result<UserRows> runUserQuery(sqlite::Database& database, const UserQuery& query
     }
     answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return answer;
-}
-
-Result<UserRows> FileQuery::userQuery(const UserQuery& query, std::stop_token stop)
-{
-    // The file may be another one by now: it is checked again.
-    FOURWALLS_TRY_ASSIGN(CheckedFile file, openChecked(m_data->path, m_data->cacheBytes));
-    if (file.kind != SchemaKind::Finished)
-        return refused("the trace was replaced by a recording in progress", m_data->path);
-    return runUserQuery(file.database, query, std::move(stop));
 }
 
 } // namespace fourwalls::store

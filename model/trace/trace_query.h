@@ -187,22 +187,23 @@ struct OpSummary {
     Duration longest;
 };
 
-/// Reads a trace. One thread at a time; `reopen` gives another thread its own. No call draws or waits for a person.
-class TraceQuery {
+/// Questions about what lies on the tracks of the timeline.
+class SliceQuestions {
 public:
-    virtual ~TraceQuery() = default;
-
-    virtual const TraceInfo& info() const = 0;
-    virtual const std::vector<TrackView>& tracks() const = 0; ///< by TrackId
-    virtual Result<std::unique_ptr<TraceQuery>> reopen() const = 0;
+    virtual ~SliceQuestions() = default;
 
     virtual Result<SliceWindow> slices(const SliceQuery& query, std::stop_token stop = {}) = 0;
     virtual Result<std::vector<RankActivity>> rankActivity(std::span<const RankId> ranks, TimeRange range,
                                                            int pixels) = 0;
     virtual Result<SliceView> slice(SliceId id) = 0;
-    virtual Result<std::shared_ptr<const OpInfo>> op(OpId id) = 0;
-    virtual Result<std::vector<FlowRecord>> flows(TrackId track, TimeRange range, std::size_t limit) = 0;
     virtual Result<SearchResult> search(const SearchQuery& query, std::stop_token stop = {}) = 0;
+    virtual Status scanSlices(const std::function<bool(const SliceView&)>& visit, std::stop_token stop = {}) = 0;
+};
+
+/// Questions about buffers and live bytes.
+class MemoryQuestions {
+public:
+    virtual ~MemoryQuestions() = default;
 
     virtual Result<MemoryWindow> memory(RankId rank, TimeRange range, int pixels) = 0;
     virtual Result<AllocationList> aliveAt(RankId rank, Instant at, std::size_t limit) = 0;
@@ -210,16 +211,32 @@ public:
     /// (a trace may have millions, most of them shorter than a pixel); traces in memory look at all.
     virtual Result<AllocationList> allocations(RankId rank, TimeRange range, std::size_t limit,
                                                std::int64_t mostRows = std::numeric_limits<std::int64_t>::max()) = 0;
+    virtual Status scanAllocations(const std::function<bool(const AllocationView&)>& visit,
+                                   std::stop_token stop = {}) = 0;
+};
+
+/// Questions about the other records.
+class RecordQuestions {
+public:
+    virtual ~RecordQuestions() = default;
 
     virtual Result<std::vector<CounterSample>> counter(CounterId counter, TimeRange range, int pixels) = 0;
     virtual Result<std::vector<StepView>> steps(RankId rank) = 0;
     virtual Result<std::vector<CollectiveView>> collectives(std::optional<RankId> rank, TimeRange range,
                                                             std::size_t limit) = 0;
+    virtual Result<std::vector<FlowRecord>> flows(TrackId track, TimeRange range, std::size_t limit) = 0;
     /// By time; kind: those of it, absent: all.
     virtual Result<std::vector<EventRecord>> events(TimeRange range, std::size_t limit,
                                                     std::optional<EventKind> kind = std::nullopt) = 0;
+    virtual Status scanCounters(const std::function<bool(const CounterRecord&)>& visit, std::stop_token stop = {}) = 0;
+    virtual Status scanFlows(const std::function<bool(const FlowRecord&)>& visit, std::stop_token stop = {}) = 0;
+};
 
-    /// Stored when the trace was finished; never computed from rows here.
+/// Questions whose answers were stored when the trace was finished; none is computed from rows.
+class SummaryQuestions {
+public:
+    virtual ~SummaryQuestions() = default;
+
     virtual Result<std::vector<JobStep>> jobSteps() = 0;                        ///< by number
     virtual Result<std::vector<StepSummary>> stepSummaries() = 0;               ///< by rank, each by time
     virtual Result<std::vector<StepSummary>> stepSummaries(StepIndex step) = 0; ///< of one step, by rank
@@ -228,13 +245,20 @@ public:
     virtual Result<std::vector<MemorySummary>> memorySummaries(RankId rank, std::size_t limit) = 0;
     virtual Result<std::vector<CollectiveSummary>> collectiveSummaries() = 0;
     virtual Result<std::vector<OpSummary>> opSummaries(std::size_t limit) = 0; ///< most time first
+};
 
-    /// Everything, in file order, for export, trim and check. The callback returns false to stop.
-    virtual Status scanSlices(const std::function<bool(const SliceView&)>& visit, std::stop_token stop = {}) = 0;
-    virtual Status scanAllocations(const std::function<bool(const AllocationView&)>& visit,
-                                   std::stop_token stop = {}) = 0;
-    virtual Status scanCounters(const std::function<bool(const CounterRecord&)>& visit, std::stop_token stop = {}) = 0;
-    virtual Status scanFlows(const std::function<bool(const FlowRecord&)>& visit, std::stop_token stop = {}) = 0;
+/// Reads a trace. One thread at a time; `reopen` gives another thread its own. No call draws or waits for a person.
+/// The scans give everything in file order, for export, trim and check; their callback returns false to stop.
+/// The bases are virtual so that a trace can be put together from classes that each answer one subject.
+class TraceQuery : public virtual SliceQuestions,
+                   public virtual MemoryQuestions,
+                   public virtual RecordQuestions,
+                   public virtual SummaryQuestions {
+public:
+    virtual const TraceInfo& info() const = 0;
+    virtual const std::vector<TrackView>& tracks() const = 0; ///< by TrackId
+    virtual Result<std::shared_ptr<const OpInfo>> op(OpId id) = 0;
+    virtual Result<std::unique_ptr<TraceQuery>> reopen() const = 0;
 };
 
 } // namespace fourwalls
