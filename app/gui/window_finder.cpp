@@ -188,10 +188,10 @@ void WindowFinder::goTo(const FindItem& item)
     case FindGroup::Steps: goToStep(StepIndex{static_cast<std::int32_t>(item.id)}); break;
     case FindGroup::Ranks:
         selection.setRank(RankId{static_cast<std::int32_t>(item.id)});
-        if (auto* shown = timeline()) shown->canvas().revealRank(selection.rank());
+        if (auto* shown = timeline()) shown->canvas().rows().revealRank(selection.rank());
         break;
     case FindGroup::Tracks:
-        if (auto* shown = timeline()) shown->canvas().revealTrack(TrackId{static_cast<std::int32_t>(item.id)});
+        if (auto* shown = timeline()) shown->canvas().rows().revealTrack(TrackId{static_cast<std::int32_t>(item.id)});
         break;
     case FindGroup::Tables:
         m_window.showView(kTables);

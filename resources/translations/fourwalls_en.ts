@@ -213,19 +213,22 @@
     </message>
 </context>
 <context>
+    <name>TimelineAxis</name>
+    <message numerus="yes">
+        <source>and %n more, zoom in to tell them apart</source>
+        <translation>
+            <numerusform>and %n more, zoom in to tell them apart</numerusform>
+            <numerusform>and %n more, zoom in to tell them apart</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>TimelineCanvas</name>
     <message numerus="yes">
         <source>%1 · %n tracks</source>
         <translation>
             <numerusform>%1 · %n track</numerusform>
             <numerusform>%1 · %n tracks</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source>and %n more, zoom in to tell them apart</source>
-        <translation>
-            <numerusform>and %n more, zoom in to tell them apart</numerusform>
-            <numerusform>and %n more, zoom in to tell them apart</numerusform>
         </translation>
     </message>
 </context>

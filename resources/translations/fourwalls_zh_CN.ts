@@ -9758,6 +9758,47 @@ arrivals: %3</source>
     </message>
 </context>
 <context>
+    <name>TimelineAxis</name>
+    <message>
+        <source>fault</source>
+        <translation>故障</translation>
+    </message>
+    <message>
+        <source>checkpoint</source>
+        <translation>检查点</translation>
+    </message>
+    <message>
+        <source>loss spike</source>
+        <translation>损失突增</translation>
+    </message>
+    <message>
+        <source>out of memory</source>
+        <translation>内存不足</translation>
+    </message>
+    <message>
+        <source>note</source>
+        <translation>注释</translation>
+    </message>
+    <message>
+        <source>rollback</source>
+        <translation>回滚</translation>
+    </message>
+    <message>
+        <source>rank %1 · %2</source>
+        <translation>rank %1 · %2</translation>
+    </message>
+    <message>
+        <source>mark %1: %2</source>
+        <translation>标记 %1：%2</translation>
+    </message>
+    <message numerus="yes">
+        <source>and %n more, zoom in to tell them apart</source>
+        <translation>
+            <numerusform>另有 %n 个，放大可分辨</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>TimelineCanvas</name>
     <message>
         <source>Timeline</source>
@@ -9770,15 +9811,6 @@ arrivals: %3</source>
     <message>
         <source>Scroll the rows</source>
         <translation>滚动各行</translation>
-    </message>
-    <message>
-        <source>r%1 · %2</source>
-        <comment>rank and track, short</comment>
-        <translation>r%1 · %2</translation>
-    </message>
-    <message>
-        <source>rank %1 · step</source>
-        <translation>rank %1 · 步</translation>
     </message>
     <message>
         <source>rank %1</source>
@@ -9812,34 +9844,6 @@ arrivals: %3</source>
         <source>longest %1 · zoom in to see them</source>
         <translation>最长 %1 · 放大后可见</translation>
     </message>
-    <message>
-        <source>fault</source>
-        <translation>故障</translation>
-    </message>
-    <message>
-        <source>checkpoint</source>
-        <translation>检查点</translation>
-    </message>
-    <message>
-        <source>loss spike</source>
-        <translation>损失突增</translation>
-    </message>
-    <message>
-        <source>out of memory</source>
-        <translation>内存不足</translation>
-    </message>
-    <message>
-        <source>note</source>
-        <translation>注释</translation>
-    </message>
-    <message>
-        <source>rollback</source>
-        <translation>回滚</translation>
-    </message>
-    <message>
-        <source>rank %1 · %2</source>
-        <translation>rank %1 · %2</translation>
-    </message>
     <message numerus="yes">
         <source>%1 · %n tracks</source>
         <translation>
@@ -9858,6 +9862,22 @@ arrivals: %3</source>
         <source>could take %1 longer without harm</source>
         <translation>可以再长 %1 而无害</translation>
     </message>
+</context>
+<context>
+    <name>TimelineLabels</name>
+    <message>
+        <source>r%1 · %2</source>
+        <comment>rank and track, short</comment>
+        <translation>r%1 · %2</translation>
+    </message>
+    <message>
+        <source>rank %1 · step</source>
+        <translation>rank %1 · 步</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
+    </message>
     <message>
         <source>Filter rows</source>
         <translation>筛选行</translation>
@@ -9865,16 +9885,6 @@ arrivals: %3</source>
     <message>
         <source>Show only rows whose name has these words, such as rank 1 stream 7; an expression behind a slash</source>
         <translation>只显示名称含这些词的行，例如 rank 1 stream 7；斜杠后为正则表达式</translation>
-    </message>
-    <message>
-        <source>mark %1: %2</source>
-        <translation>标记 %1：%2</translation>
-    </message>
-    <message numerus="yes">
-        <source>and %n more, zoom in to tell them apart</source>
-        <translation>
-            <numerusform>另有 %n 个，放大可分辨</numerusform>
-        </translation>
     </message>
 </context>
 <context>

@@ -237,6 +237,7 @@ void CompareView::align()
     }
     nameSides();
     m_axis.reset(whole);
+    m_axisOfB.reset(moved(whole, m_offset));
     m_aligned = true;
     // What was chosen elsewhere (a step, a range) is kept; else the first measured steps fill the view.
     const TimeRange chosen = selection()->range();
@@ -265,8 +266,7 @@ void CompareView::nameSides()
 void CompareView::showRange(TimeRange range)
 {
     if (!m_aligned) return;
-    m_sides[0].canvas->setRange(range);
-    m_sides[1].canvas->setRange(moved(range, m_offset));
+    m_axisOfB.setRange(moved(range, m_offset));
     askMemory();
     m_inRange = true;
     if (selection()) selection()->setRange(range);

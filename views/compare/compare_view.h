@@ -118,6 +118,7 @@ private:
     QString m_partnerName;
     std::array<Side, 2> m_sides;
     Selection m_axis;           ///< times of A; wide enough for both
+    Selection m_axisOfB;        ///< the same on B's clock
     Duration m_offset;          ///< of B's clock against A's, so that the first steps begin together
     bool m_hasTimelines = true; ///< else both are memory snapshots
     bool m_tableChosen = false; ///< by hand

@@ -90,8 +90,13 @@ void CompareView::build()
     m_sides[1].card->addControl(m_other);
     connect(&m_axis, &Selection::rangeChanged, this, &CompareView::showRange);
     connect(&m_axis, &Selection::cursorChanged, this, [this] {
-        m_sides[0].canvas->setCursor(m_axis.cursor());
-        m_sides[1].canvas->setCursor(m_axis.cursor() ? std::optional(*m_axis.cursor() + m_offset) : std::nullopt);
+        m_axisOfB.setCursor(m_axis.cursor() ? std::optional(*m_axis.cursor() + m_offset) : std::nullopt);
+    });
+    connect(&m_axisOfB, &Selection::rangeChanged, this, [this](TimeRange range) {
+        m_axis.setRange({range.begin - m_offset, range.end - m_offset});
+    });
+    connect(&m_axisOfB, &Selection::cursorChanged, this, [this] {
+        m_axis.setCursor(m_axisOfB.cursor() ? std::optional(*m_axisOfB.cursor() - m_offset) : std::nullopt);
     });
     column->addLayout(buildTables(), 5);
     m_pages->addWidget(m_empty);
@@ -126,18 +131,10 @@ void CompareView::buildSide(std::size_t i)
     side.canvas->setMemoryShown(false);
     side.canvas->setMinimumHeight(70);
     side.card->addContent(side.canvas, 1);
-    connect(side.canvas, &TimelineCanvas::rangeChanged, this, [this, i](TimeRange range) {
-        const Duration back = i == 0 ? Duration{} : m_offset;
-        m_axis.setRange({range.begin - back, range.end - back});
-    });
-    connect(side.canvas, &TimelineCanvas::cursorMoved, this, [this, i](std::optional<Instant> at) {
-        if (at && i == 1) at = *at - m_offset;
-        m_axis.setCursor(at);
-    });
+    side.canvas->setSelection(i == 0 ? &m_axis : &m_axisOfB);
     connect(side.canvas, &TimelineCanvas::painted, this, [this](TimeRange, FrameQuality quality) {
         reportFrame(m_axis.range(), m_comparison ? quality : FrameQuality::Coarse);
     });
-    side.canvas->setFocusPolicy(Qt::StrongFocus);
 }
 
 QLayout* CompareView::buildTables()

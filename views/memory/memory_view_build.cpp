@@ -210,10 +210,10 @@ void MemoryView::buildActions()
         addAction(action);
         return action;
     };
-    add("memory.zoomIn", {Qt::Key_W, Qt::Key_Plus}, [this] { shownPlot().zoomBy(kKeyZoom); });
-    add("memory.zoomOut", {Qt::Key_S, Qt::Key_Minus}, [this] { shownPlot().zoomBy(-kKeyZoom); });
-    add("memory.panLeft", {Qt::Key_A}, [this] { shownPlot().panBy(-kKeyPan); });
-    add("memory.panRight", {Qt::Key_D}, [this] { shownPlot().panBy(kKeyPan); });
+    add("memory.zoomIn", {Qt::Key_W, Qt::Key_Plus}, [this] { shownPlot().zoom(kKeyZoom); });
+    add("memory.zoomOut", {Qt::Key_S, Qt::Key_Minus}, [this] { shownPlot().zoom(-kKeyZoom); });
+    add("memory.panLeft", {Qt::Key_A}, [this] { shownPlot().pan(-kKeyPan); });
+    add("memory.panRight", {Qt::Key_D}, [this] { shownPlot().pan(kKeyPan); });
     add("memory.fit", {Qt::Key_F}, [this] { fit(); });
     add("memory.fitAll", {Qt::SHIFT | Qt::Key_F, Qt::Key_Home}, [this] { fitAll(); });
     QAction* measure = add("memory.measure", {Qt::Key_M}, [] {});

@@ -268,7 +268,7 @@ void PipelinePlot::outline(QPainter& painter, PassPlace place, const QPen& pen) 
     painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
 }
 
-void PipelinePlot::hoverMoved()
+void PipelinePlot::pointerMoved()
 {
     const StagePass* under = hover() ? pass(placeAt(*hover())) : nullptr;
     const std::optional<Microbatch> microbatch = under ? under->microbatch : std::nullopt;

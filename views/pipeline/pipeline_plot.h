@@ -63,7 +63,7 @@ protected:
     void paintPlot(QPainter& painter) override;
     void paintHover(QPainter& painter) override;
     FrameQuality quality() const override { return m_picture ? FrameQuality::Full : FrameQuality::Blank; }
-    void hoverMoved() override;
+    void pointerMoved() override;
 
 private:
     struct Lane {

@@ -209,10 +209,10 @@ void PipelineView::buildActions()
         });
         addAction(action);
     };
-    add("pipeline.zoomIn", {Qt::Key_W, Qt::Key_Plus}, [this] { m_plot->zoomBy(kKeyZoom); });
-    add("pipeline.zoomOut", {Qt::Key_S, Qt::Key_Minus}, [this] { m_plot->zoomBy(-kKeyZoom); });
-    add("pipeline.panLeft", {Qt::Key_A}, [this] { m_plot->panBy(-kKeyPan); });
-    add("pipeline.panRight", {Qt::Key_D}, [this] { m_plot->panBy(kKeyPan); });
+    add("pipeline.zoomIn", {Qt::Key_W, Qt::Key_Plus}, [this] { m_plot->zoom(kKeyZoom); });
+    add("pipeline.zoomOut", {Qt::Key_S, Qt::Key_Minus}, [this] { m_plot->zoom(-kKeyZoom); });
+    add("pipeline.panLeft", {Qt::Key_A}, [this] { m_plot->pan(-kKeyPan); });
+    add("pipeline.panRight", {Qt::Key_D}, [this] { m_plot->pan(kKeyPan); });
     add("pipeline.fit", {Qt::Key_F, Qt::Key_Home}, [this] { m_local.setRange(m_local.whole()); });
     add("pipeline.colours", {Qt::Key_C}, [this] { m_colours->toggle(); });
     add("pipeline.timeline", {Qt::Key_T}, [this] { jumpToTimeline(); });

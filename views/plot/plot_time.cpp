@@ -7,11 +7,9 @@
 #include "views/plot/time_ticks.h"
 #include "views/words/words.h"
 
-#include <QApplication>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QPainterPath>
-#include <QWheelEvent>
 
 #include <algorithm>
 #include <cmath>
@@ -27,28 +25,9 @@ constexpr double kLeastNamed = 12;    ///< a narrower bar has no room for a lett
 
 } // namespace
 
-TimePlot::TimePlot(QWidget* parent) : QWidget(parent)
+TimePlot::TimePlot(QWidget* parent) : TimeSurface(parent)
 {
-    m_hold.setSingleShot(true);
-    m_hold.setTimerType(Qt::PreciseTimer);
-    m_hold.setInterval(kHoldMs);
-    connect(&m_hold, &QTimer::timeout, this, qOverload<>(&QWidget::update));
-    setMouseTracking(true);
-    setFocusPolicy(Qt::StrongFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
-}
-
-void TimePlot::setSelection(Selection* selection)
-{
-    if (m_selection) m_selection->disconnect(this);
-    m_selection = selection;
-    if (selection) {
-        connect(selection, &Selection::rangeChanged, this, &TimePlot::followSelection);
-        connect(selection, &Selection::cursorChanged, this, qOverload<>(&QWidget::update));
-        connect(selection, &Selection::measuredChanged, this, qOverload<>(&QWidget::update));
-        connect(selection, &Selection::sliceChanged, this, qOverload<>(&QWidget::update));
-    }
-    followSelection();
 }
 
 void TimePlot::setContext(std::shared_ptr<const StepSpans> steps, std::vector<PhaseSpan> phases)
@@ -64,39 +43,10 @@ void TimePlot::setZero(std::optional<Instant> zero)
     invalidate();
 }
 
-void TimePlot::followSelection()
-{
-    if (!m_selection) return;
-    if (m_camera.bounds() != m_selection->whole() && !m_selection->whole().empty()) {
-        m_camera.setBounds(m_selection->whole());
-    }
-    // Our own change comes back here: showing it again would forget the exact zoom.
-    if (m_camera.range() != m_selection->range()) m_camera.show(m_selection->range());
-    m_pictureValid = false;
-    emit shownRangeChanged();
-    repaintMoved();
-}
-
-void TimePlot::repaintMoved()
-{
-    if (!m_awaiting || quality() >= FrameQuality::Coarse) {
-        m_hold.stop();
-        update();
-    } else if (!m_hold.isActive()) {
-        m_hold.start(); // once, not again with every further move
-    }
-}
-
-void TimePlot::pushRange()
+void TimePlot::rangeMoved()
 {
     m_pictureValid = false;
-    if (m_selection) {
-        const TimeRange before = m_selection->range();
-        m_selection->setRange(m_camera.range());
-        if (m_selection->range() != before) return; // followSelection did the rest
-    }
     emit shownRangeChanged();
-    repaintMoved();
 }
 
 double TimePlot::stripHeight() const
@@ -118,23 +68,17 @@ int TimePlot::deviceColumns() const
     return std::max(1, static_cast<int>(std::lround(plotRect().width() * devicePixelRatioF())));
 }
 
-void TimePlot::zoomBy(int units)
-{
-    m_camera.zoomAt(m_hover ? m_hover->x() - plotRect().left() : m_camera.width() / 2.0, units);
-    pushRange();
-}
-
-void TimePlot::panBy(double share)
-{
-    m_camera.pan(-share * m_camera.width());
-    pushRange();
-}
-
 void TimePlot::invalidate()
 {
     m_pictureValid = false;
-    m_hold.stop();
-    update();
+    dataArrived();
+}
+
+std::optional<QPointF> TimePlot::hover() const
+{
+    const QRectF inside = plotRect();
+    const std::optional<QPointF> at = pointer();
+    return at && at->x() >= inside.left() && at->x() <= inside.right() ? at : std::nullopt;
 }
 
 void TimePlot::paintTo(QPainter& painter)
@@ -172,7 +116,7 @@ void TimePlot::paintEvent(QPaintEvent*)
     paintMeasure(painter);
     paintHover(painter);
     painter.end();
-    emit painted(m_camera.range(), quality());
+    emit painted(camera().range(), quality());
 }
 
 void TimePlot::paintTimeAxis(QPainter& painter) const
@@ -180,8 +124,8 @@ void TimePlot::paintTimeAxis(QPainter& painter) const
     const Theme& t = currentTheme();
     const QRectF inside = plotRect();
     const double y = height() - kPlotAxis;
-    const TimeTicks ticks = timeTicks(m_camera.range(), zero(), m_camera.width(),
-                                      std::clamp(m_camera.width() / 4, kLeastTickSpacing, kTickSpacing));
+    const TimeTicks ticks = timeTicks(camera().range(), zero(), camera().width(),
+                                      std::clamp(camera().width() / 4, kLeastTickSpacing, kTickSpacing));
     const QFontMetricsF metrics(painter.font());
     double free = -1e9; // where the last label ended: labels never touch
     for (const TimeTick& tick : ticks.ticks) {
@@ -264,7 +208,7 @@ void TimePlot::paintBar(QPainter& painter, const TimeRange& range, double top, c
 void TimePlot::paintSteps(QPainter& painter, double top) const
 {
     // Costs what is seen: of thousands of steps only those in the range, and of steps that share a pixel only one.
-    const TimeRange shown = m_camera.range();
+    const TimeRange shown = camera().range();
     const auto endsBefore = [](Instant at) { return [at](const StepSpan& step) { return step.range.end <= at; }; };
     auto step = std::partition_point(m_steps->begin(), m_steps->end(), endsBefore(shown.begin));
     while (step != m_steps->end() && step->range.begin < shown.end) {
@@ -288,8 +232,8 @@ void TimePlot::paintSteps(QPainter& painter, double top) const
 
 void TimePlot::paintMeasure(QPainter& painter) const
 {
-    if (!m_selection || !m_selection->measured()) return;
-    const TimeRange range = *m_selection->measured();
+    if (!selection() || !selection()->measured()) return;
+    const TimeRange range = *selection()->measured();
     const QRectF inside = plotRect();
     const double left = std::clamp(xOf(range.begin), inside.left(), inside.right());
     const double right = std::clamp(xOf(range.end), inside.left(), inside.right());
@@ -301,7 +245,7 @@ void TimePlot::paintMeasure(QPainter& painter) const
 
 void TimePlot::paintSlice(QPainter& painter) const
 {
-    const std::optional<SelectedSlice> slice = m_selection ? m_selection->slice() : std::nullopt;
+    const std::optional<SelectedSlice> slice = selection() ? selection()->slice() : std::nullopt;
     if (!slice) return;
     const SelectedSlice& chosen = *slice;
     const QRectF inside = plotRect();
@@ -384,87 +328,27 @@ void TimePlot::paintReadout(QPainter& painter, QPointF at, const std::vector<Rea
 void TimePlot::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
-    m_camera.setWidth(static_cast<int>(std::lround(plotRect().width())));
+    ownCamera().setWidth(static_cast<int>(std::lround(plotRect().width())));
     invalidate();
     emit shownRangeChanged();
 }
 
-void TimePlot::wheelEvent(QWheelEvent* event)
+void TimePlot::measureTo(QPointF to, bool finished, bool still)
 {
-    // Shift turns the wheel sideways; some platforms already deliver it as a horizontal turn.
-    const QPoint turn = event->angleDelta();
-    const bool sideways = event->modifiers().testFlag(Qt::ShiftModifier) || std::abs(turn.x()) > std::abs(turn.y());
-    if (sideways) {
-        const int units = turn.x() != 0 ? turn.x() : turn.y();
-        m_camera.pan(units * m_camera.width() / 960.0); // a notch is an eighth of the screen
-    } else {
-        m_camera.zoomAt(event->position().x() - plotRect().left(), turn.y());
-    }
-    pushRange();
-    event->accept();
+    if (!selection()) return;
+    const Instant a = pressedTime(), b = instantAt(to.x());
+    if (!finished) selection()->setMeasured(TimeRange{std::min(a, b), std::max(a, b)});
+    if (finished && still) selection()->setMeasured(std::nullopt);
 }
 
-void TimePlot::mousePressEvent(QMouseEvent* event)
+void TimePlot::clicked(QPointF at)
 {
-    m_pressed = m_last = event->position();
-    if (event->button() == Qt::MiddleButton) {
-        m_drag = Drag::Panning;
-        return;
-    }
-    if (event->button() != Qt::LeftButton) return QWidget::mousePressEvent(event);
-    const bool onAxis = m_pressed.y() > plotRect().bottom() + stripHeight();
-    m_drag =
-        m_measuring || onAxis || event->modifiers().testFlag(Qt::ControlModifier) ? Drag::Measuring : Drag::Pressed;
-}
-
-void TimePlot::mouseMoveEvent(QMouseEvent* event)
-{
-    const QPointF at = event->position();
-    if (m_drag == Drag::Pressed && (at - m_pressed).manhattanLength() >= QApplication::startDragDistance()) {
-        m_drag = Drag::Panning;
-    }
-    if (m_drag == Drag::Panning) {
-        m_camera.pan(at.x() - m_last.x());
-        pushRange();
-    } else if (m_drag == Drag::Measuring && m_selection) {
-        const Instant a = instantAt(m_pressed.x()), b = instantAt(at.x());
-        m_selection->setMeasured(TimeRange{std::min(a, b), std::max(a, b)});
-    }
-    m_last = at;
-    const QRectF inside = plotRect();
-    if (at.x() >= inside.left() && at.x() <= inside.right())
-        m_hover = at;
-    else
-        m_hover.reset();
-    hoverMoved();
-    if (m_selection) m_selection->setCursor(m_hover ? std::optional(instantAt(at.x())) : std::nullopt);
-    update();
-}
-
-void TimePlot::mouseReleaseEvent(QMouseEvent* event)
-{
-    if (event->button() != Qt::LeftButton && event->button() != Qt::MiddleButton)
-        return QWidget::mouseReleaseEvent(event);
-    const Drag drag = std::exchange(m_drag, Drag::None);
-    const bool still = (event->position() - m_pressed).manhattanLength() < QApplication::startDragDistance();
-    if (drag == Drag::Pressed && plotRect().contains(event->position())) {
-        emit instantClicked(instantAt(event->position().x()), event->position());
-    }
-    if (drag == Drag::Measuring && still && m_selection) m_selection->setMeasured(std::nullopt);
+    if (plotRect().contains(at)) emit instantClicked(instantAt(at.x()), at);
 }
 
 void TimePlot::mouseDoubleClickEvent(QMouseEvent* event)
 {
     if (event->button() == Qt::LeftButton) emit doubleClicked(instantAt(event->position().x()), event->position());
-}
-
-void TimePlot::leaveEvent(QEvent* event)
-{
-    QWidget::leaveEvent(event);
-    m_hover.reset();
-    hoverMoved();
-    if (m_selection) m_selection->setCursor(std::nullopt);
-    update();
 }
 
 void TimePlot::changeEvent(QEvent* event)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The details card: facts as a document in columns, long ones on lines of their own; the legend is painted.
 #include "views/timeline/details_panel.h"
-#include "views/timeline/axis_marks.h"
 #include "views/timeline/bar_painter.h"
 #include "views/timeline/navigation_keys.h"
+#include "views/timeline/timeline_axis.h"
 #include "views/timeline/timeline_source.h"
 
 #include "views/plot/theme.h"

@@ -32,16 +32,16 @@ RowActions::RowActions(QWidget& view, TimelineSource& source, TimelineCanvas& ca
     , m_minimap(minimap)
 {
     add("timeline.filterRows", {Qt::CTRL | Qt::SHIFT | Qt::Key_F}, [this] {
-        m_canvas.rowFilterEdit().setFocus(Qt::ShortcutFocusReason);
-        m_canvas.rowFilterEdit().selectAll();
+        m_canvas.labels().filterEdit().setFocus(Qt::ShortcutFocusReason);
+        m_canvas.labels().filterEdit().selectAll();
     });
     QAction* byStream = addSwitch("timeline.byStream", {Qt::Key_G}, false, [this](bool on) {
-        TimelineArrangement arrangement = m_canvas.arrangement();
+        TimelineArrangement arrangement = m_canvas.rows().arrangement();
         arrangement.order = on ? RowOrder::ByStream : RowOrder::ByRank;
-        m_canvas.setArrangement(std::move(arrangement));
+        m_canvas.rows().setArrangement(std::move(arrangement));
     });
-    connect(&m_canvas, &TimelineCanvas::arrangementChanged, byStream,
-            [this, byStream] { byStream->setChecked(m_canvas.arrangement().order == RowOrder::ByStream); });
+    connect(&m_canvas.rows(), &TimelineRows::arrangementChanged, byStream,
+            [this, byStream] { byStream->setChecked(m_canvas.rows().arrangement().order == RowOrder::ByStream); });
     add("timeline.higherRows", {Qt::CTRL | Qt::Key_Plus, Qt::CTRL | Qt::Key_Equal},
         [this] { changeHeights(kHeightStep); });
     add("timeline.lowerRows", {Qt::CTRL | Qt::Key_Minus}, [this] { changeHeights(-kHeightStep); });
@@ -51,27 +51,27 @@ RowActions::RowActions(QWidget& view, TimelineSource& source, TimelineCanvas& ca
         });
     };
     addOfSelected("timeline.pin", {Qt::Key_P}, [this](TrackId track) {
-        TimelineArrangement arrangement = m_canvas.arrangement();
+        TimelineArrangement arrangement = m_canvas.rows().arrangement();
         if (std::erase(arrangement.pinned, track) == 0) arrangement.pinned.push_back(track);
-        m_canvas.setArrangement(std::move(arrangement));
+        m_canvas.rows().setArrangement(std::move(arrangement));
     });
     addOfSelected("timeline.rowUp", {Qt::ALT | Qt::SHIFT | Qt::Key_Up},
-                  [this](TrackId track) { m_canvas.moveRow(track, true); });
+                  [this](TrackId track) { m_canvas.rows().move(track, true); });
     addOfSelected("timeline.rowDown", {Qt::ALT | Qt::SHIFT | Qt::Key_Down},
-                  [this](TrackId track) { m_canvas.moveRow(track, false); });
+                  [this](TrackId track) { m_canvas.rows().move(track, false); });
     addOfSelected("timeline.higherRow", {Qt::ALT | Qt::SHIFT | Qt::Key_Right},
-                  [this](TrackId track) { m_canvas.changeRowHeight(track, kHeightStep); });
+                  [this](TrackId track) { m_canvas.rows().changeHeight(track, kHeightStep); });
     addOfSelected("timeline.lowerRow", {Qt::ALT | Qt::SHIFT | Qt::Key_Left},
-                  [this](TrackId track) { m_canvas.changeRowHeight(track, -kHeightStep); });
+                  [this](TrackId track) { m_canvas.rows().changeHeight(track, -kHeightStep); });
     add("timeline.usualRows", {}, [this] {
-        TimelineArrangement arrangement = m_canvas.arrangement();
+        TimelineArrangement arrangement = m_canvas.rows().arrangement();
         arrangement.streams.clear();
         arrangement.streamHeight.clear();
         arrangement.heightPercent = 100;
-        m_canvas.setArrangement(std::move(arrangement));
+        m_canvas.rows().setArrangement(std::move(arrangement));
     });
-    add("timeline.widerNames", {}, [this] { m_canvas.setLabelWidth(m_canvas.labelWidth() + kNamesStep); });
-    add("timeline.narrowerNames", {}, [this] { m_canvas.setLabelWidth(m_canvas.labelWidth() - kNamesStep); });
+    add("timeline.widerNames", {}, [this] { m_canvas.labels().setWidth(m_canvas.labels().width() + kNamesStep); });
+    add("timeline.narrowerNames", {}, [this] { m_canvas.labels().setWidth(m_canvas.labels().width() - kNamesStep); });
     auto* colours = new QActionGroup(this);
     for (const auto& [name, by] : kColourActions) {
         QAction* action = add(name, {}, [this, chosen = by] { setColourBy(chosen); });
@@ -80,11 +80,8 @@ RowActions::RowActions(QWidget& view, TimelineSource& source, TimelineCanvas& ca
         colours->addAction(action);
     }
     addSwitch("timeline.minimap", {Qt::Key_O}, true, [this](bool) { placeMinimap(); });
-    connect(&m_canvas, &TimelineCanvas::labelWidthChanged, this, &RowActions::placeMinimap);
-    connect(&m_minimap, &TimelineMinimap::rangeChosen, &m_canvas, [this](TimeRange range) {
-        m_canvas.setRange(range);
-        emit m_canvas.rangeChanged(m_canvas.range());
-    });
+    connect(&m_canvas.labels(), &TimelineLabels::widthChanged, this, &RowActions::placeMinimap);
+    connect(&m_minimap, &TimelineMinimap::rangeChosen, &m_canvas, &TimelineCanvas::showRange);
     connect(&m_minimap, &TimelineMinimap::changed, &m_canvas, qOverload<>(&QWidget::update)); // a frame that is final
     retranslate();
 }
@@ -185,10 +182,10 @@ void RowActions::setColourBy(ColourBy by)
 
 void RowActions::changeHeights(int percent)
 {
-    TimelineArrangement arrangement = m_canvas.arrangement();
+    TimelineArrangement arrangement = m_canvas.rows().arrangement();
     const int wanted = std::clamp(arrangement.heightPercent + percent, kLowestRowsPercent, kHighestRowsPercent);
     arrangement.heightPercent = wanted;
-    m_canvas.setArrangement(std::move(arrangement));
+    m_canvas.rows().setArrangement(std::move(arrangement));
 }
 
 void RowActions::placeMinimap()

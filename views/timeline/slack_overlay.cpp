@@ -2,11 +2,20 @@
 // See slack_overlay.h.
 #include "views/timeline/slack_overlay.h"
 
+#include "views/plot/theme.h"
+
+#include <QPainter>
+
 #include <algorithm>
 #include <cmath>
 #include <tuple>
 
 namespace fourwalls::views {
+
+namespace {
+constexpr int kPaleness = 170; ///< of 255, of the background over a bar
+constexpr int kPathLine = 2;   ///< pixels
+} // namespace
 
 std::span<const SlackPiece> slackOfLane(const StepSlack& slack, TrackId track, int lane)
 {
@@ -54,6 +63,32 @@ std::vector<SlackColumn> slackColumns(std::span<const SlackPiece> pieces, Durati
         }
     }
     return columns;
+}
+
+void paintSlack(QPainter& painter, const StepSlack& slack, TimeRange visible,
+                const std::function<QRect(TrackId, int)>& laneRect)
+{
+    const Theme& theme = currentTheme();
+    QColor pale = theme.card;
+    pale.setAlpha(kPaleness);
+    const Duration least = slack.least();
+    for (std::size_t i = 0; i < slack.pieces.size();) {
+        const SlackPiece& first = slack.pieces[i];
+        const auto lane = slackOfLane(slack, first.track, first.lane);
+        i += lane.size();
+        const QRect rect = laneRect(first.track, first.lane);
+        if (rect.isNull()) continue;
+        const std::vector<SlackColumn> columns = slackColumns(lane, least, visible, rect.width());
+        for (std::size_t x = 0; x < columns.size();) {
+            std::size_t end = x + 1;
+            while (end < columns.size() && columns[end] == columns[x]) ++end;
+            const QRect part(rect.left() + static_cast<int>(x), rect.top(), static_cast<int>(end - x), rect.height());
+            if (columns[x] == SlackColumn::Pale) painter.fillRect(part, pale);
+            if (columns[x] == SlackColumn::Path)
+                painter.fillRect(part.left(), part.bottom() + 1 - kPathLine, part.width(), kPathLine, theme.text);
+            x = end;
+        }
+    }
 }
 
 } // namespace fourwalls::views

@@ -5,10 +5,15 @@
 
 #include "model/replay/step_slack.h"
 
+#include <QRect>
+
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
+
+class QPainter;
 
 namespace fourwalls::views {
 
@@ -23,5 +28,9 @@ const SlackPiece* slackOfSlice(const StepSlack& slack, TrackId track, int lane, 
 /// By column of `width` pixels that show `visible`: where several pieces meet, the one that matters most. A piece that could
 /// take longer, but not by `least`, is tight.
 std::vector<SlackColumn> slackColumns(std::span<const SlackPiece> pieces, Duration least, TimeRange visible, int width);
+
+/// Over the bars of what is visible. laneRect: where a lane's bars are, null when they are out of sight.
+void paintSlack(QPainter& painter, const StepSlack& slack, TimeRange visible,
+                const std::function<QRect(TrackId, int)>& laneRect);
 
 } // namespace fourwalls::views

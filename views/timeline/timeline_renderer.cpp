@@ -38,11 +38,6 @@ std::optional<StepIndex> stepNumberOf(const SliceView& slice, const OpInfo& op, 
 
 TimelineRenderer::TimelineRenderer() : m_texts(fontOf(TextRole::Small)) {}
 
-int TimelineRenderer::topOf(const TimelineRow& row, const TimelineLayout& layout, int scroll)
-{
-    return row.pinned ? row.top : layout.pinnedHeight + row.top - scroll;
-}
-
 TimeToPixel TimelineRenderer::mapOf(const TimeCamera& camera)
 {
     return {camera.bounds().begin, camera.beginNs(), camera.nsPerPixel(), camera.width()};
@@ -67,18 +62,16 @@ Coverage TimelineRenderer::render(const TimelineFrame& frame, const Theme& theme
             if (tick.major) grid.push_back(static_cast<int>(std::lround(m_fine.xOf(tick.at))));
         painter.clear(grid);
 
-        const int pinnedEnd = lineOf(frame.layout->pinnedHeight);
+        const int pinnedEnd = lineOf(frame.rows->layout().pinnedHeight);
         painter.setClip(0, pinnedEnd);
-        for (const auto& row : frame.layout->pinned) worst = std::min(worst, renderRow(painter, frame, row));
+        for (const auto& row : frame.rows->layout().pinned) worst = std::min(worst, renderRow(painter, frame, row));
 
         painter.setClip(pinnedEnd, pixels.height());
-        const int visibleLines = frame.size.height() - frame.layout->pinnedHeight;
-        for (const auto& row : frame.layout->visible(frame.scroll, frame.scroll + visibleLines)) {
-            if (row.startsGroup)
-                painter.horizontalLine(lineOf(topOf(row, *frame.layout, frame.scroll) - 2), palette.groupLine);
+        for (const auto& row : frame.rows->visible()) {
+            if (row.startsGroup) painter.horizontalLine(lineOf(frame.rows->topOf(row) - 2), palette.groupLine);
             worst = std::min(worst, renderRow(painter, frame, row));
         }
-        if (frame.layout->pinnedHeight > 0) painter.horizontalLine(pinnedEnd, palette.groupLine);
+        if (frame.rows->layout().pinnedHeight > 0) painter.horizontalLine(pinnedEnd, palette.groupLine);
     }
     drawNames(frame, palette);
     return worst;
@@ -92,7 +85,7 @@ int TimelineRenderer::lineOf(int y) const
 Coverage TimelineRenderer::renderRow(BarPainter& painter, const TimelineFrame& frame, const TimelineRow& row)
 {
     if (row.kind == TimelineRow::Kind::Counter) return Coverage::Exact; // the canvas paints them
-    const int top = topOf(row, *frame.layout, frame.scroll);
+    const int top = frame.rows->topOf(row);
     if (row.kind == TimelineRow::Kind::Activity || !row.track) return renderActivity(painter, frame, row, top);
 
     const TrackPieces pieces = frame.source->tiles().pieces(*row.track, frame.camera->range(), frame.source->level());
@@ -173,7 +166,7 @@ void TimelineRenderer::drawNames(const TimelineFrame& frame, const BarPalette& p
     painter.setRenderHint(QPainter::TextAntialiasing);
     const auto styles = frame.source->styles();
     // A name ends where its rows end: those that are scrolled go on below the pinned ones.
-    const int pinnedEnd = frame.layout->pinnedHeight;
+    const int pinnedEnd = frame.rows->layout().pinnedHeight;
     const QRect pinned(0, 0, frame.size.width(), pinnedEnd);
     const QRect scrolled(0, pinnedEnd, frame.size.width(), frame.size.height() - pinnedEnd);
     std::optional<bool> clippedTo; // the pinned ones

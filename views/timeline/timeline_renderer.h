@@ -8,7 +8,7 @@
 #include "views/plot/time_ticks.h"
 #include "views/session/step_spans.h"
 #include "views/timeline/bar_painter.h"
-#include "views/timeline/timeline_layout.h"
+#include "views/timeline/timeline_rows.h"
 #include "views/timeline/timeline_source.h"
 
 #include <QImage>
@@ -21,12 +21,11 @@ std::optional<StepIndex> stepNumberOf(const SliceView& slice, const OpInfo& op, 
 
 /// What to render.
 struct TimelineFrame {
-    const TimelineLayout* layout = nullptr;
+    const TimelineRows* rows = nullptr;
     const TimelineSource* source = nullptr;
     const TimeCamera* camera = nullptr;
     TimeTicks ticks;
     std::span<const StepSpan> steps; ///< to number the slices of steps, by begin
-    int scroll = 0;                  ///< lines of the unpinned rows above the view
     QSize size;                      ///< of the drawing area [pixels]
     double ratio = 1;                ///< of the device: the image is as many times finer
 };
@@ -59,8 +58,6 @@ public:
     std::size_t barCount() const { return m_barCount; }
     std::size_t nameCount() const { return m_names.size(); }
 
-    /// Top of a row in the drawing area, given the scroll position.
-    static int topOf(const TimelineRow& row, const TimelineLayout& layout, int scroll);
     /// The mapping that bars are drawn with.
     static TimeToPixel mapOf(const TimeCamera& camera);
 

@@ -98,7 +98,6 @@ TimelineView::TimelineView(QWidget* parent)
     giveKeysTo(*m_canvas, *this);
 
     connect(m_canvas, &TimelineCanvas::painted, this, &TimelineView::reportFrame);
-    connect(m_canvas, &TimelineCanvas::rangeChanged, this, &TimelineView::setVisibleRange);
     connect(m_canvas, &TimelineCanvas::sliceClicked, this, [this](const SliceView& slice) { select(slice, false); });
     connect(m_canvas, &TimelineCanvas::sliceDoubleClicked, this, [this](const SliceView& slice) {
         select(slice, false);
@@ -106,9 +105,6 @@ TimelineView::TimelineView(QWidget* parent)
     });
     connect(m_canvas, &TimelineCanvas::emptyClicked, this, [this] {
         if (selection()) selection()->setSlice(std::nullopt);
-    });
-    connect(m_canvas, &TimelineCanvas::cursorMoved, this, [this](std::optional<Instant> at) {
-        if (selection()) selection()->setCursor(at);
     });
     connect(m_canvas, &TimelineCanvas::areaDragged, this, &TimelineView::dragArea);
     connect(m_area, &AreaPanel::findAsked, this, &TimelineView::find);
@@ -217,13 +213,10 @@ void TimelineView::traceChanged()
 
 void TimelineView::connectSelection()
 {
+    m_canvas->setSelection(selection());
     if (!selection()) return;
-    connect(selection(), &Selection::rangeChanged, this, [this](TimeRange range) {
-        m_minimap->setRange(range);
-        if (!m_ownRange && session() && session()->isOpen()) m_canvas->setRange(range);
-    });
+    connect(selection(), &Selection::rangeChanged, m_minimap, &TimelineMinimap::setRange);
     connect(selection(), &Selection::sliceChanged, this, &TimelineView::selectedSliceChanged);
-    connect(selection(), &Selection::cursorChanged, this, [this] { m_canvas->setCursor(selection()->cursor()); });
     connect(selection(), &Selection::byteUnitChanged, this, [this] {
         m_canvas->memory().setByteUnit(selection()->byteUnit());
         m_canvas->counters().setByteUnit(selection()->byteUnit());
@@ -239,7 +232,7 @@ void TimelineView::connectSelection()
     connect(selection(), &Selection::rankChanged, this, [this](RankId rank) {
         if (m_stepsRank != rank) readSteps();
         m_canvas->memory().setRank(rank);
-        m_canvas->revealRank(rank);
+        m_canvas->rows().revealRank(rank);
     });
     connect(selection(), &Selection::measuredChanged, this, &TimelineView::measuredElsewhere);
 }
@@ -255,11 +248,7 @@ void TimelineView::opened()
     m_area->setSession(session());
     m_reader->setSession(session());
     m_canvas->memory().setSession(session(), whole, selection() ? selection()->rank() : RankId{});
-    if (selection()) {
-        m_canvas->setRange(selection()->range());
-        m_minimap->setRange(selection()->range());
-        m_canvas->setCursor(selection()->cursor());
-    }
+    if (selection()) m_minimap->setRange(selection()->range());
     std::vector<RankId> ranks;
     for (const auto& track : session()->tracks()) ranks.push_back(track.info.rank);
     std::sort(ranks.begin(), ranks.end());
@@ -278,7 +267,7 @@ void TimelineView::opened()
         Urgency::Background);
     showEmptyState();
     if (selection() && !ranks.empty() && selection()->rank() != ranks.front())
-        m_canvas->revealRank(selection()->rank());
+        m_canvas->rows().revealRank(selection()->rank());
     selectedSliceChanged();
     measuredElsewhere();
     showSlack();
@@ -406,14 +395,6 @@ void TimelineView::askStepTime()
         Urgency::Background);
 }
 
-void TimelineView::setVisibleRange(TimeRange range)
-{
-    if (!selection()) return;
-    m_ownRange = true;
-    selection()->setRange(range);
-    m_ownRange = false;
-}
-
 void TimelineView::chooseStep(std::optional<StepIndex> step)
 {
     if (!selection()) return;
@@ -432,11 +413,11 @@ void TimelineView::chooseRank(std::optional<RankId> rank)
 {
     if (!selection()) return;
     if (!rank) {
-        m_canvas->scrollBy(-m_canvas->layout().height);
+        m_canvas->rows().scrollTo(0);
         return;
     }
     selection()->setRank(*rank);
-    m_canvas->revealRank(*rank); // also where it was the rank before
+    m_canvas->rows().revealRank(*rank); // also where it was the rank before
 }
 
 void TimelineView::fit()
@@ -480,7 +461,7 @@ QString TimelineView::tableAsCsv() const
     QString csv = QStringLiteral("start_ns,duration_ns,name,track,rank\n");
     for (const auto& slice : found->slices) {
         const auto op = m_source->op(slice.op);
-        const TrackView* track = m_canvas->track(slice.track);
+        const TrackView* track = m_canvas->rows().track(slice.track);
         QString name = op ? QString::fromStdString(op->name) : QString();
         name.replace(QLatin1Char('"'), QStringLiteral("\"\""));
         csv += QStringLiteral("%1,%2,\"%3\",\"%4\",%5\n")

@@ -78,7 +78,6 @@ private:
     void opened();
     void fitAtFirst();
     void readSteps();
-    void setVisibleRange(TimeRange range);
     void showEmptyState();
 
     void select(const SliceView& slice, bool bringIntoView);
@@ -114,7 +113,6 @@ private:
     std::optional<RankId> m_stepsRank;
     bool m_timeAsked = false, m_timeKnown = false; ///< of the job's step
     bool m_showsSlack = false;
-    bool m_ownRange = false;  ///< the range change comes from the canvas
     bool m_dockMoved = false; ///< by hand: its height stays
     bool m_ownArea = false;   ///< so does the measured range
     bool m_ownSlice = false;  ///< and the selected slice, which a pointer is on

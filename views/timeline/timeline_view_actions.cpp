@@ -25,8 +25,6 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr int kCanvasZoom = 240; ///< half an octave
-constexpr double kCanvasPan = 0.15;
 constexpr int kKeyScroll = 60;
 constexpr int kLowestArea = 180; ///< of the panel with its table
 constexpr int kNarrowDock = 900;
@@ -82,10 +80,10 @@ void TimelineView::createActions()
 {
     auto* fitAction = addViewAction("timeline.fit", {Qt::Key_F}, [this] { fit(); });
     addViewAction("timeline.fitAll", {Qt::SHIFT | Qt::Key_F, Qt::Key_Home}, [this] { fitAll(); });
-    addViewAction("timeline.zoomIn", {Qt::Key_W, Qt::Key_Plus}, [this] { m_canvas->zoom(kCanvasZoom); });
-    addViewAction("timeline.zoomOut", {Qt::Key_S, Qt::Key_Minus}, [this] { m_canvas->zoom(-kCanvasZoom); });
-    addViewAction("timeline.panLeft", {Qt::Key_A}, [this] { m_canvas->pan(-kCanvasPan); });
-    addViewAction("timeline.panRight", {Qt::Key_D}, [this] { m_canvas->pan(kCanvasPan); });
+    addViewAction("timeline.zoomIn", {Qt::Key_W, Qt::Key_Plus}, [this] { m_canvas->zoom(kKeyZoom); });
+    addViewAction("timeline.zoomOut", {Qt::Key_S, Qt::Key_Minus}, [this] { m_canvas->zoom(-kKeyZoom); });
+    addViewAction("timeline.panLeft", {Qt::Key_A}, [this] { m_canvas->pan(-kKeyPan); });
+    addViewAction("timeline.panRight", {Qt::Key_D}, [this] { m_canvas->pan(kKeyPan); });
     addViewAction("timeline.previousSlice", {Qt::Key_Left}, [this] { goToNeighbour(-1); });
     addViewAction("timeline.nextSlice", {Qt::Key_Right}, [this] { goToNeighbour(1); });
     addViewAction("timeline.previousOfName", {Qt::SHIFT | Qt::Key_Left}, [this] { m_reader->goToNamesake(-1); });
@@ -94,9 +92,9 @@ void TimelineView::createActions()
     addViewAction("timeline.previousNote", {Qt::SHIFT | Qt::Key_J}, [this] { goToNote(-1); });
     addViewAction("timeline.launch", {Qt::Key_L}, [this] { goToLaunch(); });
     addViewAction("timeline.longest", {Qt::SHIFT | Qt::Key_L},
-                  [this] { m_reader->goToLongest(m_canvas->shownTracks(), m_canvas->range()); });
-    addViewAction("timeline.scrollUp", {Qt::Key_Up}, [this] { m_canvas->scrollBy(-kKeyScroll); });
-    addViewAction("timeline.scrollDown", {Qt::Key_Down}, [this] { m_canvas->scrollBy(kKeyScroll); });
+                  [this] { m_reader->goToLongest(m_canvas->rows().shownTracks(), m_canvas->range()); });
+    addViewAction("timeline.scrollUp", {Qt::Key_Up}, [this] { m_canvas->rows().scrollBy(-kKeyScroll); });
+    addViewAction("timeline.scrollDown", {Qt::Key_Down}, [this] { m_canvas->rows().scrollBy(kKeyScroll); });
     addViewAction("timeline.search", {QKeySequence::Find, Qt::Key_Slash}, [this] { m_toolbar->focusSearch(); });
     addViewAction("timeline.nextMatch", {QKeySequence(Qt::Key_F3), Qt::Key_N}, [this] { goToMatch(1); });
     addViewAction("timeline.previousMatch", {QKeySequence(Qt::SHIFT | Qt::Key_F3), Qt::SHIFT | Qt::Key_N},
@@ -110,37 +108,37 @@ void TimelineView::createActions()
         setArea(std::nullopt, {});
         selection()->setSlice(std::nullopt);
     });
-    addViewAction("timeline.area", {Qt::Key_R}, [this] { setArea(m_canvas->range(), m_canvas->shownTracks()); });
+    addViewAction("timeline.area", {Qt::Key_R}, [this] { setArea(m_canvas->range(), m_canvas->rows().shownTracks()); });
     addViewAction("timeline.likeThis", {Qt::SHIFT | Qt::Key_R}, [this] {
         const auto chosen = selection() ? selection()->slice() : std::nullopt;
         if (chosen && chosen->op) selectLikeThis(QString::fromStdString(chosen->op->name));
     });
     addViewAction("timeline.hideCounters", {Qt::SHIFT | Qt::Key_C}, [this] {
-        TimelineArrangement arrangement = m_canvas->arrangement();
+        TimelineArrangement arrangement = m_canvas->rows().arrangement();
         if (!arrangement.hiddenCounters.empty()) {
             arrangement.hiddenCounters.clear();
         } else if (session()) {
             for (const CounterTrack& track : counterTracks(session()->info()))
                 arrangement.hiddenCounters.insert(track.counter);
         }
-        m_canvas->setArrangement(std::move(arrangement));
+        m_canvas->rows().setArrangement(std::move(arrangement));
     });
     addViewAction("timeline.showHidden", {}, [this] {
-        TimelineArrangement arrangement = m_canvas->arrangement();
+        TimelineArrangement arrangement = m_canvas->rows().arrangement();
         arrangement.hidden.clear();
         arrangement.hiddenCounters.clear();
-        m_canvas->setArrangement(std::move(arrangement));
-        m_canvas->setRowFilter({});
+        m_canvas->rows().setArrangement(std::move(arrangement));
+        m_canvas->labels().setFilter({});
     });
     addViewAction("timeline.expandAll", {Qt::Key_E}, [this] {
-        TimelineArrangement arrangement = m_canvas->arrangement();
+        TimelineArrangement arrangement = m_canvas->rows().arrangement();
         arrangement.collapsed.clear();
-        m_canvas->setArrangement(std::move(arrangement));
+        m_canvas->rows().setArrangement(std::move(arrangement));
     });
     addViewAction("timeline.collapseAll", {Qt::Key_C}, [this] {
-        TimelineArrangement arrangement = m_canvas->arrangement();
-        for (const auto& track : m_canvas->tracks()) arrangement.collapsed.insert(track.info.rank);
-        m_canvas->setArrangement(std::move(arrangement));
+        TimelineArrangement arrangement = m_canvas->rows().arrangement();
+        for (const auto& track : m_canvas->rows().tracks()) arrangement.collapsed.insert(track.info.rank);
+        m_canvas->rows().setArrangement(std::move(arrangement));
     });
     auto* memoryAction = addViewAction("timeline.memory", {Qt::SHIFT | Qt::Key_M}, [] {});
     memoryAction->setCheckable(true);
@@ -232,7 +230,7 @@ void TimelineView::goTo(const SelectedSlice& slice)
 
 void TimelineView::bringIntoView(const SliceView& slice)
 {
-    m_canvas->revealTrack(slice.track, slice.lane);
+    m_canvas->rows().revealTrack(slice.track, slice.lane);
     const TimeRange visible = m_canvas->range();
     if (visible.contains(slice.start) && slice.end() <= visible.end) return;
     // Keep the scale if the slice fits into it, else show it whole.
@@ -246,7 +244,7 @@ void TimelineView::selectedSliceChanged()
 {
     const auto chosen = selection() ? selection()->slice() : std::nullopt;
     m_canvas->setSelected(chosen);
-    if (chosen && !m_ownSlice) m_canvas->revealTrack(chosen->slice.track, chosen->slice.lane);
+    if (chosen && !m_ownSlice) m_canvas->rows().revealTrack(chosen->slice.track, chosen->slice.lane);
     m_reader->read(session() && session()->isOpen() ? chosen : std::nullopt);
     showDetails();
 }
@@ -260,8 +258,8 @@ void TimelineView::showDetails()
     }
     SliceContext context;
     context.trace = session() ? &session()->info() : nullptr;
-    context.track = m_canvas->track(chosen->slice.track);
-    context.tracks = &m_canvas->tracks();
+    context.track = m_canvas->rows().track(chosen->slice.track);
+    context.tracks = &m_canvas->rows().tracks();
     if (const StepSpan* step = stepAt(*m_steps, chosen->slice.start)) context.step = *step;
     context.around = m_reader->around();
     context.place = m_reader->place();
@@ -305,7 +303,7 @@ void TimelineView::goToNeighbour(int direction)
 {
     const auto chosen = selection() ? selection()->slice() : std::nullopt;
     if (!chosen || !session()) {
-        m_canvas->pan(direction * kCanvasPan);
+        m_canvas->pan(direction * kKeyPan);
         return;
     }
     const SliceView from = chosen->slice;
@@ -350,7 +348,7 @@ void TimelineView::setArea(const std::optional<TimeRange>& range, std::vector<Tr
 void TimelineView::measuredElsewhere()
 {
     if (m_ownArea || !selection() || !session() || !session()->isOpen()) return;
-    setArea(selection()->measured(), m_canvas->shownTracks());
+    setArea(selection()->measured(), m_canvas->rows().shownTracks());
 }
 
 void TimelineView::fitDetails()
@@ -374,7 +372,7 @@ void TimelineView::setNotes(std::vector<TimelineNote> notes)
 
 void TimelineView::goToNote(int direction)
 {
-    const std::vector<TimelineNote>& notes = m_canvas->notes();
+    const std::vector<TimelineNote>& notes = m_canvas->axis().notes();
     if (notes.empty() || !selection()) return;
     const TimeRange shown = selection()->range();
     const auto middleOf = [](const TimeRange& range) { return range.begin.ns + range.length().ns / 2; };
@@ -442,7 +440,7 @@ void TimelineView::addSliceActions(QMenu& menu)
     connect(menu.addAction(tr("Statistics of the time of this slice")), &QAction::triggered, this,
             [this, slice = chosen->slice] {
                 setArea(TimeRange{slice.start, slice.end() + Duration{slice.duration.ns > 0 ? 0 : 1}},
-                        m_canvas->shownTracks());
+                        m_canvas->rows().shownTracks());
             });
     connect(menu.addAction(tr("Bookmark this slice…")), &QAction::triggered, this,
             [this] { emit selection()->commandRequested(QStringLiteral("notes.add")); });
@@ -455,7 +453,7 @@ void TimelineView::askContextMenu(const QPoint& at, std::optional<TrackId> track
 {
     QMenu menu(this);
     addSliceActions(menu);
-    TimelineArrangement arrangement = m_canvas->arrangement();
+    TimelineArrangement arrangement = m_canvas->rows().arrangement();
     const QAction* pin = nullptr;
     const QAction* hide = nullptr;
     const QAction* fold = nullptr;
@@ -485,7 +483,7 @@ void TimelineView::askContextMenu(const QPoint& at, std::optional<TrackId> track
     } else {
         return;
     }
-    m_canvas->setArrangement(std::move(arrangement));
+    m_canvas->rows().setArrangement(std::move(arrangement));
 }
 
 } // namespace fourwalls::views

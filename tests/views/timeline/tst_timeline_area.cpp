@@ -99,7 +99,7 @@ private slots:
         QTest::mouseMove(&canvas, QPoint(x + 200, 12));
         QTest::mouseRelease(&canvas, Qt::LeftButton, {}, QPoint(x + 200, 12));
         QVERIFY(filled(bench));
-        QCOMPARE(bench.view->area().area()->tracks, canvas.shownTracks());
+        QCOMPARE(bench.view->area().area()->tracks, canvas.rows().shownTracks());
         QTest::keyClick(&canvas, Qt::Key_Escape);
         QVERIFY(!bench.selection.measured() && bench.view->area().isHidden());
         QVERIFY(!bench.view->area().area());
@@ -162,7 +162,7 @@ private slots:
         const QPoint head = bench.pointOf(TrackId{0}, 0, Instant{50 * kMs}); // the steps lie on the head's row
         drag(bench.canvas(), head, head + QPoint(80, 0));
         QVERIFY(filled(bench));
-        for (const TrackView& track : bench.canvas().tracks()) {
+        for (const TrackView& track : bench.canvas().rows().tracks()) {
             const auto& tracks = bench.view->area().area()->tracks;
             const bool taken = std::find(tracks.begin(), tracks.end(), track.id) != tracks.end();
             QCOMPARE(taken, track.info.rank == RankId{0} && track.slices > 0);
@@ -234,7 +234,7 @@ private slots:
         SETTLE(bench);
         bench.selection.setMeasured(TimeRange{Instant{10 * kMs}, Instant{20 * kMs}});
         QVERIFY(filled(bench));
-        QCOMPARE(bench.view->area().area()->tracks, bench.canvas().shownTracks());
+        QCOMPARE(bench.view->area().area()->tracks, bench.canvas().rows().shownTracks());
         bench.selection.setMeasured(std::nullopt);
         QVERIFY(bench.view->area().isHidden());
     }

@@ -68,7 +68,8 @@ private slots:
         view.show();
         QTRY_VERIFY(session.isOpen() && view.showsFinalData() && session.pending() == 0);
         int rows = 0;
-        for (const TimelineRow& row : view.canvas().layout().rows) rows += row.kind == TimelineRow::Kind::Counter;
+        for (const TimelineRow& row : view.canvas().rows().layout().rows)
+            rows += row.kind == TimelineRow::Kind::Counter;
         QCOMPARE(rows, 2);
         const CounterCurves& curves = view.canvas().counters();
         QStringList power = curves.readout(CounterId{1}, Instant{30 * kMs + 10});
@@ -104,7 +105,8 @@ private slots:
         QTRY_VERIFY(view.showsFinalData() && session.pending() == 0);
         QCOMPARE(curves.readout(CounterId{0}, Instant{5 * kMs})[1], QStringLiteral("3"));
         QTest::keyClick(&view.canvas(), Qt::Key_C, Qt::ShiftModifier);
-        for (const TimelineRow& row : view.canvas().layout().rows) QVERIFY(row.kind != TimelineRow::Kind::Counter);
+        for (const TimelineRow& row : view.canvas().rows().layout().rows)
+            QVERIFY(row.kind != TimelineRow::Kind::Counter);
         view.setTrace(nullptr, nullptr);
     }
 };

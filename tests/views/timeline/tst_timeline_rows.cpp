@@ -54,23 +54,23 @@ private slots:
     {
         Bench bench;
         SETTLE(bench);
-        const auto all = tracksOf(bench.canvas().layout());
-        QTest::keyClicks(&bench.canvas().rowFilterEdit(), QStringLiteral("nccl"));
-        QCOMPARE(tracksOf(bench.canvas().layout()), (std::vector<int>{4, 10})); // stream 13 of both ranks
+        const auto all = tracksOf(bench.canvas().rows().layout());
+        QTest::keyClicks(&bench.canvas().labels().filterEdit(), QStringLiteral("nccl"));
+        QCOMPARE(tracksOf(bench.canvas().rows().layout()), (std::vector<int>{4, 10})); // stream 13 of both ranks
         SETTLE(bench);
-        bench.canvas().setRowFilter(QStringLiteral("rank 1 stream"));
-        QCOMPARE(tracksOf(bench.canvas().layout()), (std::vector<int>{9, 10, 11}));
-        bench.canvas().setRowFilter(QStringLiteral("/stream (7|20)/"));
-        QCOMPARE(tracksOf(bench.canvas().layout()), (std::vector<int>{3, 5, 9, 11}));
+        bench.canvas().labels().setFilter(QStringLiteral("rank 1 stream"));
+        QCOMPARE(tracksOf(bench.canvas().rows().layout()), (std::vector<int>{9, 10, 11}));
+        bench.canvas().labels().setFilter(QStringLiteral("/stream (7|20)/"));
+        QCOMPARE(tracksOf(bench.canvas().rows().layout()), (std::vector<int>{3, 5, 9, 11}));
         // What cannot be read changes nothing.
-        bench.canvas().setRowFilter(QStringLiteral("/stream ("));
-        QCOMPARE(tracksOf(bench.canvas().layout()), (std::vector<int>{3, 5, 9, 11}));
-        bench.canvas().setRowFilter(QStringLiteral("no such row"));
-        QVERIFY(tracksOf(bench.canvas().layout()).empty());
+        bench.canvas().labels().setFilter(QStringLiteral("/stream ("));
+        QCOMPARE(tracksOf(bench.canvas().rows().layout()), (std::vector<int>{3, 5, 9, 11}));
+        bench.canvas().labels().setFilter(QStringLiteral("no such row"));
+        QVERIFY(tracksOf(bench.canvas().rows().layout()).empty());
         SETTLE(bench);
-        QTest::keyClick(&bench.canvas().rowFilterEdit(), Qt::Key_Escape);
-        QCOMPARE(tracksOf(bench.canvas().layout()), all);
-        QVERIFY(bench.canvas().rowFilter().isEmpty());
+        QTest::keyClick(&bench.canvas().labels().filterEdit(), Qt::Key_Escape);
+        QCOMPARE(tracksOf(bench.canvas().rows().layout()), all);
+        QVERIFY(bench.canvas().labels().filter().isEmpty());
     }
 
     /// Presses, moves in two steps and releases, on the names of rows.
@@ -88,21 +88,21 @@ private slots:
         SETTLE(bench);
         TimelineCanvas& canvas = bench.canvas();
         const int top = canvas.plotRect().top();
-        const auto rowOf = [&](int id) { return *canvas.layout().rowOf(TrackId{id}); };
-        const auto before = tracksOf(canvas.layout());
+        const auto rowOf = [&](int id) { return *canvas.rows().layout().rowOf(TrackId{id}); };
+        const auto before = tracksOf(canvas.rows().layout());
         const auto first = std::ranges::find(before, 3), second = std::ranges::find(before, 4);
         QVERIFY(first < second);
         // Stream 13 of rank 0 above stream 7.
         const TimelineRow moved = rowOf(4), target = rowOf(3);
         dragLabel(bench, {30, top + moved.top + 6}, {30, top + target.top + 1});
-        const auto after = tracksOf(canvas.layout());
+        const auto after = tracksOf(canvas.rows().layout());
         QVERIFY(std::ranges::find(after, 4) < std::ranges::find(after, 3));
         QVERIFY(std::ranges::find(after, 10) == after.end() ||
                 std::ranges::find(after, 10) < std::ranges::find(after, 9)); // and in the other ranks
         SETTLE(bench);
         // A click moves nothing.
         QTest::mouseClick(&canvas, Qt::LeftButton, {}, {30, top + rowOf(3).top + 6});
-        QCOMPARE(tracksOf(canvas.layout()), after);
+        QCOMPARE(tracksOf(canvas.rows().layout()), after);
         // Its lower border makes it higher, a double click there as high as before.
         const TimelineRow low = rowOf(3);
         dragLabel(bench, {30, top + low.bottom() - 1}, {30, top + low.bottom() + 29});
@@ -111,7 +111,7 @@ private slots:
         QTest::mouseDClick(&canvas, Qt::LeftButton, {}, {30, top + rowOf(3).bottom() - 1});
         QCOMPARE(rowOf(3).height, low.height);
         action(bench, "timeline.usualRows")->trigger();
-        QCOMPARE(tracksOf(canvas.layout()), before);
+        QCOMPARE(tracksOf(canvas.rows().layout()), before);
         SETTLE(bench);
     }
 
@@ -119,20 +119,20 @@ private slots:
     {
         Bench bench;
         SETTLE(bench);
-        const auto before = tracksOf(bench.canvas().layout());
+        const auto before = tracksOf(bench.canvas().rows().layout());
         SliceView slice;
         slice.track = TrackId{4};
         bench.selection.setSlice(SelectedSlice{slice, nullptr});
         action(bench, "timeline.rowUp")->trigger();
-        const auto after = tracksOf(bench.canvas().layout());
+        const auto after = tracksOf(bench.canvas().rows().layout());
         QVERIFY(std::ranges::find(after, 4) - after.begin() < std::ranges::find(before, 4) - before.begin());
         action(bench, "timeline.rowDown")->trigger();
-        QCOMPARE(tracksOf(bench.canvas().layout()), before);
-        const int height = bench.canvas().layout().rowOf(TrackId{4})->height;
+        QCOMPARE(tracksOf(bench.canvas().rows().layout()), before);
+        const int height = bench.canvas().rows().layout().rowOf(TrackId{4})->height;
         action(bench, "timeline.higherRow")->trigger();
-        QVERIFY(bench.canvas().layout().rowOf(TrackId{4})->height > height);
+        QVERIFY(bench.canvas().rows().layout().rowOf(TrackId{4})->height > height);
         action(bench, "timeline.lowerRow")->trigger();
-        QCOMPARE(bench.canvas().layout().rowOf(TrackId{4})->height, height);
+        QCOMPARE(bench.canvas().rows().layout().rowOf(TrackId{4})->height, height);
         bench.selection.setSlice(std::nullopt);
         SETTLE(bench);
     }
@@ -141,36 +141,36 @@ private slots:
     {
         Bench bench;
         SETTLE(bench);
-        bench.canvas().setRowFilter(QStringLiteral("nccl"));
-        bench.canvas().revealTrack(TrackId{3});
-        QVERIFY(bench.canvas().rowFilter().isEmpty());
+        bench.canvas().labels().setFilter(QStringLiteral("nccl"));
+        bench.canvas().rows().revealTrack(TrackId{3});
+        QVERIFY(bench.canvas().labels().filter().isEmpty());
         QVERIFY(!bench.canvas().laneRect(TrackId{3}, 0).isNull());
-        bench.canvas().setRowFilter(QStringLiteral("nccl"));
+        bench.canvas().labels().setFilter(QStringLiteral("nccl"));
         action(bench, "timeline.showHidden")->trigger();
-        QVERIFY(bench.canvas().rowFilter().isEmpty());
+        QVERIFY(bench.canvas().labels().filter().isEmpty());
     }
 
     void streamsAreOrderedAndBack()
     {
         Bench bench;
         SETTLE(bench);
-        const auto byRank = tracksOf(bench.canvas().layout());
+        const auto byRank = tracksOf(bench.canvas().rows().layout());
         action(bench, "timeline.byStream")->trigger();
-        QCOMPARE(tracksOf(bench.canvas().layout()), (std::vector<int>{0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11}));
+        QCOMPARE(tracksOf(bench.canvas().rows().layout()), (std::vector<int>{0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11}));
         SETTLE(bench);
         QVERIFY(!bench.view->grab().isNull());
         // A click on a row's name folds no rank here.
         QTest::mouseClick(&bench.canvas(), Qt::LeftButton, {}, QPoint(40, bench.canvas().plotRect().top() + 8));
-        QVERIFY(bench.canvas().arrangement().collapsed.empty());
+        QVERIFY(bench.canvas().rows().arrangement().collapsed.empty());
         action(bench, "timeline.byStream")->trigger();
-        QCOMPARE(tracksOf(bench.canvas().layout()), byRank);
+        QCOMPARE(tracksOf(bench.canvas().rows().layout()), byRank);
     }
 
     void rowsGrowAndShrink()
     {
         Bench bench;
         SETTLE(bench);
-        const auto height = [&] { return bench.canvas().arrangement().heightPercent; };
+        const auto height = [&] { return bench.canvas().rows().arrangement().heightPercent; };
         for (int i = 0; i < 30; ++i) action(bench, "timeline.higherRows")->trigger();
         QCOMPARE(height(), kHighestRowsPercent);
         SETTLE(bench);
@@ -209,7 +209,7 @@ private slots:
         Bench bench;
         SETTLE(bench);
         TimelineCanvas& canvas = bench.canvas();
-        const int before = canvas.labelWidth();
+        const int before = canvas.labels().width();
         const QPoint edge(before, canvas.height() / 2);
         QTest::mousePress(&canvas, Qt::LeftButton, {}, edge);
         QMouseEvent move(QEvent::MouseMove, QPointF(before + 90, edge.y()),
@@ -217,14 +217,14 @@ private slots:
                          Qt::NoModifier);
         QApplication::sendEvent(&canvas, &move);
         QTest::mouseRelease(&canvas, Qt::LeftButton, {}, edge + QPoint(90, 0));
-        QCOMPARE(canvas.labelWidth(), before + 90);
+        QCOMPARE(canvas.labels().width(), before + 90);
         QCOMPARE(canvas.plotRect().left(), before + 90);
         QCOMPARE(bench.view->minimap().plotRect().left(), before + 90); // still above its time
         QCOMPARE(bench.view->minimap().plotRect().width(), canvas.plotRect().width());
-        canvas.setLabelWidth(1);
-        QVERIFY(canvas.labelWidth() >= 96);
-        canvas.setLabelWidth(100'000);
-        QVERIFY(canvas.labelWidth() <= canvas.width() / 2);
+        canvas.labels().setWidth(1);
+        QVERIFY(canvas.labels().width() >= 96);
+        canvas.labels().setWidth(100'000);
+        QVERIFY(canvas.labels().width() <= canvas.width() / 2);
         SETTLE(bench);
     }
 
@@ -294,7 +294,7 @@ private slots:
         QVERIFY(button->menu()->actions().size() > 12);
         for (const QAction* each : button->menu()->actions()) QVERIFY(each->isSeparator() || !each->text().isEmpty());
         action(bench, "timeline.filterRows")->trigger();
-        QTRY_VERIFY(bench.canvas().rowFilterEdit().hasFocus());
+        QTRY_VERIFY(bench.canvas().labels().filterEdit().hasFocus());
     }
 };
 

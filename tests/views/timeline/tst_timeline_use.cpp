@@ -233,9 +233,9 @@ private slots:
                               {{Instant{20 * kMs}, Instant{20 * kMs}}, QStringLiteral("begins here")},
                               {{Instant{290 * kMs}, Instant{299 * kMs}}, QStringLiteral("the end")}});
         QVERIFY(bench.view->grab().toImage() != without);
-        QCOMPARE(bench.canvas().notes().front().text, QStringLiteral("begins here")); // by time
+        QCOMPARE(bench.canvas().axis().notes().front().text, QStringLiteral("begins here")); // by time
         // At the beginning, where a number of the axis stands, and a mark with its digit.
-        std::vector<TimelineNote> notes = bench.canvas().notes();
+        std::vector<TimelineNote> notes = bench.canvas().axis().notes();
         notes.push_back({{Instant{0}, Instant{1}}, QStringLiteral("m"), 7});
         bench.view->setNotes(notes);
         const QStringList problems = tests::cutTexts(*bench.view).filter(QStringLiteral("over each other"));
@@ -352,18 +352,18 @@ private slots:
         // It stays in view when the view becomes lower, until somebody scrolls.
         bench.view->resize(1200, 360);
         QVERIFY(isSeen(canvas, far));
-        canvas.scrollBy(-10'000);
+        canvas.rows().scrollBy(-10'000);
         QVERIFY(!isSeen(canvas, far));
         bench.view->resize(1200, 420);
         QVERIFY(!isSeen(canvas, far));
         // A rank that another view chose.
         bench.selection.setRank(RankId{3});
-        const auto& rows = canvas.layout().rows;
+        const auto& rows = canvas.rows().layout().rows;
         const auto third = std::ranges::find(rows, RankId{3}, &TimelineRow::rank);
         const QPoint name(40, canvas.plotRect().top() + 2);
         QCOMPARE(canvas.hitAt(name).row, &*third);
         // A click on a bar does not move the rows under the pointer.
-        canvas.scrollBy(third->height / 2);
+        canvas.rows().scrollBy(third->height / 2);
         const TrackId near{3 * 6 + 1};
         const QRect before = canvas.laneRect(near, 0);
         SETTLE(bench);
@@ -412,20 +412,20 @@ private slots:
         bench.selection.setRange({Instant{0}, Instant{100 * kMs}});
         SETTLE(bench);
         TimelineCanvas& canvas = bench.canvas();
-        TimelineArrangement arrangement = canvas.arrangement();
+        TimelineArrangement arrangement = canvas.rows().arrangement();
         arrangement.pinned = {TrackId{10}};
-        canvas.setArrangement(arrangement);
+        canvas.rows().setArrangement(arrangement);
         bench.selection.setRange({Instant{0}, Instant{100 * kMs}});
         SETTLE(bench);
         const auto pinned = [&] {
             canvas.grab();
             const QImage& image = canvas.renderer().image();
-            return image.copy(0, 0, image.width(), canvas.layout().pinnedHeight);
+            return image.copy(0, 0, image.width(), canvas.rows().layout().pinnedHeight);
         };
         const QImage before = pinned();
         // Half a row, and every other part of one.
         for (int lines = 0; lines < 60; lines += 3) {
-            canvas.scrollBy(3);
+            canvas.rows().scrollBy(3);
             SETTLE(bench);
             QVERIFY2(pinned() == before, qPrintable(QStringLiteral("scrolled by %1").arg(lines + 3)));
         }
@@ -453,14 +453,14 @@ private slots:
         SETTLE(bench);
         // 64 ranks of six tracks: only the first rank is open.
         QVERIFY(WatchedQuery::largestTrackCount <= 6);
-        QCOMPARE(bench.canvas().arrangement().collapsed.size(), std::size_t{63});
+        QCOMPARE(bench.canvas().rows().arrangement().collapsed.size(), std::size_t{63});
         // A click on a rank's name opens it.
-        const auto& rows = bench.canvas().layout().rows;
+        const auto& rows = bench.canvas().rows().layout().rows;
         const auto second = std::find_if(
             rows.begin(), rows.end(), [](const TimelineRow& row) { return row.kind == TimelineRow::Kind::Activity; });
         const QPoint label(40, bench.canvas().plotRect().top() + second->top + second->height / 2);
         QTest::mouseClick(&bench.canvas(), Qt::LeftButton, {}, label);
-        QCOMPARE(bench.canvas().arrangement().collapsed.size(), std::size_t{62});
+        QCOMPARE(bench.canvas().rows().arrangement().collapsed.size(), std::size_t{62});
         SETTLE(bench);
     }
 
@@ -468,15 +468,15 @@ private slots:
     {
         Bench bench;
         SETTLE(bench);
-        TimelineArrangement arrangement = bench.canvas().arrangement();
+        TimelineArrangement arrangement = bench.canvas().rows().arrangement();
         arrangement.pinned = {TrackId{9}};
         arrangement.hidden = {TrackId{3}};
-        bench.canvas().setArrangement(arrangement);
+        bench.canvas().rows().setArrangement(arrangement);
         SETTLE(bench);
-        QCOMPARE(bench.canvas().layout().pinned.size(), std::size_t{1});
+        QCOMPARE(bench.canvas().rows().layout().pinned.size(), std::size_t{1});
         QVERIFY(bench.canvas().laneRect(TrackId{3}, 0).isNull());
         QCOMPARE(bench.canvas().laneRect(TrackId{9}, 0).top(), bench.canvas().plotRect().top() + TimelineRow::kPadding);
-        bench.canvas().revealTrack(TrackId{3});
+        bench.canvas().rows().revealTrack(TrackId{3});
         QVERIFY(!bench.canvas().laneRect(TrackId{3}, 0).isNull());
         SETTLE(bench);
     }

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See timeline_axis.h.
+#include "views/timeline/timeline_axis.h"
+
+#include "views/plot/theme.h"
+#include "views/words/format.h"
+
+#include <QFontMetrics>
+#include <QPainter>
+#include <QPainterPath>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fourwalls::views {
+
+namespace {
+
+constexpr int kEventSize = 7; ///< of an event's mark [pixels]
+constexpr int kNoteFlag = 9;  ///< of a note's flag [pixels]
+constexpr int kMarkFlag = 12; ///< of one with a digit [pixels]
+constexpr int kNoteHeight = 16;
+constexpr int kNarrowestNote = 30, kWidestNote = 180;
+constexpr int kMostMarkLines = 6;
+
+/// What stands on the axis for a note.
+struct NoteLabel {
+    int left = 0, flag = 0; ///< where its flag begins, and how wide that is
+    QRect place;            ///< of the text
+    QString text;           ///< empty: there is no room for one
+    int right() const { return text.isEmpty() ? left + flag : place.right(); }
+};
+
+/// Absent where the note does not begin in view. The text goes as far as the next flag. notes: by begin.
+std::optional<NoteLabel> noteLabelOf(const std::vector<TimelineNote>& notes, std::size_t index,
+                                     const TimeCamera& camera, const QRect& plot, const QFontMetrics& metrics)
+{
+    const TimelineNote& note = notes[index];
+    const double x = camera.xOf(note.range.begin);
+    if (x < 0 || x > plot.width()) return std::nullopt;
+    NoteLabel label;
+    label.left = plot.left() + static_cast<int>(x);
+    label.flag = note.number ? kMarkFlag : kNoteFlag;
+    const double next = index + 1 < notes.size() ? camera.xOf(notes[index + 1].range.begin) : plot.width();
+    const int room = std::min(
+        {kWidestNote, static_cast<int>(next - x) - label.flag - 10, plot.right() - label.left - label.flag - 8});
+    if (room < kNarrowestNote) return label;
+    label.text = metrics.elidedText(note.text, Qt::ElideRight, room);
+    label.place = QRect(label.left + label.flag + 3, plot.top() - kNoteHeight - 2,
+                        metrics.horizontalAdvance(label.text) + 4, metrics.height());
+    return label;
+}
+
+} // namespace
+
+QString eventName(EventKind kind)
+{
+    switch (kind) {
+    case EventKind::Fault: return TimelineAxis::tr("fault");
+    case EventKind::Checkpoint: return TimelineAxis::tr("checkpoint");
+    case EventKind::LossSpike: return TimelineAxis::tr("loss spike");
+    case EventKind::OutOfMemory: return TimelineAxis::tr("out of memory");
+    case EventKind::Annotation: return TimelineAxis::tr("note");
+    case EventKind::Rollback: return TimelineAxis::tr("rollback");
+    }
+    return {};
+}
+
+void paintEventMark(QPainter& painter, QPointF tip, EventKind kind, const Theme& theme)
+{
+    QColor colour = theme.information;
+    if (kind == EventKind::Fault || kind == EventKind::OutOfMemory) colour = theme.error;
+    if (kind == EventKind::LossSpike || kind == EventKind::Rollback) colour = theme.warning;
+    QPainterPath mark(tip);
+    mark.lineTo(tip + QPointF(-kEventSize / 2.0, -kEventSize));
+    mark.lineTo(tip + QPointF(kEventSize / 2.0, -kEventSize));
+    mark.closeSubpath();
+    painter.setPen(QPen(theme.card, 1));
+    painter.setBrush(colour);
+    painter.drawPath(mark);
+}
+
+void TimelineAxis::layTicks(int width)
+{
+    m_ticks = timeTicks(m_camera.range(), m_zero, width, kTickSpacing);
+}
+
+void TimelineAxis::setNotes(std::vector<TimelineNote> notes)
+{
+    m_notes = std::move(notes);
+    std::ranges::stable_sort(m_notes, {}, [](const TimelineNote& note) { return note.range.begin; });
+}
+
+void TimelineAxis::paint(QPainter& painter, const QRect& plot, int width, std::optional<Instant> cursor) const
+{
+    painter.setFont(fontOf(TextRole::Small));
+    paintTicks(painter, plot, cursor ? paintCursor(painter, plot, *cursor) : QRect());
+    painter.setPen(currentTheme().line);
+    painter.drawLine(0, plot.top() - 1, width, plot.top() - 1);
+    paintEvents(painter, plot);
+    paintNotes(painter, plot);
+}
+
+QRect TimelineAxis::paintCursor(QPainter& painter, const QRect& plot, Instant cursor) const
+{
+    const int x = plot.left() + static_cast<int>(std::lround(m_camera.xOf(cursor)));
+    if (x < plot.left() || x > plot.right()) return {};
+    const Theme& theme = currentTheme();
+    const QString text =
+        formatAxisTime(cursor - (m_zero - Instant{}),
+                       Duration{std::max<std::int64_t>(1, static_cast<std::int64_t>(m_camera.nsPerPixel()))});
+    const int width = painter.fontMetrics().horizontalAdvance(text) + 14;
+    const QRect taken(std::clamp(x - width / 2, plot.left(), std::max(plot.left(), plot.right() - width)), 4, width,
+                      plot.top() - 9);
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(theme.raised);
+    painter.drawRoundedRect(taken, 5, 5);
+    painter.restore();
+    painter.setPen(theme.text);
+    painter.drawText(taken, Qt::AlignCenter, text);
+    return taken;
+}
+
+void TimelineAxis::paintTicks(QPainter& painter, const QRect& plot, const QRect& taken) const
+{
+    const Theme& theme = currentTheme();
+    const QFontMetrics metrics(painter.font());
+    const int bottom = plot.top() - 1;
+    std::vector<NoteLabel> flags; // numbers do not stand under them
+    for (std::size_t i = 0; i < m_notes.size(); ++i)
+        if (const auto label = noteLabelOf(m_notes, i, m_camera, plot, metrics)) flags.push_back(*label);
+    for (const auto& tick : m_ticks.ticks) {
+        const double x = m_camera.xOf(tick.at);
+        if (x < 0 || x > plot.width()) continue;
+        const int at = plot.left() + static_cast<int>(std::lround(x));
+        painter.setPen(theme.line);
+        painter.drawLine(at, bottom - (tick.major ? 6 : 3), at, bottom);
+        if (!tick.major) continue;
+        const int width = metrics.horizontalAdvance(tick.text);
+        const int left = std::clamp(at - width / 2, plot.left(), std::max(plot.left(), plot.right() - width));
+        const QRect place(left, 4, width + 1, plot.top() - 9);
+        // The pointer's own time takes precedence over marks that it would cover.
+        if (!taken.isNull() && place.adjusted(-6, 0, 6, 0).intersects(taken)) continue;
+        const auto covers = [&](const NoteLabel& label) {
+            return label.left < place.right() && place.left() < label.right();
+        };
+        if (std::ranges::any_of(flags, covers)) continue;
+        painter.setPen(theme.secondaryText);
+        painter.drawText(place, Qt::AlignCenter, tick.text);
+    }
+}
+
+void TimelineAxis::paintEvents(QPainter& painter, const QRect& plot) const
+{
+    if (m_events.empty()) return;
+    const Theme& theme = currentTheme();
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    int free = -1; // marks of one pixel column are one mark
+    for (const auto& event : m_events) {
+        const double x = m_camera.xOf(event.at);
+        if (x < 0 || x > plot.width() || static_cast<int>(x) < free) continue;
+        free = static_cast<int>(x) + 2;
+        paintEventMark(painter, QPointF(plot.left() + x, plot.top()), event.kind, theme);
+    }
+    painter.restore();
+}
+
+void TimelineAxis::paintNotes(QPainter& painter, const QRect& plot) const
+{
+    if (m_notes.empty()) return;
+    const Theme& theme = currentTheme();
+    painter.save();
+    painter.setFont(fontOf(TextRole::Small));
+    const QFontMetrics metrics(painter.font());
+    for (std::size_t i = 0; i < m_notes.size(); ++i) {
+        const TimelineNote& note = m_notes[i];
+        const double x = m_camera.xOf(note.range.begin), end = m_camera.xOf(note.range.end);
+        if (end < 0 || x > plot.width()) continue;
+        const int left = plot.left() + static_cast<int>(std::clamp(x, 0.0, plot.width() * 1.0)),
+                  right = plot.left() + static_cast<int>(std::clamp(end, 0.0, plot.width() * 1.0));
+        painter.fillRect(QRect(left, plot.top() - 3, std::max(2, right - left), 3), theme.accent);
+        const auto label = noteLabelOf(m_notes, i, m_camera, plot, metrics);
+        if (!label) continue;
+        const int top = plot.top() - kNoteHeight;
+        painter.fillRect(QRect(left, top, 1, kNoteHeight), theme.accent);
+        painter.fillRect(QRect(left, top, label->flag, note.number ? kNoteHeight - 3 : kNoteFlag - 2), theme.accent);
+        if (note.number) {
+            painter.setPen(theme.card);
+            painter.drawText(QRect(left, top, label->flag, kNoteHeight - 3), Qt::AlignCenter,
+                             QString::number(*note.number));
+        }
+        QPen pen(theme.accent, 1, Qt::CustomDashLine);
+        pen.setDashPattern({2, 3});
+        painter.setPen(pen);
+        painter.drawLine(left, plot.top(), left, plot.bottom());
+        if (label->text.isEmpty()) continue;
+        const QRect marks(label->place.left(), 2, label->place.width(), plot.top() - 5); // of the axis
+        painter.fillRect(marks, theme.card);
+        painter.setPen(theme.accent);
+        painter.drawText(label->place, Qt::AlignLeft | Qt::AlignVCenter, label->text);
+    }
+    painter.restore();
+}
+
+QStringList TimelineAxis::linesAt(double x) const
+{
+    QStringList lines;
+    for (const auto& note : m_notes) {
+        if (std::abs(m_camera.xOf(note.range.begin) - x) > kEventSize + kNoteFlag) continue;
+        lines << (note.number ? tr("mark %1: %2").arg(QString::number(*note.number), note.text) : note.text);
+        if (note.range.length().ns > 0) lines << formatDuration(note.range.length());
+        if (lines.size() >= kMostMarkLines) return lines;
+    }
+    int more = 0;
+    for (const auto& event : m_events) {
+        if (std::abs(m_camera.xOf(event.at) - x) > kEventSize) continue;
+        if (lines.size() >= kMostMarkLines) {
+            ++more;
+            continue;
+        }
+        QString line = eventName(event.kind);
+        if (event.rank) line = tr("rank %1 \u00b7 %2").arg(event.rank->value).arg(line);
+        if (!event.text.empty()) line += QStringLiteral(": ") + QString::fromStdString(event.text);
+        lines << line;
+    }
+    if (more > 0) lines << tr("and %n more, zoom in to tell them apart", nullptr, more);
+    return lines;
+}
+
+} // namespace fourwalls::views
