@@ -78,22 +78,26 @@ void FileOpener::open(const QStringList& files, std::optional<ViewPlace> place)
 {
     m_place = std::move(place);
     // A file of our name is opened at once; the others are looked at first.
-    QStringList others;
+    QStringList own, others;
     for (const QString& file : files) {
-        if (file.endsWith(QLatin1String(".fourwalls")) && !file.contains(QChar::ReplacementCharacter)) {
-            m_window.openFile(file);
-        } else {
-            others.append(file);
-        }
+        const bool isOwn = file.endsWith(QLatin1String(".fourwalls")) && !file.contains(QChar::ReplacementCharacter);
+        (isOwn ? own : others).append(file);
     }
+    openTraces(own);
     if (others.isEmpty()) return;
     planOpeningLater(others, m_settings.importsBesideSource(), this,
                      [this](const OpenPlan& plan) { openPlanned(plan); });
 }
 
+void FileOpener::openTraces(const QStringList& files)
+{
+    for (const QString& file : files)
+        m_window.openFile(file, &file == &files.constLast() ? OpenedAs::InFront : OpenedAs::Behind);
+}
+
 void FileOpener::openPlanned(const OpenPlan& plan)
 {
-    for (const QString& file : plan.traces) m_window.openFile(file);
+    openTraces(plan.traces);
     m_window.openDumps(plan.dumps);
     m_window.openRuns(plan.runs);
     if (plan.foreign.isEmpty()) return;

@@ -38,6 +38,7 @@ public:
     void showAudit();
 
 private:
+    void openTraces(const QStringList& files);
     void openPlanned(const OpenPlan& plan);
     void importPlanned(const OpenPlan& plan);
     void openImported(const OpenPlan& plan);

@@ -190,11 +190,11 @@ int MainWindow::keyOf(const TraceDocument* document) const
     return 0;
 }
 
-TraceDocument* MainWindow::openFile(const QString& path)
+TraceDocument* MainWindow::openFile(const QString& path, OpenedAs as)
 {
     for (const auto& [key, document] : m_byKey) {
         if (document->path() == path && !document->hasFailed()) {
-            showDocument(key);
+            if (as == OpenedAs::InFront) showDocument(key);
             return document;
         }
     }
@@ -204,7 +204,7 @@ TraceDocument* MainWindow::openFile(const QString& path)
     const int key = m_header->tabs()->addTab(document->name(), path);
     m_byKey.emplace(key, document);
     watch(key, document);
-    showDocument(key);
+    if (as == OpenedAs::InFront) showDocument(key);
     return document;
 }
 

@@ -49,6 +49,9 @@ class WindowFinder;
 struct RecordRequest;
 struct TraceNote;
 
+/// Of several files that are opened at once, one is shown: making a view takes some hundredths of a second.
+enum class OpenedAs : std::uint8_t { InFront, Behind };
+
 class MainWindow : public QMainWindow {
     Q_OBJECT
 public:
@@ -57,7 +60,7 @@ public:
     ~MainWindow() override;
 
     /// Opens a trace in a tab of its own (or shows the tab that has it) and shows the current view of it.
-    TraceDocument* openFile(const QString& path);
+    TraceDocument* openFile(const QString& path, OpenedAs as = OpenedAs::InFront);
     /// Opens files of any kind: traces in a tab each, what other tools recorded after its import (several such files
     /// are taken as one run). Looks at them on another thread first.
     /// place: to go to in the first of them.

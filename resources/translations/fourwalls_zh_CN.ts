@@ -7375,10 +7375,6 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>吞吐</translation>
     </message>
     <message>
-        <source>recorded</source>
-        <translation>录制值</translation>
-    </message>
-    <message>
         <source>predicted</source>
         <translation>预测</translation>
     </message>

@@ -77,7 +77,9 @@ inline QStringList cutTexts(QWidget& window)
     QStringList found;
     const QList<PaintedText> texts = paintedTexts(window);
     for (const PaintedText& each : texts) {
-        if (each.seen.isEmpty()) continue;
+        // A selected part of a text is painted once more, and clipped to what is selected.
+        const auto* label = qobject_cast<const QLabel*>(each.widget);
+        if (each.seen.isEmpty() || (label && label->hasSelectedText())) continue;
         const double left = each.room.left() - each.box.left(), right = each.box.right() - each.room.right();
         const double above = each.room.top() - each.box.top(), below = each.box.bottom() - each.room.bottom();
         constexpr double kSlack = 2.5; // letters of another font than the text's own are measured with the latter
@@ -122,7 +124,7 @@ inline bool endsAsMeant(const QWidget& widget)
     const auto* button = qobject_cast<const QAbstractButton*>(&widget);
     const auto* label = qobject_cast<const QLabel*>(&widget);
     return (button && button->text().contains(QChar(0x2026))) || label ||
-           widget.accessibleName().contains(QChar(0x2026));
+           widget.accessibleName().contains(QChar(0x2026)) || widget.accessibleDescription().contains(QChar(0x2026));
 }
 
 inline QStringList silentCuts(QWidget& window)

@@ -166,10 +166,15 @@ StatusStrip::StatusStrip(QWidget* parent) : QWidget(parent)
 void StatusStrip::setItems(const QList<StatusItem>& items)
 {
     m_items = items;
-    QStringList texts;
-    for (const StatusItem& item : items) texts.append(item.text);
-    setAccessibleDescription(texts.join(QStringLiteral(", ")));
+    describeAloud();
     update();
+}
+
+void StatusStrip::describeAloud()
+{
+    QStringList texts;
+    for (const StatusItem& item : m_items) texts.append(item.text);
+    setAccessibleDescription(m_message.isEmpty() ? texts.join(QStringLiteral(", ")) : m_message);
 }
 
 void StatusStrip::setOwnFigures(const OwnFigures& figures)
@@ -183,6 +188,7 @@ void StatusStrip::setOwnFigures(const OwnFigures& figures)
 void StatusStrip::setMessage(const QString& text)
 {
     m_message = text;
+    describeAloud();
     update();
 }
 

@@ -50,6 +50,8 @@ protected:
     bool event(QEvent* event) override;
 
 private:
+    void describeAloud(); ///< to screen readers
+
     struct Placed {
         QRect rect;
         QString explanation;

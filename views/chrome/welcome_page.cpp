@@ -14,6 +14,8 @@
 #include <QPainter>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace fourwalls::views {
 
 namespace {
@@ -34,10 +36,18 @@ public:
         setCursor(Qt::PointingHandCursor);
         setAttribute(Qt::WA_Hover);
         setFocusPolicy(Qt::StrongFocus);
-        setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+        QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+        policy.setHeightForWidth(framed); // its texts wrap
+        setSizePolicy(policy);
     }
 
-    QSize sizeHint() const override { return {300, m_framed ? 72 : 50}; }
+    QSize sizeHint() const override { return {300, m_framed ? kFramedHeight : 50}; }
+    int heightForWidth(int width) const override
+    {
+        const int room = roomIn(width).width();
+        return std::max(kFramedHeight, heightOf(text(), TextRole::Title, room) +
+                                           heightOf(m_detail, TextRole::Small, room) + 2 * kFrameMargin);
+    }
 
 protected:
     void paintEvent(QPaintEvent*) override
@@ -51,33 +61,39 @@ protected:
             painter.setBrush(m_framed ? theme.card : theme.raised);
             painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kCardRadius, kCardRadius);
         }
-        const int left = m_framed ? 16 : 10;
-        painter.drawPixmap(QPointF(left, (height() - 24) / 2.0),
+        painter.drawPixmap(QPointF(left(), (height() - 24) / 2.0),
                            iconPixmap(m_icon, m_framed ? theme.accent : theme.secondaryText, 24, devicePixelRatioF()));
-        const QRect room(left + 38, 0, width() - left - 50, height());
-        const QFontMetrics small(fontOf(TextRole::Small));
-        // Where it is narrow the explanation takes a second line.
-        const bool wraps = m_framed && small.horizontalAdvance(m_detail) > room.width();
-        // As high as it is in the font that has its letters.
-        const QRect lines =
-            small.boundingRect(QRect(0, 0, room.width(), height()), Qt::AlignTop | Qt::TextWordWrap, m_detail);
-        const int middle = wraps ? (height() - lines.height() + 20) / 2 : height() / 2;
-        painter.setFont(fontOf(m_framed ? TextRole::Title : TextRole::Body));
-        painter.setPen(theme.text);
-        painter.drawText(QRect(room.left(), middle - 21, room.width(), 20), Qt::AlignVCenter,
-                         painter.fontMetrics().elidedText(text(), Qt::ElideMiddle, room.width()));
-        painter.setFont(fontOf(TextRole::Small));
-        painter.setPen(theme.secondaryText);
-        if (wraps)
-            painter.drawText(QRect(room.left(), middle + 1, room.width(), lines.height()),
-                             Qt::AlignTop | Qt::TextWordWrap, m_detail);
-        else
-            painter.drawText(
-                QRect(room.left(), middle + 1, room.width(), 18), Qt::AlignVCenter,
-                painter.fontMetrics().elidedText(m_detail, m_framed ? Qt::ElideRight : Qt::ElideMiddle, room.width()));
+        const QRect room = roomIn(width());
+        const int title = m_framed ? heightOf(text(), TextRole::Title, room.width()) : 20,
+                  detail = m_framed ? heightOf(m_detail, TextRole::Small, room.width()) : 18;
+        const int top = (height() - title - detail) / 2 - 1;
+        const auto draw = [&](const QString& words, TextRole role, const QColor& colour, int from, int tall) {
+            painter.setFont(fontOf(role));
+            painter.setPen(colour);
+            const QRect place(room.left(), from, room.width(), tall);
+            if (m_framed)
+                painter.drawText(place, Qt::AlignTop | Qt::TextWordWrap, words);
+            else
+                painter.drawText(place, Qt::AlignVCenter,
+                                 painter.fontMetrics().elidedText(words, Qt::ElideMiddle, room.width()));
+        };
+        draw(text(), m_framed ? TextRole::Title : TextRole::Body, theme.text, top, title);
+        draw(m_detail, TextRole::Small, theme.secondaryText, top + title + 2, detail);
     }
 
 private:
+    static constexpr int kFramedHeight = 72, kFrameMargin = 12;
+
+    int left() const { return m_framed ? 16 : 10; }
+    QRect roomIn(int width) const { return {left() + 38, 0, std::max(1, width - left() - 50), height()}; }
+    /// As high as it is in the font that has its letters.
+    static int heightOf(const QString& words, TextRole role, int width)
+    {
+        return QFontMetrics(fontOf(role))
+            .boundingRect(QRect(0, 0, width, QWIDGETSIZE_MAX), Qt::AlignTop | Qt::TextWordWrap, words)
+            .height();
+    }
+
     QString m_icon, m_detail;
     bool m_framed;
 };

@@ -190,10 +190,11 @@ void PredictionStrip::paintLabels(QPainter& painter, const QRect& rect, const Th
         heading = heading.section(QStringLiteral(" · "), 0, 1); // which step it is stays whole
     painter.drawText(upper, Qt::AlignLeft | Qt::AlignVCenter,
                      painter.fontMetrics().elidedText(heading, Qt::ElideRight, upper.width()));
-    QString figure =
-        (whose.isEmpty() ? QString() : whose + QStringLiteral(" · ")) + formatDuration(m_ghost.step->length, 3);
+    QString figure = formatDuration(m_ghost.step->length, 3);
     if (const auto more = difference()) figure += QStringLiteral(" (%1)").arg(formatChange(*more));
     painter.setFont(fontOf(TextRole::Small));
+    const QString whole = whose + QStringLiteral(" · ") + figure;
+    if (!whose.isEmpty() && painter.fontMetrics().horizontalAdvance(whole) <= upper.width()) figure = whole;
     painter.setPen(theme.secondaryText);
     painter.drawText(upper.translated(0, upper.height()), Qt::AlignLeft | Qt::AlignVCenter,
                      painter.fontMetrics().elidedText(figure, Qt::ElideRight, upper.width()));

@@ -21,7 +21,7 @@
 namespace fourwalls::views {
 
 namespace {
-constexpr int kNarrowest = 96;
+constexpr int kNarrowestNames = 96;
 constexpr int kEdgeGrip = 3;   ///< so near to the edge of the column it is dragged [pixels]
 constexpr int kBorderGrip = 3; ///< so near to the lower border of a row it is pulled [pixels]
 constexpr int kPinZone = 16;   ///< right end of a row's name that pins
@@ -106,7 +106,7 @@ void TimelineLabels::place(const QRect& plot)
 
 void TimelineLabels::setWidth(int width)
 {
-    width = std::clamp(width, kNarrowest, std::max(kNarrowest, m_canvas->width() / 2));
+    width = std::clamp(width, kNarrowestNames, std::max(kNarrowestNames, m_canvas->width() / 2));
     if (width == m_width) return;
     m_width = width;
     emit widthChanged();

@@ -92,10 +92,13 @@ void GoodputPlot::paintCurve(QPainter& painter, const QRectF& area, const std::v
     for (const LogAxis::Mark& mark : x.marks(58)) {
         if (!mark.labelled) continue;
         const QString text = intervals ? intervalText(mark.value) : formatCount(std::llround(mark.value));
-        painter.drawText(QRectF(x.pixel(mark.value) - 30, inside.bottom() + 2, 60, 14), Qt::AlignCenter, text);
+        // The last one ends with the plot.
+        const double half = painter.fontMetrics().horizontalAdvance(text) / 2.0 + 1;
+        const double middle = std::min(x.pixel(mark.value), area.right() - half);
+        painter.drawText(QRectF(middle - half, inside.bottom() + 2, 2 * half, 14), Qt::AlignCenter, text);
     }
-    painter.drawText(QRectF(inside.left(), inside.bottom() + 16, inside.width(), 14), Qt::AlignRight | Qt::AlignVCenter,
-                     intervals ? tr("between two checkpoints") : tr("devices"));
+    painter.drawText(QRectF(area.left(), inside.bottom() + 16, inside.right() - area.left(), 14),
+                     Qt::AlignRight | Qt::AlignVCenter, intervals ? tr("between two checkpoints") : tr("devices"));
     painter.setPen(t.text);
     painter.drawText(QRectF(area.left(), area.top(), area.width(), 14), Qt::AlignLeft | Qt::AlignVCenter,
                      intervals ? tr("goodput by interval") : tr("goodput by number of devices"));

@@ -209,10 +209,10 @@ void PredictionCard::setWhatIf(WhatIf* whatIf)
     refresh();
 }
 
-void PredictionCard::setMeasured(std::shared_ptr<const TraceMetrics> measured, const QString& heading)
+void PredictionCard::setMeasured(std::shared_ptr<const TraceMetrics> measured, TraceSource source)
 {
     m_measured = std::move(measured);
-    m_heading = heading;
+    m_source = source;
     refresh();
 }
 
@@ -348,8 +348,7 @@ void PredictionCard::refresh()
     m_bar->setVisible(step != nullptr && !m_compact);
     m_table->setVisible(!m_compact);
     // Beside a predicted trace both are predictions.
-    m_table->setHeadings(m_heading.isEmpty() ? tr("recorded") : m_heading,
-                         m_heading == words(TraceSource::Predicted) ? tr("sliders") : tr("predicted"));
+    m_table->setHeadings(words(m_source), m_source == TraceSource::Predicted ? tr("sliders") : tr("predicted"));
     m_table->setRows(rows());
     const Theme& t = currentTheme();
     const auto say = [](QLabel* label, const QString& text, const QColor& ink) {

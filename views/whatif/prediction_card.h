@@ -76,8 +76,8 @@ public:
 
     /// Null: none.
     void setWhatIf(WhatIf* whatIf);
-    /// The figures of the open trace; null: not known (yet). heading: "recorded", "imported", …
-    void setMeasured(std::shared_ptr<const TraceMetrics> measured, const QString& heading);
+    /// The figures of the open trace; null: not known (yet). source: what made them.
+    void setMeasured(std::shared_ptr<const TraceMetrics> measured, TraceSource source);
     void setByteUnit(ByteUnit unit);
     void refresh();
     /// Where there is little height: one line instead of bar, table and sentences.
@@ -101,7 +101,7 @@ private:
 
     QPointer<WhatIf> m_whatIf;
     std::shared_ptr<const TraceMetrics> m_measured;
-    QString m_heading;
+    TraceSource m_source = TraceSource::Recorded;
     ByteUnit m_unit = ByteUnit::GB;
     bool m_compact = false;
     MemoryBar* m_bar;

@@ -108,12 +108,12 @@ void WhatIfPanel::suggestMachines()
 void WhatIfPanel::askMeasured()
 {
     if (!m_session || !m_session->isOpen()) return;
-    const QString heading = words(m_session->info().header.source);
-    m_card->setMeasured(nullptr, heading);
+    const TraceSource source = m_session->info().header.source;
+    m_card->setMeasured(nullptr, source);
     m_session->ask<TraceMetrics>(
         this, "measured", [](TraceQuery& trace, std::stop_token) { return computeMetrics(trace); },
-        [this, asked = m_session, heading](const Answer<TraceMetrics>& answer) {
-            if (m_session == asked) m_card->setMeasured(answer.value, heading);
+        [this, asked = m_session, source](const Answer<TraceMetrics>& answer) {
+            if (m_session == asked) m_card->setMeasured(answer.value, source);
         });
 }
 
