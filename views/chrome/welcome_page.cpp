@@ -147,7 +147,7 @@ void WelcomePage::rebuild()
     page->setContentsMargins(24, 24, 24, 24);
     auto* block = new QWidget(m_content); // as wide as reads well, a little above the middle
     block->setMaximumWidth(1040);
-    block->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Maximum);
+    block->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     auto* centre = new QHBoxLayout;
     centre->addStretch(1);
     centre->addWidget(block, 1000);
