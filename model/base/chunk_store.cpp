@@ -65,10 +65,12 @@ bool ChunkStore::spill(Chunk& chunk)
 
 void ChunkStore::overwrite(Chunk& chunk, std::size_t at, std::string_view bytes)
 {
-    if (!chunk.bytes.empty())
+    if (!chunk.bytes.empty()) {
         chunk.bytes.replace(at, bytes.size(), bytes);
-    else
-        writeAt(chunk.offset + static_cast<std::int64_t>(at), bytes);
+        return;
+    }
+    const std::lock_guard lock(m_mutex);
+    writeAt(chunk.offset + static_cast<std::int64_t>(at), bytes);
 }
 
 void ChunkStore::seal(Stream& stream)
@@ -78,16 +80,24 @@ void ChunkStore::seal(Stream& stream)
     chunk.size = stream.tail.size();
     chunk.bytes.assign(stream.tail); // exact capacity: most streams are far shorter than a chunk
     stream.tail.clear();
-    if (m_held + chunk.size > m_budget)
-        spill(chunk);
-    else
-        m_held += chunk.size;
+    {
+        const std::lock_guard lock(m_mutex);
+        if (m_held + chunk.size > m_budget)
+            spill(chunk);
+        else
+            m_held += chunk.size;
+    }
     stream.chunks.push_back(std::move(chunk));
 }
 
 void ChunkStore::drop(Stream& stream)
 {
-    for (const Chunk& chunk : stream.chunks) m_held -= chunk.bytes.size();
+    std::size_t held = 0;
+    for (const Chunk& chunk : stream.chunks) held += chunk.bytes.size();
+    {
+        const std::lock_guard lock(m_mutex);
+        m_held -= held;
+    }
     std::vector<Chunk>().swap(stream.chunks);
     std::string().swap(stream.tail);
 }
@@ -96,15 +106,20 @@ std::string_view ChunkStore::view(const Chunk& chunk, std::string& buffer)
 {
     if (!chunk.bytes.empty() || chunk.size == 0) return chunk.bytes;
     buffer.resize(chunk.size);
+    const int file = [this] {
+        const std::lock_guard lock(m_mutex);
+        return m_file;
+    }();
     std::size_t got = 0;
-    while (m_file >= 0 && got < chunk.size) {
+    while (file >= 0 && got < chunk.size) {
         const ssize_t n =
-            ::pread(m_file, buffer.data() + got, chunk.size - got, chunk.offset + static_cast<std::int64_t>(got));
+            ::pread(file, buffer.data() + got, chunk.size - got, chunk.offset + static_cast<std::int64_t>(got));
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) break;
         got += static_cast<std::size_t>(n);
     }
     if (got == chunk.size) return buffer;
+    const std::lock_guard lock(m_mutex);
     if (m_status.ok()) m_status = Error{ErrorCode::Io, "a temporary file cannot be read back", m_directory, ""};
     return {};
 }

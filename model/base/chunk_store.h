@@ -7,13 +7,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace fourwalls {
 
-/// One thread at a time.
+/// Threads may share a store; each stream is one thread's at a time.
 class ChunkStore {
 public:
     static constexpr std::size_t kChunkBytes = 32768;
@@ -51,13 +52,19 @@ public:
     /// Changes bytes of a sealed chunk, from `at` on.
     void overwrite(Chunk& chunk, std::size_t at, std::string_view bytes);
     /// The first failure of the temporary file: what was read since is not to be trusted.
-    Status status() const { return m_status; }
+    Status status() const
+    {
+        const std::lock_guard lock(m_mutex);
+        return m_status;
+    }
 
 private:
+    // With the mutex held.
     bool openFile();
     bool spill(Chunk& chunk);
     bool writeAt(std::int64_t offset, std::string_view bytes);
 
+    mutable std::mutex m_mutex; ///< guards everything below
     std::string m_directory;
     std::size_t m_budget;
     std::size_t m_held = 0;

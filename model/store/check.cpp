@@ -50,7 +50,8 @@ Status checkFinished(sqlite::Database& database, ProblemList& problems, const Fi
     FOURWALLS_TRY_ASSIGN(const std::unique_ptr<RecordSource> source, openFileSource(database, problems));
     ChunkStore chunks({}, kChunkBudget);
     CompareOutput compare(database, problems);
-    return finishRecords(*source, compare, chunks, options);
+    // One thread: both read by the same connection.
+    return finishRecords(*source, compare, chunks, options, FinishThreads::One);
 }
 
 } // namespace

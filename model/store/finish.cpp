@@ -39,7 +39,7 @@ Status fill(sqlite::Database& recording, const std::string& output, const Finish
     PagedOutput paged(rows, folderOf(output));
     ChecksumOutput summed(paged);
     OutputThread thread(summed);
-    FOURWALLS_TRY(finishRecords(*source, thread, chunks, options));
+    FOURWALLS_TRY(finishRecords(*source, thread, chunks, options, FinishThreads::Two));
     FOURWALLS_TRY(database.exec("COMMIT"));
     return paged.close(database);
 }

@@ -5,6 +5,7 @@
 #include "model/base/result.h"
 #include "model/sqlite/database.h"
 
+#include <cstdint>
 #include <functional>
 #include <stop_token>
 #include <string>
@@ -16,6 +17,9 @@ struct FinishOptions {
     std::stop_token stop;
     bool durable = true; ///< wait until the disk has the file; needless for private copies
 };
+
+/// Whether tracks are sorted on one thread and written on another, which takes less time where there are two processors.
+enum class FinishThreads : std::uint8_t { One, Two };
 
 /// Writes the finished form of the recording that `recording` is connected to into a new file at `output`, and
 /// makes sure that the disk has it. On failure nothing is left at `output`.

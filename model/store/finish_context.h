@@ -22,18 +22,20 @@ struct FinishContext {
     RowOutput& out;
     ChunkStore& chunks;
     const FinishOptions& options;
+    FinishThreads threads;
 
     const Definitions& definitions() const { return source.definitions(); }
 
-    TraceCounts counts;
+    TraceCounts counts = {};
     std::int64_t invalid = 0;         ///< records left out while finishing
     std::int64_t overlapping = 0;     ///< slices that went to a sub-lane
     int stepCount = 0, lostSteps = 0; ///< as in TraceInfo
     std::int64_t firstTime = kLargestTimeNs, lastTime = -kLargestTimeNs;
-    std::map<RankId, std::vector<StepRecord>> steps; ///< by time
-    std::map<std::int32_t, StepLookup> lookups;
-    std::map<std::int32_t, StepLookup> shared; ///< the ranges over which a rank's time is shared out, see sharedSteps
-    std::map<std::int32_t, std::vector<CounterRow>> reserved; ///< "reserved_bytes" by rank
+    std::map<RankId, std::vector<StepRecord>> steps = {}; ///< by time
+    std::map<std::int32_t, StepLookup> lookups = {};
+    std::map<std::int32_t, StepLookup> shared =
+        {}; ///< the ranges over which a rank's time is shared out, see sharedSteps
+    std::map<std::int32_t, std::vector<CounterRow>> reserved = {}; ///< "reserved_bytes" by rank
 
     bool isOp(std::int64_t op) const { return op >= 0 && static_cast<std::uint64_t>(op) < definitions().ops.size(); }
     bool isTrack(std::int64_t track) const
@@ -61,12 +63,17 @@ struct FinishContext {
         return step && step->measured();
     }
 
-    /// Reports how far the work is; the error is a failure of the output, the chunks or a wish to stop.
-    Status checkpoint(double fraction) const
+    /// A failure of the output or the chunks, or the wish to stop.
+    Status status() const
     {
         if (options.stop.stop_requested()) return Error{ErrorCode::Cancelled, "cancelled", "", ""};
         FOURWALLS_TRY(chunks.status());
-        FOURWALLS_TRY(out.status());
+        return out.status();
+    }
+    /// Reports how far the work is; the error is status(). Of the thread that asked for the finish alone.
+    Status checkpoint(double fraction) const
+    {
+        FOURWALLS_TRY(status());
         if (options.progress) options.progress(fraction);
         return {};
     }

@@ -25,25 +25,26 @@ Status finishTracks(FinishContext& context)
         tracksOfRank[definitions.tracks[track].rank.value].push_back(static_cast<std::int32_t>(track));
 
     const bool pipelined = isPipelined(definitions.header);
-    std::map<std::int32_t, std::unique_ptr<ActivityFinisher>> waiting;
+    std::map<std::int32_t, std::shared_ptr<ActivityFinisher>> waiting;
     std::map<int, std::map<StepIndex, TimeRange>> hulls;
     SliceFinisher slices(context);
     std::size_t done = 0;
     for (const auto& [rank, tracks] : tracksOfRank) {
-        auto activity = std::make_unique<ActivityFinisher>(context, rank);
+        auto activity = std::make_shared<ActivityFinisher>(context, rank);
         for (const std::int32_t track : tracks) {
             FOURWALLS_TRY(slices.finishTrack(track, *activity));
             FOURWALLS_TRY(
                 context.checkpoint(0.9 * static_cast<double>(++done) / static_cast<double>(definitions.tracks.size())));
         }
         if (!pipelined) {
-            activity->finish({});
+            FOURWALLS_TRY(slices.finishRank(std::move(activity)));
             continue;
         }
         activity->seal();
         mergePipelineWindows(hulls[pipelineOf(definitions.header, RankId(rank))], activity->pipelineWindows());
         waiting[rank] = std::move(activity);
     }
+    FOURWALLS_TRY(slices.wait());
     for (auto& [rank, activity] : waiting) {
         activity->finish(hulls[pipelineOf(definitions.header, RankId(rank))]);
         activity.reset();
@@ -117,7 +118,8 @@ void putAllMeta(FinishContext& context)
 
 } // namespace
 
-Status finishRecords(RecordSource& source, RowOutput& out, ChunkStore& chunks, const FinishOptions& options)
+Status finishRecords(RecordSource& source, RowOutput& out, ChunkStore& chunks, const FinishOptions& options,
+                     FinishThreads threads)
 {
     FinishOptions forward = options;
     if (options.progress) {
@@ -125,8 +127,7 @@ Status finishRecords(RecordSource& source, RowOutput& out, ChunkStore& chunks, c
             if (fraction >= 0) options.progress(fraction);
         };
     }
-    FinishContext context{source,          out, chunks, forward, {}, 0, 0, 0, 0, kLargestTimeNs,
-                          -kLargestTimeNs, {},  {},     {},      {}};
+    FinishContext context{source, out, chunks, forward, threads};
     FOURWALLS_TRY(finishSteps(context));
     FOURWALLS_TRY(finishCounters(context));
     FOURWALLS_TRY(finishTracks(context));

@@ -16,7 +16,9 @@ namespace fourwalls::store {
 /// What finishing sorts [bytes in memory]; chunks beyond it go to a temporary file.
 inline constexpr std::size_t kChunkBudget = std::size_t{64} << 20;
 
-/// Puts every row. What was left out goes to the audit.
-Status finishRecords(RecordSource& source, RowOutput& out, ChunkStore& chunks, const FinishOptions& options);
+/// Puts every row. What was left out goes to the audit. threads: of two, one has the source and another one puts
+/// rows, both at a time; `out` has to give its status to either.
+Status finishRecords(RecordSource& source, RowOutput& out, ChunkStore& chunks, const FinishOptions& options,
+                     FinishThreads threads);
 
 } // namespace fourwalls::store
