@@ -2,6 +2,7 @@
 // XSpace profiles (.xplane.pb) of JAX, TensorFlow and XLA as rows. Names of planes, lines
 // and stats: tsl's xplane_schema (openxla/xla).
 #include "model/import/common/import_format.h"
+#include "model/import/common/row_feed.h"
 #include "model/import/xspace/xspace_names.h"
 #include "model/trace/audit_counter.h"
 
@@ -53,24 +54,8 @@ public:
     {
         m_events = m_aggregated = m_unnamed = m_ignored = m_unknownDevice = 0;
         for (const XPlane& plane : m_names.planes) nameLanes(plane, visitor);
-        FOURWALLS_TRY_ASSIGN(std::unique_ptr<ByteSource> source, openByteSource(m_description.path));
-        ProtobufReader in(std::move(source), m_description.path);
-        std::size_t index = 0;
-        while (in.next()) {
-            if (in.field() != 1 || !in.isMessage()) continue;
-            if (index >= m_names.planes.size()) break; // the file has changed since it was opened
-            const XPlane& plane = m_names.planes[index++];
-            std::size_t line = 0;
-            in.enter();
-            while (in.next()) {
-                if (in.field() != 3 || !in.isMessage()) continue;
-                if (line < plane.lines.size()) FOURWALLS_TRY(readLine(in, plane, plane.lines[line], visitor, stop));
-                ++line;
-            }
-            in.leave();
-        }
-        if (in.damaged()) return in.error();
-        return {};
+        m_wantsDetails = visitor.wantsDetails();
+        return RowFeed::pass(visitor, [&](RowFeed& rows) { return readPlanes(rows, stop); });
     }
 
     void audit(TraceSink& sink) const override
@@ -168,14 +153,36 @@ private:
         if (plane.kind == XPlane::Kind::Tpu) visitor.nameProcess(plane.rank, plane.name, "TPU");
     }
 
-    Status readLine(ProtobufReader& in, const XPlane& plane, const XLine& line, ProfileVisitor& visitor,
-                    std::stop_token stop)
+    Status readPlanes(RowFeed& rows, const std::stop_token& stop)
+    {
+        FOURWALLS_TRY_ASSIGN(std::unique_ptr<ByteSource> source, openByteSource(m_description.path));
+        ProtobufReader in(std::move(source), m_description.path);
+        std::size_t index = 0;
+        while (in.next()) {
+            if (in.field() != 1 || !in.isMessage()) continue;
+            if (index >= m_names.planes.size()) break; // the file has changed since it was opened
+            const XPlane& plane = m_names.planes[index++];
+            std::size_t line = 0;
+            in.enter();
+            while (in.next()) {
+                if (in.field() != 3 || !in.isMessage()) continue;
+                if (line < plane.lines.size()) FOURWALLS_TRY(readLine(in, plane, plane.lines[line], rows, stop));
+                ++line;
+            }
+            in.leave();
+        }
+        if (in.damaged()) return in.error();
+        return {};
+    }
+
+    Status readLine(ProtobufReader& in, const XPlane& plane, const XLine& line, RowFeed& rows,
+                    const std::stop_token& stop)
     {
         ProfileRow row;
         row.rank = plane.rank;
         row.process = plane.name;
         const bool host = plane.kind == XPlane::Kind::Host;
-        m_stats = host || visitor.wantsDetails() || line.name == "Steps";
+        m_stats = host || m_wantsDetails || line.name == "Steps";
         m_ignoredLine = plane.kind == XPlane::Kind::Ignored || line.name == "_counters_";
         m_isStream = xStarts(line.name, "Stream #");
         const std::string lane = host ? std::to_string(line.id) : laneOf(plane, line);
@@ -183,9 +190,9 @@ private:
         in.enter();
         while (in.next()) {
             if (in.field() != 4 || !in.isMessage()) continue;
-            if ((++m_events & 0xfff) == 0 && stop.stop_requested())
+            if ((++m_events & 0xfff) == 0 && (stop.stop_requested() || rows.unwanted()))
                 return Error{ErrorCode::Cancelled, "cancelled", m_description.path, ""};
-            readEvent(in, plane, line, row, visitor);
+            readEvent(in, plane, line, row, rows);
         }
         in.leave();
         return {};
@@ -216,7 +223,7 @@ private:
         }
     }
 
-    void readEvent(ProtobufReader& in, const XPlane& plane, const XLine& line, ProfileRow& row, ProfileVisitor& visitor)
+    void readEvent(ProtobufReader& in, const XPlane& plane, const XLine& line, ProfileRow& row, RowFeed& rows)
     {
         RawEvent raw;
         row.correlation.reset();
@@ -241,7 +248,7 @@ private:
         row.start = timeAt(line, offsetPs);
         row.end = timeAt(line, endPs);
         classify(plane, line, *event, row);
-        visitor.row(row);
+        rows.add(row);
     }
 
     static FineTime timeAt(const XLine& line, std::int64_t offsetPs)
@@ -389,6 +396,7 @@ private:
     bool m_stats = true; ///< stats of its events are looked at
     bool m_ignoredLine = false, m_isStream = false;
     // Of a pass.
+    bool m_wantsDetails = true;
     std::int64_t m_events = 0, m_aggregated = 0, m_unnamed = 0, m_ignored = 0, m_unknownDevice = 0;
 };
 
