@@ -11,7 +11,7 @@ namespace fourwalls::importers {
 namespace {
 
 /// Of one block. A few blocks at most are on their way, so that memory stays small.
-constexpr std::size_t kRowsOfBlock = 512, kTextsOfBlock = std::size_t{64} << 10, kMostBlocks = 4;
+constexpr std::size_t kRowsOfFeedBlock = 512, kTextsOfFeedBlock = std::size_t{64} << 10, kMostRowBlocks = 4;
 
 } // namespace
 
@@ -20,7 +20,7 @@ RowFeed::RowFeed() : m_outOfMemory(Error{ErrorCode::Io, "out of memory", "", "en
 Status RowFeed::pass(ProfileVisitor& visitor, const std::function<Status(RowFeed&)>& read)
 {
     RowFeed feed;
-    feed.m_empty.reserve(kMostBlocks);
+    feed.m_empty.reserve(kMostRowBlocks);
     feed.m_thread = std::thread([&feed, &read] { feed.run(read); });
     std::unique_lock lock(feed.m_mutex);
     while (true) {
@@ -35,18 +35,18 @@ Status RowFeed::pass(ProfileVisitor& visitor, const std::function<Status(RowFeed
         block.used = 0;
         block.lane = {};
         lock.lock();
-        if (feed.m_empty.size() < kMostBlocks) feed.m_empty.push_back(std::move(block));
+        if (feed.m_empty.size() < kMostRowBlocks) feed.m_empty.push_back(std::move(block));
     }
 }
 
 void RowFeed::add(const ProfileRow& row)
 {
     const std::size_t bytes = row.lane.size() + row.detail.size();
-    if (m_block.rows.size() >= kRowsOfBlock || (m_block.used > 0 && m_block.used + bytes > m_block.texts.size()))
+    if (m_block.rows.size() >= kRowsOfFeedBlock || (m_block.used > 0 && m_block.used + bytes > m_block.texts.size()))
         handOver();
-    if (m_block.rows.capacity() == 0) m_block.rows.reserve(kRowsOfBlock);
+    if (m_block.rows.capacity() == 0) m_block.rows.reserve(kRowsOfFeedBlock);
     // Only while there are no texts in it: rows refer to their places.
-    if (m_block.texts.size() < bytes) m_block.texts.resize(std::max(kTextsOfBlock, bytes));
+    if (m_block.texts.size() < bytes) m_block.texts.resize(std::max(kTextsOfFeedBlock, bytes));
     if (m_block.lane.empty() || m_block.lane != row.lane) m_block.lane = copied(row.lane);
     ProfileRow& own = m_block.rows.emplace_back(row);
     own.lane = m_block.lane;
@@ -65,7 +65,7 @@ std::string_view RowFeed::copied(std::string_view text)
 void RowFeed::handOver()
 {
     std::unique_lock lock(m_mutex);
-    m_changed.wait(lock, [this] { return m_unwanted || m_waiting.size() < kMostBlocks; });
+    m_changed.wait(lock, [this] { return m_unwanted || m_waiting.size() < kMostRowBlocks; });
     if (!m_unwanted) m_waiting.push_back(std::move(m_block));
     m_block = {};
     if (!m_empty.empty()) {
