@@ -67,7 +67,7 @@ FrameTimes benchSliders(MainWindow& window, const QString& viewId)
     // The dock that was shown again has its rows when it was laid out.
     QElapsedTimer patience;
     patience.start();
-    const auto rowsAreThere = [&] { return window.whatIfPanel()->row(views::Knob::Zero).slider().isVisible(); };
+    const auto rowsAreThere = [&] { return window.whatIfPanel()->row(Knob::Zero).slider().isVisible(); };
     while (!rowsAreThere() && patience.elapsed() < std::chrono::milliseconds(kGiveUp).count()) turn();
     QCoreApplication::sendPostedEvents(); // the dock's own first paint is no slider's
     if (!view->emptyReason().isEmpty()) {
@@ -93,7 +93,6 @@ FrameTimes benchSliders(MainWindow& window, const QString& viewId)
             Qt::QueuedConnection);
     });
     const auto changed = QObject::connect(&whatIf, &views::WhatIf::specChanged, view, [&] { waiting = true; });
-    using views::Knob;
     for (int round = 0; round < kRounds; ++round) {
         for (const Knob knob : {Knob::Zero, Knob::Sequence, Knob::NodeLink, Knob::Zero, Knob::Network}) {
             for (const int key : {Qt::Key_Right, Qt::Key_Left}) {

@@ -4775,7 +4775,7 @@ Call the first line before training and the second behind it:
     </message>
 </context>
 <context>
-    <name>MemoryGroups</name>
+    <name>MemoryWords</name>
     <message>
         <source>backward</source>
         <translation>反向</translation>

@@ -2,7 +2,7 @@
 // Times the parts of one frame of the memory plots on made-up data: the column fill alone, the columns from samples,
 // a whole repaint of the curve, and of 6000 blocks. Prints the median and the 99th percentile [ms] of each.
 // Usage: bench_stacked_area [repetitions=200]; QT_QPA_PLATFORM=offscreen without a display.
-#include "tests/views/memory/sample_training.h"
+#include "tests/support/sample_training.h"
 #include "views/memory/memory_area_plot.h"
 #include "views/memory/memory_block_plot.h"
 

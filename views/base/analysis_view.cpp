@@ -2,9 +2,9 @@
 // See analysis_view.h.
 #include "views/base/analysis_view.h"
 
+#include "model/present/step_spans.h"
 #include "views/base/step_picker.h"
 #include "views/plot/plot_card.h"
-#include "views/session/step_spans.h"
 
 #include <QAction>
 #include <QButtonGroup>

@@ -3,7 +3,7 @@
 // is made or measured per step before the list is opened.
 #pragma once
 
-#include "views/session/step_spans.h"
+#include "model/present/step_spans.h"
 
 #include <QComboBox>
 

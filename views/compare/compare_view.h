@@ -3,11 +3,11 @@
 // figures with their differences, and which layers changed most. The open trace is A; the window supplies B.
 #pragma once
 
+#include "model/present/step_spans.h"
 #include "views/base/view.h"
 #include "views/compare/compare_findings.h"
 #include "views/compare/compare_makers.h"
 #include "views/compare/compare_operators.h"
-#include "views/session/step_spans.h"
 
 #include <array>
 

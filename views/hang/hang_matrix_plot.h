@@ -2,7 +2,7 @@
 // Draws who is where: a row for each rank, or for ranks that came equally far, with its last operations.
 #pragma once
 
-#include "views/hang/hang_rows.h"
+#include "model/present/hang_rows.h"
 #include "views/plot/spoken.h"
 
 #include <QAbstractScrollArea>

@@ -2,7 +2,7 @@
 // See memory_allocation_model.h.
 #include "views/memory/memory_allocation_model.h"
 
-#include "views/memory/memory_groups.h"
+#include "views/memory/memory_words.h"
 #include "views/plot/plot_table.h"
 #include "views/plot/theme.h"
 #include "views/words/words.h"

@@ -2,6 +2,7 @@
 // The memory curve: live bytes stacked by category over time under the device's capacity, with the peak named.
 #pragma once
 
+#include "model/present/memory_questions.h"
 #include "model/trace/memory_facts.h"
 #include "views/memory/memory_columns.h"
 #include "views/plot/plot_time.h"
@@ -10,13 +11,6 @@
 #include <vector>
 
 namespace fourwalls::views {
-
-/// Everything recorded that one paint of the curve needs; immutable, so that workers can hand it over.
-struct MemoryPicture {
-    MemoryWindow window;
-    int pixels = 1;                      ///< columns that were asked for over window.range
-    std::vector<CounterSample> reserved; ///< by time; empty: not recorded
-};
 
 class MemoryAreaPlot : public TimePlot {
     Q_OBJECT

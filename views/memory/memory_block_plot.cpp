@@ -3,7 +3,7 @@
 #include "views/memory/memory_block_plot.h"
 
 #include "views/memory/memory_counter_plot.h"
-#include "views/memory/memory_groups.h"
+#include "views/memory/memory_words.h"
 #include "views/plot/paper.h"
 #include "views/plot/plot_blocks.h"
 #include "views/plot/plot_ticks.h"

@@ -2,22 +2,14 @@
 // Every buffer as a block over its life: wide blocks live long, high blocks are large.
 #pragma once
 
+#include "model/present/memory_questions.h"
 #include "model/trace/memory_facts.h"
-#include "views/memory/memory_blocks.h"
 #include "views/plot/plot_time.h"
 
 #include <QImage>
 #include <memory>
 
 namespace fourwalls::views {
-
-/// Buffers and where they lie; immutable.
-struct BlockPicture {
-    std::shared_ptr<const AllocationList> list;
-    BlockLayout layout;
-    TimeRange range;     ///< that was asked for
-    bool placed = false; ///< the layout was asked for, too
-};
 
 class MemoryBlockPlot : public TimePlot {
     Q_OBJECT

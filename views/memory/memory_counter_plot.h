@@ -3,6 +3,7 @@
 // or from nothing, with the moments at which memory ran out.
 #pragma once
 
+#include "model/present/memory_questions.h"
 #include "model/trace/memory_facts.h"
 #include "views/plot/plot_time.h"
 #include "views/words/format.h"
@@ -13,13 +14,6 @@
 #include <vector>
 
 namespace fourwalls::views {
-
-/// A curve over a range; immutable, so that workers can hand it over.
-struct CounterPicture {
-    TimeRange range;
-    int pixels = 1; ///< columns that were asked for over `range`
-    AllocatorCurve curve;
-};
 
 class MemoryCounterPlot : public TimePlot {
     Q_OBJECT

@@ -3,7 +3,7 @@
 // same wall.
 #pragma once
 
-#include "views/memory/memory_fit.h"
+#include "model/present/memory_fit.h"
 #include "views/plot/plot_card.h"
 #include "views/words/format.h"
 
@@ -30,7 +30,7 @@ public:
     int spokenCurrent() const override { return m_current < spokenParts() ? m_current : -1; }
 
 signals:
-    void valueClicked(fourwalls::views::Knob knob, double value);
+    void valueClicked(fourwalls::Knob knob, double value);
 
 protected:
     void paintEvent(QPaintEvent* event) override;

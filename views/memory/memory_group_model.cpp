@@ -2,6 +2,7 @@
 // See memory_group_model.h.
 #include "views/memory/memory_group_model.h"
 
+#include "views/memory/memory_words.h"
 #include "views/plot/plot_table.h"
 #include "views/plot/theme.h"
 #include "views/words/words.h"

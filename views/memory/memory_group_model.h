@@ -2,7 +2,7 @@
 // The table of what was alive at one instant, grouped.
 #pragma once
 
-#include "views/memory/memory_groups.h"
+#include "model/present/memory_groups.h"
 
 #include <QAbstractTableModel>
 

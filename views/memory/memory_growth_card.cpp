@@ -2,7 +2,7 @@
 // See memory_growth_card.h.
 #include "views/memory/memory_growth_card.h"
 
-#include "views/memory/memory_groups.h"
+#include "views/memory/memory_words.h"
 #include "views/plot/plot_cells.h"
 #include "views/plot/theme.h"
 

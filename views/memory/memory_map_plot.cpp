@@ -2,7 +2,7 @@
 // See memory_map_plot.h.
 #include "views/memory/memory_map_plot.h"
 
-#include "views/memory/memory_groups.h"
+#include "views/memory/memory_words.h"
 #include "views/plot/paper.h"
 #include "views/plot/plot_blocks.h"
 #include "views/plot/theme.h"

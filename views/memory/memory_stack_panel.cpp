@@ -2,8 +2,8 @@
 // See memory_stack_panel.h.
 #include "views/memory/memory_stack_panel.h"
 
-#include "views/memory/memory_groups.h"
 #include "views/memory/memory_panels.h"
+#include "views/memory/memory_words.h"
 #include "views/plot/theme.h"
 
 #include <QPlainTextEdit>

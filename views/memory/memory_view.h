@@ -2,9 +2,11 @@
 // The memory wall of one rank: the curve under the capacity, what the peak is made of, and every buffer.
 #pragma once
 
+#include "model/present/memory_questions.h"
 #include "model/spec/calibration.h"
 #include "views/base/view.h"
-#include "views/memory/memory_questions.h"
+#include "views/memory/memory_area_plot.h"
+#include "views/memory/memory_block_plot.h"
 
 #include <QByteArray>
 #include <QSet>

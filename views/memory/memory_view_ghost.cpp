@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the sliders add to the memory view: the predicted curve over the recorded one, and both by category.
+#include "model/present/memory_ghost.h"
 #include "views/memory/memory_compare_panel.h"
-#include "views/memory/memory_ghost.h"
 #include "views/memory/memory_panels.h"
 #include "views/memory/memory_view.h"
 #include "views/whatif/cost_words.h"

@@ -8,6 +8,7 @@
 #include "views/memory/memory_map_card.h"
 #include "views/memory/memory_panels.h"
 #include "views/memory/memory_view.h"
+#include "views/memory/memory_words.h"
 #include "views/plot/plot_card.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"

@@ -3,7 +3,7 @@
 // what the trace itself tells, and what to record and to do where it tells too little.
 #pragma once
 
-#include "views/overview/overview_facts.h"
+#include "model/present/overview_facts.h"
 #include "views/plot/plot_card.h"
 #include "views/words/format.h"
 

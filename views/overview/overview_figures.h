@@ -2,7 +2,7 @@
 // The five figures on top of the overview, each with its scope.
 #pragma once
 
-#include "views/overview/overview_facts.h"
+#include "model/present/overview_facts.h"
 #include "views/plot/plot_card.h"
 #include "views/words/format.h"
 

@@ -4,8 +4,8 @@
 
 #include "views/base/view.h" // first: the moc of Qt 6.4 cannot read <compare> as the first header
 
+#include "model/present/overview_facts.h"
 #include "views/overview/help_card.h"
-#include "views/overview/overview_facts.h"
 #include "views/plot/plot_card.h"
 
 #include <QPointer>

@@ -2,7 +2,7 @@
 // The overview's sentences: verdicts, changes and plans in the user's language.
 #pragma once
 
-#include "views/overview/overview_facts.h"
+#include "model/present/overview_facts.h"
 #include "views/words/format.h"
 #include "views/words/recording_advice.h"
 

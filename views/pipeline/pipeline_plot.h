@@ -4,7 +4,7 @@
 
 #include "views/plot/plot_time.h" // first: the moc of Qt 6.4 cannot read <compare> as the first header
 
-#include "views/pipeline/pipeline_questions.h"
+#include "model/present/pipeline_questions.h"
 #include "views/plot/text_cache.h"
 
 #include <memory>

@@ -2,11 +2,11 @@
 // The pipeline view's questions and answers; pipeline_view_build.cpp has its widgets and texts.
 #include "views/pipeline/pipeline_view.h"
 
+#include "model/present/predicted_lanes.h"
 #include "views/base/page_actions.h"
 #include "views/base/step_picker.h"
 #include "views/pipeline/ideal_bars.h"
 #include "views/pipeline/order_controls.h"
-#include "views/pipeline/predicted_lanes.h"
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
 #include "views/whatif/cost_words.h"

@@ -3,9 +3,9 @@
 // at. Subclasses paint what stands above it.
 #pragma once
 
+#include "model/present/step_spans.h"
 #include "views/plot/plot_ticks.h"
 #include "views/plot/time_surface.h"
-#include "views/session/step_spans.h"
 
 #include <QImage>
 

@@ -46,7 +46,7 @@ QColor withAlpha(QColor colour, double alpha)
 
 } // namespace
 
-std::optional<double> valueOf(const compare::CurvePoint& point, RunFigure figure)
+std::optional<double> figureOf(const compare::CurvePoint& point, RunFigure figure)
 {
     switch (figure) {
     case RunFigure::Loss: return point.loss;
@@ -124,7 +124,7 @@ XyContent drawnCurves(const RunList& list, const std::vector<QColor>& colours, c
             const compare::RunCurves& curves = list.runs[i].curves;
             std::vector<std::optional<double>> raw;
             raw.reserve(curves.points.size());
-            for (const compare::CurvePoint& point : curves.points) raw.push_back(valueOf(point, choice.figure));
+            for (const compare::CurvePoint& point : curves.points) raw.push_back(figureOf(point, choice.figure));
             const auto add = [&](const std::vector<std::optional<double>>& values, const QPen& pen) {
                 XyLine line;
                 line.pen = pen;

@@ -29,7 +29,7 @@ struct RunList {
 enum class RunFigure : std::uint8_t { Loss, GradientNorm, LearningRate, LossScale, Throughput, Goodput };
 enum class RunAxis : std::uint8_t { Steps, Tokens, Hours };
 
-std::optional<double> valueOf(const compare::CurvePoint& point, RunFigure figure);
+std::optional<double> figureOf(const compare::CurvePoint& point, RunFigure figure);
 double placeOf(const compare::CurvePoint& point, RunAxis axis);
 
 /// Exponential smoothing that begins at the first value instead of at zero. weight: of what came before, 0 to below 1.

@@ -2,7 +2,7 @@
 // The table of steps, and the bar that shows where a step's time went.
 #pragma once
 
-#include "views/steps/steps_table.h"
+#include "model/present/steps_table.h"
 
 #include <QAbstractTableModel>
 #include <QColor>

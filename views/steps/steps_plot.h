@@ -2,7 +2,7 @@
 // Loss, gradient norm, learning rate and step time over the steps: four small plots with one cursor.
 #pragma once
 
-#include "views/steps/steps_table.h"
+#include "model/present/steps_table.h"
 
 #include <QString>
 #include <QWidget>

@@ -214,7 +214,7 @@ Status readSlices(TraceQuery& trace, const TableQuestion& question, TraceTable& 
     if (found.limited) FOURWALLS_TRY(takeLongest(trace, question, found, table, stop));
     const std::vector<TrackView>& tracks = trace.tracks();
     for (const SliceView& slice : found.slices) {
-        Row row;
+        CellRow row;
         addOp(row, found.ops, slice.op);
         const auto index = static_cast<std::size_t>(slice.track.value);
         const bool has = slice.track.value >= 0 && index < tracks.size();

@@ -13,7 +13,7 @@
 
 namespace fourwalls::views {
 
-using Row = std::vector<QVariant>;
+using CellRow = std::vector<QVariant>;
 
 inline QVariant textCell(const std::string& value)
 {
@@ -43,7 +43,7 @@ QVariant idOf(const std::optional<IdType>& id)
     return id ? QVariant::fromValue<qlonglong>(id->value) : QVariant();
 }
 
-inline void addOp(Row& row, const OpDictionary& ops, std::optional<OpId> id)
+inline void addOp(CellRow& row, const OpDictionary& ops, std::optional<OpId> id)
 {
     const auto found = id ? ops.find(*id) : ops.end();
     const OpInfo* op = found == ops.end() ? nullptr : found->second.get();

@@ -30,7 +30,7 @@ void addShortNames(TraceTable& table)
     std::set<std::string> distinct;
     for (std::size_t column = 0; column < table.columns.size(); ++column) {
         if (table.columns[column].kind != CellKind::Name) continue;
-        for (const Row& row : table.rows) distinct.insert(row[column].toString().toStdString());
+        for (const CellRow& row : table.rows) distinct.insert(row[column].toString().toStdString());
     }
     const std::vector<std::string> names(distinct.begin(), distinct.end());
     const std::vector<std::string> shown = fourwalls::shortNames(names);
@@ -116,7 +116,8 @@ Status readMemory(TraceQuery& trace, const TableQuestion& question, TraceTable& 
     table.total = static_cast<qint64>(summaries.size());
     for (const MemorySummary& summary : summaries) {
         if (table.rows.size() == question.limit) break;
-        Row row{figure(summary.rank.value), idOf(summary.step), figure(summary.peakBytes), figure(summary.peakAt.ns)};
+        CellRow row{figure(summary.rank.value), idOf(summary.step), figure(summary.peakBytes),
+                    figure(summary.peakAt.ns)};
         for (const std::int64_t bytes : summary.atPeak) row.push_back(figure(bytes));
         row.push_back(figure(summary.residentBytes));
         row.push_back(summary.peakReservedBytes ? figure(*summary.peakReservedBytes) : QVariant());
@@ -191,7 +192,7 @@ Status readAllocations(TraceQuery& trace, const TableQuestion& question, TraceTa
     FOURWALLS_TRY_ASSIGN(const AllocationList list, trace.allocations(question.rank, question.range, question.limit,
                                                                       10 * static_cast<std::int64_t>(question.limit)));
     for (const AllocationView& item : list.items) {
-        Row row{figure(item.bytes), words(item.category)};
+        CellRow row{figure(item.bytes), words(item.category)};
         addOp(row, list.ops, item.op);
         row.push_back(idOf(item.microbatch));
         row.push_back(figure(item.start.ns));

@@ -3,10 +3,10 @@
 // stage, laid over each recorded step from its own beginning, so that what a change makes is seen where it was recorded.
 #pragma once
 
+#include "model/present/step_spans.h"
 #include "model/trace/drawn_step.h"
 #include "views/plot/theme.h"
 #include "views/plot/time_camera.h"
-#include "views/session/step_spans.h"
 
 #include <QImage>
 #include <QString>

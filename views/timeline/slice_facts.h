@@ -2,9 +2,9 @@
 // Everything that is known about one slice, as texts for the details panel. Rates follow docs/metrics.
 #pragma once
 
+#include "model/present/step_spans.h"
 #include "model/trace/slice_surroundings.h"
 #include "views/session/selection.h"
-#include "views/session/step_spans.h"
 
 #include <QString>
 #include <QStringList>

@@ -3,10 +3,10 @@
 // Overlays (selection, pointer, arrows) are not in the image, so that moving the pointer repaints no bars.
 #pragma once
 
+#include "model/present/step_spans.h"
 #include "views/plot/text_cache.h"
 #include "views/plot/time_camera.h"
 #include "views/plot/time_ticks.h"
-#include "views/session/step_spans.h"
 #include "views/timeline/bar_painter.h"
 #include "views/timeline/timeline_rows.h"
 #include "views/timeline/timeline_source.h"

@@ -2,7 +2,7 @@
 // The line above the timeline: rank and step picker, the search field with its matches, fit and measure.
 #pragma once
 
-#include "views/session/step_spans.h"
+#include "model/present/step_spans.h"
 #include "views/timeline/timeline_source.h"
 
 #include <QWidget>

@@ -3,8 +3,8 @@
 // selection, and asks the session for what belongs to the selected slice.
 #pragma once
 
+#include "model/present/step_spans.h"
 #include "views/base/view.h"
-#include "views/session/step_spans.h"
 #include "views/timeline/timeline_source.h"
 
 #include <functional>

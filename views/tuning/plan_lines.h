@@ -4,8 +4,8 @@
 // Down what is highest, Delete lets all through again.
 #pragma once
 
+#include "model/present/plan_cloud.h"
 #include "views/plot/spoken.h"
-#include "views/whatif/plan_cloud.h"
 #include "views/words/format.h"
 
 #include <QImage>

@@ -3,9 +3,9 @@
 // does not fit stands behind the wall of the device's capacity; the front of what nothing beats is a line.
 #pragma once
 
+#include "model/present/plan_cloud.h"
 #include "views/plot/spoken.h"
 #include "views/tuning/log_axis.h"
-#include "views/whatif/plan_cloud.h"
 #include "views/words/format.h"
 
 #include <QImage>

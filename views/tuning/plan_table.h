@@ -2,7 +2,7 @@
 // The best plans of a search as a table.
 #pragma once
 
-#include "views/whatif/plan_cloud.h"
+#include "model/present/plan_cloud.h"
 #include "views/words/format.h"
 
 #include <QAbstractTableModel>

@@ -3,9 +3,9 @@
 // take from a long training.
 #pragma once
 
+#include "model/present/plan_cloud.h"
 #include "model/trace/metrics.h"
 #include "views/base/view.h"
-#include "views/whatif/plan_cloud.h"
 
 #include <QPointer>
 

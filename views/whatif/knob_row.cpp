@@ -2,9 +2,9 @@
 // See knob_row.h.
 #include "views/whatif/knob_row.h"
 
+#include "model/present/plan_knobs.h"
 #include "views/chrome/icon.h"
 #include "views/plot/theme.h"
-#include "views/whatif/plan_knobs.h"
 #include "views/words/format.h"
 
 #include <QHBoxLayout>

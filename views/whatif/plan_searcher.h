@@ -4,8 +4,8 @@
 #pragma once
 
 #include "model/base/result.h"
+#include "model/present/plan_cloud.h"
 #include "model/spec/calibration.h"
-#include "views/whatif/plan_cloud.h"
 
 #include <QObject>
 

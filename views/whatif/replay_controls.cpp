@@ -2,11 +2,11 @@
 // See replay_controls.h.
 #include "views/whatif/replay_controls.h"
 
+#include "model/present/plan_knobs.h"
 #include "model/replay/name_pattern.h"
 #include "model/spec/names.h"
 #include "views/plot/theme.h"
 #include "views/whatif/knob_row.h"
-#include "views/whatif/plan_knobs.h"
 #include "views/words/format.h"
 #include "views/words/plan_words.h"
 

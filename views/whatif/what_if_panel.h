@@ -2,9 +2,9 @@
 // The content of the What-if dock: sliders and switches of a plan, locks, presets, and the prediction's figures.
 #pragma once
 
+#include "model/present/plan_knobs.h"
 #include "model/replay/spec_change.h"
 #include "model/trace/metrics.h"
-#include "views/whatif/plan_knobs.h"
 #include "views/words/format.h"
 
 #include <QPointer>

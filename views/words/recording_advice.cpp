@@ -36,18 +36,6 @@ QString flopsOfPyTorch()
 
 } // namespace
 
-Recorder recorderOf(const TraceHeader& header)
-{
-    if (header.source != TraceSource::Imported) return Recorder::Own;
-    const QString producer = QString::fromStdString(header.producer);
-    if (producer.contains(QLatin1String("Ascend"))) return Recorder::AscendPyTorch;
-    if (producer.contains(QLatin1String("Nsight"))) return Recorder::NsightSystems;
-    if (producer.contains(QLatin1String("Kineto"))) return Recorder::PyTorch;
-    if (producer.contains(QLatin1String("memory snapshot"))) return Recorder::MemorySnapshot;
-    if (producer.startsWith(QLatin1String("fourwalls"), Qt::CaseInsensitive)) return Recorder::Own;
-    return Recorder::Other;
-}
-
 QString linesToRecord(Lack lack, Recorder recorder)
 {
     switch (recorder) {

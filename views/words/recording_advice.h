@@ -3,16 +3,12 @@
 // advice everywhere, and it fits the tool that made the file.
 #pragma once
 
-#include "model/trace/records.h"
+#include "model/present/recorder.h"
 
 #include <QString>
 #include <QStringList>
 
 namespace fourwalls::views {
-
-/// What recorded a trace, as far as advice differs.
-enum class Recorder { Own, PyTorch, AscendPyTorch, NsightSystems, MemorySnapshot, Other };
-Recorder recorderOf(const TraceHeader& header);
 
 enum class Lack { Steps, Flops, Memory };
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/store/trace_file.h"
-#include "tests/views/memory/sample_training.h"
+#include "tests/support/sample_training.h"
 #include "tests/views/whatif/predicted_sample.h"
 #include "views/session/trace_session.h"
 
@@ -22,9 +22,9 @@ inline views::TraceOpener fileOpener()
 /// "planned" in a name: a trace with its specification; "broken": none.
 inline views::TraceOpener memoryOpener()
 {
-    static const std::shared_ptr<const InMemoryTraceData> data = views::sample::training();
+    static const std::shared_ptr<const InMemoryTraceData> data = sample::training();
     return [](const QString& path) -> Result<std::unique_ptr<TraceQuery>> {
-        if (path.contains(QStringLiteral("planned"))) return views::sample::opener(views::sample::smallSpec())(path);
+        if (path.contains(QStringLiteral("planned"))) return sample::opener(sample::smallSpec())(path);
         if (path.contains(QStringLiteral("broken")))
             return Error{ErrorCode::Format, "this is not a trace", path.toStdString(), "open a .fourwalls file"};
         return std::unique_ptr<TraceQuery>(std::make_unique<InMemoryTraceQuery>(data));

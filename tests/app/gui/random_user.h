@@ -289,8 +289,7 @@ private:
     {
         if (!m_window->currentDocument() || place() != m_window.get()) return;
         if (!m_window->showsWhatIf()) m_window->showWhatIf(true);
-        views::KnobRow& row =
-            m_window->whatIfPanel()->row(static_cast<views::Knob>(below(static_cast<int>(views::kKnobCount))));
+        views::KnobRow& row = m_window->whatIfPanel()->row(static_cast<Knob>(below(static_cast<int>(kKnobCount))));
         if (!row.isVisible() || !row.slider().isEnabled()) return;
         row.slider().setFocus();
         static constexpr Qt::Key kKeys[] = {Qt::Key_Left, Qt::Key_Right,  Qt::Key_Home,

@@ -99,7 +99,7 @@ private slots:
     void theSlidersTakeThem()
     {
         Settings settings(Settings::Kind::Forgetful);
-        MainWindow window(views::sample::opener(views::sample::smallSpec()), settings);
+        MainWindow window(sample::opener(sample::smallSpec()), settings);
         window.show();
         TraceDocument* document = window.openFile(QStringLiteral("planned.fourwalls"));
         QTRY_VERIFY(document->isOpen());

@@ -290,7 +290,7 @@ private slots:
             QTRY_VERIFY(memory->areaPlot().hasGhost());
 
             // Sliders of the real dock; undo by the window's action.
-            views::KnobSlider& zero = window.whatIfPanel()->row(views::Knob::Zero).slider();
+            views::KnobSlider& zero = window.whatIfPanel()->row(Knob::Zero).slider();
             zero.setFocus();
             QTest::keyClick(&zero, Qt::Key_End);
             QCOMPARE(planned->whatIf()->spec()->plan.zero, 3);

@@ -111,7 +111,7 @@ private slots:
         spec.training.batch = 4;
         spec.training.sequence = 32;
         spec.framework = "fourwalls";
-        const auto planned = views::sample::opener(spec);
+        const auto planned = sample::opener(spec);
         Settings settings(Settings::Kind::Forgetful);
         MainWindow window(
             [planned](const QString& path) {
@@ -126,7 +126,7 @@ private slots:
         views::WhatIfPanel& panel = *window.whatIfPanel();
 
         // A plan that nobody recorded: two pipeline stages instead of two replicas, typed beside the slider.
-        views::KnobRow& stages = panel.row(views::Knob::Pipeline);
+        views::KnobRow& stages = panel.row(Knob::Pipeline);
         stages.slider().setFocus();
         QTest::keyClick(&stages.slider(), Qt::Key_2);
         QCOMPARE(stages.value().text(), QStringLiteral("2"));

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-namespace fourwalls::views::sample {
+namespace fourwalls::sample {
 
 inline constexpr std::int64_t kMs = 1'000'000;
 inline constexpr int kRanks = 4, kSteps = 3;
@@ -92,7 +92,7 @@ inline std::shared_ptr<const InMemoryTraceData> ring(bool collectives = true, in
 
 /// A view of that trace, or of another.
 template <class V>
-struct Shown : ShownView<V> {
+struct Shown : views::ShownView<V> {
     static constexpr QSize kSize{1200, 640};
 
     explicit Shown(std::shared_ptr<const InMemoryTraceData> data, QSize size = kSize)
@@ -102,7 +102,7 @@ struct Shown : ShownView<V> {
               },
               size)
     {}
-    explicit Shown(TraceOpener opener, QSize size = kSize) : ShownView<V>(std::move(opener), size) {}
+    explicit Shown(views::TraceOpener opener, QSize size = kSize) : views::ShownView<V>(std::move(opener), size) {}
 };
 
 /// Without the thin spaces before units.
@@ -111,4 +111,4 @@ inline QString plain(QString text)
     return text.replace(QChar(0x202F), QLatin1Char(' '));
 }
 
-} // namespace fourwalls::views::sample
+} // namespace fourwalls::sample

@@ -16,7 +16,7 @@ namespace tst_bandwidth_card {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
-using namespace fourwalls::views::sample;
+using namespace fourwalls::sample;
 
 class BandwidthCardTest : public QObject {
     Q_OBJECT

@@ -25,7 +25,7 @@ namespace tst_communication_figures {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
-using namespace fourwalls::views::sample;
+using namespace fourwalls::sample;
 
 class CommunicationFiguresTest : public QObject {
     Q_OBJECT

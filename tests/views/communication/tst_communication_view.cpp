@@ -34,7 +34,7 @@ namespace tst_communication_view {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
-using namespace fourwalls::views::sample;
+using namespace fourwalls::sample;
 
 namespace {
 

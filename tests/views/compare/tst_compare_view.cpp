@@ -23,21 +23,22 @@
 namespace tst_compare_view {
 
 using namespace fourwalls;
+using namespace fourwalls::sample;
 using namespace fourwalls::views;
 
 class CompareViewTest : public QObject {
     Q_OBJECT
 
     /// A step of `layers` operators per phase, each of `time`.
-    static sample::Shape shaped(Duration time)
+    static sample::TrainingShape shaped(Duration time)
     {
-        sample::Shape shape;
+        sample::TrainingShape shape;
         shape.layers = 4;
         shape.operatorTime = time;
         return shape;
     }
 
-    static std::unique_ptr<TraceSession> opened(const sample::Shape& shape)
+    static std::unique_ptr<TraceSession> opened(const sample::TrainingShape& shape)
     {
         auto session = std::make_unique<TraceSession>([shape](const QString&) { return sample::open(shape); },
                                                       QStringLiteral("b"));

@@ -33,7 +33,7 @@ private slots:
     void theCapacityIsReadOverACurveThatPassesIt()
     {
         QFETCH(bool, dark);
-        sample::Shape shape;
+        sample::TrainingShape shape;
         shape.steps = 1;
         shape.capacity = 900'000'000; // the peak is 2 GB
         TraceSession session([shape](const QString&) { return sample::open(shape); }, QStringLiteral("sample"));

@@ -59,7 +59,7 @@ private slots:
     {
         // Worked out by hand in sample_training.h's terms: 16 layers of 190 MB shrinking by 1/16 each make 1615 MB of
         // activations; static 3 x 16 x 6 MB; one temporary of half the last output and one workspace on top.
-        Probe probe(sample::Shape{});
+        Probe probe(sample::TrainingShape{});
         QVERIFY(probe.ready());
         QCOMPARE(figure(probe, 0), QStringLiteral("2 GB"));
         QCOMPARE(figure(probe, 1), QStringLiteral("288 MB"));
@@ -97,7 +97,7 @@ private slots:
 
     void unitsSwitchEverywhere()
     {
-        Probe probe(sample::Shape{});
+        Probe probe(sample::TrainingShape{});
         QVERIFY(probe.ready());
         probe.selection.setByteUnit(ByteUnit::GiB);
         QCOMPARE(figure(probe, 0), QStringLiteral("1.86 GiB"));
@@ -108,14 +108,14 @@ private slots:
 
     void theWallStandsWhereItBelongs()
     {
-        sample::Shape tight;
+        sample::TrainingShape tight;
         tight.capacity = 2'100'000'000;
         Probe near(tight);
         QVERIFY(near.ready());
         QCOMPARE(near.view->areaPlot().scale().wall(), WallPlacement::ToScale);
         QVERIFY(near.view->findChild<FigureStrip*>()->figures()[0].alarm);
 
-        Probe far(sample::Shape{});
+        Probe far(sample::TrainingShape{});
         QVERIFY(far.ready());
         QCOMPARE(far.view->areaPlot().scale().wall(), WallPlacement::Broken);
         far.view->areaPlot().setWallToScale(true);
@@ -125,7 +125,7 @@ private slots:
 
     void theCurveIsPaintedInItsColours()
     {
-        Probe probe(sample::Shape{});
+        Probe probe(sample::TrainingShape{});
         QVERIFY(probe.ready());
         MemoryAreaPlot& plot = probe.view->areaPlot();
         const QImage image = plot.grab().toImage();
@@ -138,7 +138,7 @@ private slots:
 
     void labelsDoNotTouch()
     {
-        sample::Shape shape;
+        sample::TrainingShape shape;
         shape.reserved = true;
         shape.steps = 1;
         Probe probe(shape);
@@ -159,7 +159,7 @@ private slots:
 
     void clickingAnInstantListsWhatWasAliveThere()
     {
-        Probe probe(sample::Shape{});
+        Probe probe(sample::TrainingShape{});
         QVERIFY(probe.ready());
         auto* panel = probe.view->findChild<MemoryAlivePanel*>();
         QCOMPARE(panel->title().text(), QStringLiteral("Alive at the peak"));
@@ -176,7 +176,7 @@ private slots:
 
     void thePeakByLayerAndOperator()
     {
-        Probe probe(sample::Shape{});
+        Probe probe(sample::TrainingShape{});
         QVERIFY(probe.ready());
         auto* panel = probe.view->findChild<MemoryAlivePanel*>();
         auto* table = panel->findChild<QTableView*>();
@@ -190,7 +190,7 @@ private slots:
 
     void theWheelZoomsAtThePointerAndBack()
     {
-        Probe probe(sample::Shape{});
+        Probe probe(sample::TrainingShape{});
         QVERIFY(probe.ready());
         MemoryAreaPlot& plot = probe.view->areaPlot();
         const TimeRange before = probe.selection.range();
@@ -206,7 +206,7 @@ private slots:
 
     void draggingMovesAndCtrlMeasures()
     {
-        Probe probe(sample::Shape{});
+        Probe probe(sample::TrainingShape{});
         QVERIFY(probe.ready());
         MemoryAreaPlot& plot = probe.view->areaPlot();
         probe.selection.setRange({Instant{30'000'000}, Instant{60'000'000}});
@@ -244,7 +244,7 @@ private slots:
 
     void anotherViewsRangeIsFollowedAtOnce()
     {
-        Probe probe(sample::Shape{});
+        Probe probe(sample::TrainingShape{});
         QVERIFY(probe.ready());
         const TimeRange range{Instant{50'000'000}, Instant{60'000'000}};
         probe.selection.setRange(range);
@@ -257,7 +257,7 @@ private slots:
 
     void theJumpShowsTheInstantOnTheTimeline()
     {
-        Probe probe(sample::Shape{});
+        Probe probe(sample::TrainingShape{});
         QVERIFY(probe.ready());
         QSignalSpy asked(&probe.selection, &Selection::viewRequested);
         emit probe.view->findChild<MemoryAlivePanel*>()->showOnTimeline();
@@ -276,7 +276,7 @@ private slots:
 
     void blocksShowEveryBuffer()
     {
-        Probe probe(sample::Shape{});
+        Probe probe(sample::TrainingShape{});
         probe.view->setShowsBlocks(true);
         QVERIFY(probe.ready());
         MemoryBlockPlot& plot = probe.view->blockPlot();
@@ -295,7 +295,7 @@ private slots:
 
     void theFilterLeavesWhatMatches()
     {
-        Probe probe(sample::Shape{});
+        Probe probe(sample::TrainingShape{});
         QVERIFY(probe.ready());
         auto* panel = probe.view->findChild<MemoryBufferPanel*>();
         auto* table = panel->findChild<QTableView*>();
@@ -308,7 +308,7 @@ private slots:
 
     void pickersChooseRankAndStep()
     {
-        sample::Shape shape;
+        sample::TrainingShape shape;
         shape.ranks = 2;
         Probe probe(shape);
         QVERIFY(probe.ready());
@@ -331,7 +331,7 @@ private slots:
 
     void changingTheRankWhileQuestionsAreUnderWay()
     {
-        sample::Shape shape;
+        sample::TrainingShape shape;
         shape.ranks = 4;
         Probe probe(shape);
         QVERIFY(QTest::qWaitFor([&] { return probe.session.isOpen(); }));
@@ -349,7 +349,7 @@ private slots:
 
     void aHiddenViewFollowsWhenItIsShown()
     {
-        Probe probe(sample::Shape{});
+        Probe probe(sample::TrainingShape{});
         QVERIFY(probe.ready());
         probe.view->hide();
         probe.selection.setRange({Instant{50'000'000}, Instant{51'000'000}});
@@ -360,9 +360,9 @@ private slots:
 
     void anotherTraceReplacesEverything()
     {
-        Probe probe(sample::Shape{});
+        Probe probe(sample::TrainingShape{});
         QVERIFY(probe.ready());
-        sample::Shape small;
+        sample::TrainingShape small;
         small.layers = 4;
         TraceSession other([small](const QString&) { return sample::open(small); }, QStringLiteral("other"));
         QVERIFY(QTest::qWaitFor([&] { return other.isOpen(); }));
@@ -378,7 +378,7 @@ private slots:
 
     void reservedMemoryIsAFigureOfItsOwn()
     {
-        sample::Shape shape;
+        sample::TrainingShape shape;
         shape.reserved = true;
         Probe probe(shape);
         QVERIFY(probe.ready());
@@ -388,7 +388,7 @@ private slots:
 
     void aTraceWithoutAllocationsSaysWhy()
     {
-        sample::Shape shape;
+        sample::TrainingShape shape;
         shape.allocations = false;
         Probe probe(shape);
         QVERIFY(probe.ready());
@@ -409,7 +409,7 @@ private slots:
 
     void aPredictionIsDrawnDashedOverTheRecording()
     {
-        Probe probe(sample::Shape{});
+        Probe probe(sample::TrainingShape{});
         QVERIFY(probe.ready());
         MemoryAreaPlot& plot = probe.view->areaPlot();
         const QImage before = plot.grab().toImage();
@@ -432,7 +432,7 @@ private slots:
 
     void ofALongRunTheGhostIsALevelUntilStepsCanBeSeen()
     {
-        sample::Shape shape;
+        sample::TrainingShape shape;
         shape.steps = 450;
         shape.layers = 2;
         Probe probe(shape);
@@ -460,7 +460,7 @@ private slots:
 
     void everySizeAndThemePaints()
     {
-        Probe probe(sample::Shape{});
+        Probe probe(sample::TrainingShape{});
         QVERIFY(probe.ready());
         for (const QSize size : {QSize(1600, 900), QSize(1280, 720), QSize(640, 420), QSize(320, 200)}) {
             for (const bool dark : {true, false}) {

@@ -4,7 +4,7 @@
 
 #include "tests/views/shown_view.h" // Qt's headers first: the moc of Qt 6.4 cannot read <compare> as the first header
 
-#include "tests/views/memory/sample_training.h"
+#include "tests/support/sample_training.h"
 
 #include <memory>
 
@@ -13,7 +13,7 @@ namespace fourwalls::views {
 /// A view of the sample.
 template <class V>
 struct ViewProbe : ShownView<V> {
-    explicit ViewProbe(const sample::Shape& shape, QSize size = {1200, 760})
+    explicit ViewProbe(const sample::TrainingShape& shape, QSize size = {1200, 760})
         : ShownView<V>([shape](const QString&) { return sample::open(shape); }, size)
     {}
 };

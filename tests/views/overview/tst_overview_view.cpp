@@ -31,6 +31,7 @@
 namespace tst_overview_view {
 
 using namespace fourwalls;
+using namespace fourwalls::sample;
 using namespace fourwalls::views;
 using compare::Wall;
 

@@ -29,7 +29,7 @@ namespace tst_performance_view {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
-using namespace fourwalls::views::sample;
+using namespace fourwalls::sample;
 
 namespace {
 

@@ -3,14 +3,14 @@
 // the timeline, their order is changed by hand. Any Qt warning fails.
 #include <QtTest>
 
+#include "model/present/predicted_lanes.h"
+#include "tests/support/imported_stages.h"
 #include "tests/support/test_program.h"
 #include "tests/views/fail_on_warning.h"
-#include "tests/views/pipeline/imported_stages.h"
 #include "tests/views/trace_probe.h"
 #include "views/pipeline/ideal_bars.h"
 #include "views/pipeline/order_controls.h"
 #include "views/pipeline/pipeline_view.h"
-#include "views/pipeline/predicted_lanes.h"
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
 #include "views/whatif/knob_row.h"
@@ -32,7 +32,7 @@ namespace tst_pipeline_view {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
-using namespace fourwalls::views::sample;
+using namespace fourwalls::sample;
 
 namespace {
 

@@ -27,9 +27,9 @@ class StepsViewTest : public QObject {
 
     using Probe = ViewProbe<StepsView>;
 
-    static sample::Shape many()
+    static sample::TrainingShape many()
     {
-        sample::Shape shape;
+        sample::TrainingShape shape;
         shape.layers = 2;
         shape.steps = 12;
         return shape;
@@ -163,7 +163,7 @@ private slots:
 
     void withoutStepsItSaysWhy()
     {
-        sample::Shape shape;
+        sample::TrainingShape shape;
         shape.steps = 0;
         Probe probe(shape);
         QVERIFY(probe.ready());

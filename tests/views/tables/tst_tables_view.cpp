@@ -38,9 +38,9 @@ using namespace fourwalls::views;
 class TablesViewTest : public QObject {
     Q_OBJECT
 
-    static sample::Shape small()
+    static sample::TrainingShape small()
     {
-        sample::Shape shape;
+        sample::TrainingShape shape;
         shape.layers = 3;
         shape.steps = 4;
         shape.ranks = 2;

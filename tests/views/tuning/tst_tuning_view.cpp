@@ -2,11 +2,11 @@
 // The plan search as a plot: the cloud and its front, brushes, a click into the sliders.
 #include <QtTest/QtTest>
 
+#include "model/present/plan_cloud.h"
 #include "tests/views/fail_on_warning.h"
 #include "views/tuning/plan_lines.h"
 #include "views/tuning/plan_scatter.h"
 #include "views/tuning/tuning_view.h"
-#include "views/whatif/plan_cloud.h"
 #include "views/whatif/plan_searcher.h"
 #include "views/whatif/what_if.h"
 #ifndef Q_MOC_RUN
@@ -41,28 +41,6 @@ private:
 private slots:
     void init() { m_warnings = std::make_unique<tests::FailOnWarning>(); }
     void cleanup() { QCOMPARE(tests::FailOnWarning::take(), QString()); }
-
-    void theFrontIsWhatNothingBeats()
-    {
-        PlanCloud cloud;
-        ParallelPlan base;
-        base.overlap = false;
-        cloud.reset(base);
-        const std::vector<cost::SearchedPlan> first{plan(1, 4, 10), plan(2, 2, 30), plan(4, 3, 40)};
-        const std::vector<cost::SearchedPlan> second{plan(8, 1, 50), plan(16, 0.5, 20, false), plan(32, 2, 25)};
-        cloud.add(first);
-        cloud.add(second);
-        std::vector<int> front;
-        for (const std::uint32_t index : cloud.front()) front.push_back(cloud.plan(index).tp);
-        QCOMPARE(front, (std::vector<int>{8, 32, 1})); // 2 is beaten by 32, 4 by 2; 16 does not fit
-        QVERIFY(!cloud.plan(0).overlap);
-        QCOMPARE(cloud.best({}, 2), (std::vector<std::uint32_t>{3, 5})); // as quick as 1, and needs less
-        PlanBrushes brushes;
-        brushes[static_cast<std::size_t>(PlanAxis::Tensor)] = PlanBrush{1, 4};
-        QCOMPARE(cloud.best(brushes, 9), (std::vector<std::uint32_t>{1, 2, 0}));
-        QCOMPARE(cloud.sample(brushes, 100).size(), std::size_t{3});
-        QCOMPARE(cloud.limits(PlanAxis::Tensor), (std::pair{1.0, 32.0}));
-    }
 
     void aSearchFillsThePlotAndAClickLoadsTheSliders()
     {

@@ -18,6 +18,7 @@ namespace tst_gain_line {
 
 using namespace fourwalls;
 using namespace fourwalls::test;
+using namespace fourwalls::sample;
 using namespace fourwalls::views;
 using Subject = replay::GainSubject;
 

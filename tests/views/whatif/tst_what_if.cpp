@@ -4,7 +4,6 @@
 
 #include "tests/views/fail_on_warning.h"
 #include "tests/views/layout_problems.h"
-#include "views/memory/memory_ghost.h"
 #include "views/whatif/knob_row.h"
 #include "views/whatif/prediction_card.h"
 #include "views/whatif/what_if.h"
@@ -320,42 +319,12 @@ private slots:
         QCOMPARE(table.accessibleName(), QStringLiteral("step: imported 1 s, predicted 2 s"));
     }
 
-    void ghostsBeginWithTheirSteps()
-    {
-        const RunSpec spec = sample::smallSpec();
-        const auto data = sample::predicted(spec);
-        const Duration step = *computeMetricsOf(data).stepTime;
-        const std::vector<StepSpan> steps{
-            {{Instant{1'000}, Instant{1'000} + step}, StepIndex(0), StepState::Measured},
-            {{Instant{5'000} + step, Instant{5'000} + step + step}, StepIndex(1), StepState::Measured}};
-        const DrawnStep predicted = cost::predictStep(spec)->drawn;
-        const std::vector<MemorySample> ghost = ghostOf(predicted, RankId{0}, 1, steps, 100'000);
-        QVERIFY(!ghost.empty());
-        QCOMPARE(ghost.front().at, Instant{1'000});
-        QVERIFY(std::is_sorted(ghost.begin(), ghost.end(), [](const auto& a, const auto& b) { return a.at < b.at; }));
-        std::int64_t highest = 0;
-        for (const MemorySample& sample : ghost) highest = std::max(highest, sample.total());
-        // The trace rounds every buffer to bytes, the curve their sum.
-        QVERIFY(std::abs(highest - predictedPeak(*data, RankId{0}, 1)->peakBytes) <= 16);
-        // A picture of few samples keeps the peak.
-        std::int64_t thin = 0;
-        for (const MemorySample& sample : ghostOf(predicted, RankId{0}, 1, steps, 40))
-            thin = std::max(thin, sample.total());
-        QCOMPARE(thin, highest);
-        QCOMPARE(predictedRank(*data, RankId{0}, 7)->pipelineStage, 1); // of the last stage there is
-    }
-
 private:
     static QStringList textsOf(QWidget& window)
     {
         QStringList said;
         for (const tests::PaintedText& each : tests::paintedTexts(window)) said << each.text;
         return said;
-    }
-    static TraceMetrics computeMetricsOf(const std::shared_ptr<const InMemoryTraceData>& data)
-    {
-        InMemoryTraceQuery query(data);
-        return *computeMetrics(query);
     }
 };
 
