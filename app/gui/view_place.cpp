@@ -5,6 +5,7 @@
 #include "app/gui/record_request.h"
 #include "app/gui/trace_document.h"
 #include "views/base/analysis_view.h"
+#include "views/memory/memory_cards.h"
 #include "views/memory/memory_view.h"
 #include "views/view_registry.h"
 #include "views/words/format.h"
@@ -116,10 +117,10 @@ Status showPage(views::View& view, const QString& page)
 {
     if (page.isEmpty()) return {};
     if (auto* memory = qobject_cast<views::MemoryView*>(&view)) {
-        if (!views::MemoryView::cards().contains(page))
+        if (!views::MemoryCards::names().contains(page))
             return Error{ErrorCode::NotFound, "the view has no page '" + page.toStdString() + "'", "--page",
-                         views::MemoryView::cards().join(QStringLiteral(", ")).toStdString()};
-        memory->setCard(page);
+                         views::MemoryCards::names().join(QStringLiteral(", ")).toStdString()};
+        memory->cards().setShown(page);
         return {};
     }
     auto* paged = qobject_cast<views::AnalysisView*>(&view);
@@ -164,8 +165,8 @@ QString commandOf(const TraceDocument& document, const QString& view, const QStr
     const auto* paged = qobject_cast<const views::AnalysisView*>(document.currentView());
     if (paged && paged->page() != paged->pages().constFirst()) add("--page", paged->page());
     if (const auto* memory = qobject_cast<const views::MemoryView*>(document.currentView());
-        memory && !memory->card().isEmpty())
-        add("--page", memory->card());
+        memory && !memory->cards().shown().isEmpty())
+        add("--page", memory->cards().shown());
     if (document.session()->info().header.ranks.size() > 1) add("--rank", QString::number(selection.rank().value));
     if (selection.step()) add("--step", QString::number(selection.step()->value));
     if (selection.range() != selection.whole()) add("--range", textOf(selection.range()));

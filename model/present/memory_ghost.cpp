@@ -6,6 +6,26 @@
 
 namespace fourwalls {
 
+namespace {
+
+/// More steps at once are a few pixels each.
+constexpr std::size_t kMostGhostSteps = 400;
+
+/// The steps whose curves a ghost would have: of a long run those about the range that is shown.
+std::span<const StepSpan> stepsAbout(std::span<const StepSpan> steps, TimeRange shown)
+{
+    std::size_t first = 0, last = steps.size();
+    if (steps.size() > kMostGhostSteps) {
+        // With as much again on either side: a pan has curves at once.
+        const TimeRange wide{shown.begin - shown.length(), shown.end + shown.length()};
+        while (first < last && steps[first].range.end < wide.begin) ++first;
+        while (last > first && steps[last - 1].range.begin > wide.end) --last;
+    }
+    return steps.subspan(first, last - first);
+}
+
+} // namespace
+
 const RankInfo* predictedRank(const InMemoryTraceData& predicted, RankId wanted, int stage)
 {
     const std::vector<RankInfo>& ranks = predicted.info.header.ranks;
@@ -67,6 +87,50 @@ std::vector<MemorySample> ghostOf(const DrawnStep& predicted, RankId rank, int s
     // The line ends with the last step's prediction.
     ghost.push_back(ghost.back());
     ghost.back().at = std::max(ghost.back().at, steps.back().range.begin + range.length());
+    return ghost;
+}
+
+void GhostCurve::forget()
+{
+    m_of.reset();
+    m_range = {};
+}
+
+bool GhostCurve::isOutOfSight(std::span<const StepSpan> steps, TimeRange shown, TimeRange inSight) const
+{
+    if (!m_of) return false;
+    // Other steps are in sight, or few enough of them for their curves.
+    if (m_range.empty()) return stepsAbout(steps, shown).size() <= kMostGhostSteps;
+    return inSight != inSight.intersected(m_range);
+}
+
+std::optional<std::vector<MemorySample>> GhostCurve::over(std::span<const StepSpan> steps,
+                                                          const std::shared_ptr<const DrawnStep>& predicted,
+                                                          RankId rank, int stage, TimeRange shown, TimeRange whole)
+{
+    constexpr std::size_t kMostSamples = 12'000; // what a picture holds
+    if (predicted && predicted == m_of) return std::nullopt;
+    m_of = predicted;
+    m_range = {};
+    std::vector<MemorySample> ghost;
+    if (!predicted || steps.empty()) return ghost;
+    const std::span<const StepSpan> chosen = stepsAbout(steps, shown);
+    if (chosen.size() > kMostGhostSteps) {
+        // Each is a few pixels wide: what can be seen is how high they reach.
+        ghost = ghostOf(*predicted, rank, stage, chosen.first(1), kMostSamples);
+        const auto highest = std::max_element(ghost.begin(), ghost.end(),
+                                              [](const auto& a, const auto& b) { return a.total() < b.total(); });
+        if (highest != ghost.end()) {
+            const MemorySample level = *highest;
+            ghost.assign(2, level);
+            ghost.front().at = whole.begin;
+            ghost.back().at = whole.end;
+        }
+    } else if (!chosen.empty()) {
+        ghost = ghostOf(*predicted, rank, stage, chosen, kMostSamples);
+        m_range = {&chosen.front() == &steps.front() ? whole.begin : chosen.front().range.begin,
+                   &chosen.back() == &steps.back() ? whole.end : chosen.back().range.end};
+    }
     return ghost;
 }
 

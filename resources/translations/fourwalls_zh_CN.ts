@@ -4612,6 +4612,37 @@ Call the first line before training and the second behind it:
     </message>
 </context>
 <context>
+    <name>MemoryCards</name>
+    <message>
+        <source>The trace does not say what ran; open the What-if sliders and choose it.</source>
+        <translation>轨迹未说明运行了什么；请打开“假设”滑块选择。</translation>
+    </message>
+    <message>
+        <source>What fits</source>
+        <translation>放得下什么</translation>
+    </message>
+    <message>
+        <source>Predicted peak against micro-batch, sequence, sharding and degrees, instead of the tables</source>
+        <translation>以预测峰值随微批次、序列、切分与并行度的变化代替表格</translation>
+    </message>
+    <message>
+        <source>Growth</source>
+        <translation>增长</translation>
+    </message>
+    <message>
+        <source>What is alive after the steps by who made it, and what rises, instead of the tables</source>
+        <translation>按来源列出各步之后存活的内存以及上升的部分，代替表格</translation>
+    </message>
+    <message>
+        <source>Segments</source>
+        <translation>内存段</translation>
+    </message>
+    <message>
+        <source>What the allocator took from the device, the buffers in it and the holes between, at the marked moment, instead of the tables</source>
+        <translation>标记时刻分配器向设备取得的内存、其中的缓冲区及其间的空洞，代替表格</translation>
+    </message>
+</context>
+<context>
     <name>MemoryComparePanel</name>
     <message>
         <source>model&apos;s error at the peak: %1</source>
@@ -4710,6 +4741,161 @@ Call the first line before training and the second behind it:
     </message>
 </context>
 <context>
+    <name>MemoryFigures</name>
+    <message>
+        <source>Peak</source>
+        <translation>峰值</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <translation>%1 / %2</translation>
+    </message>
+    <message>
+        <source>capacity of the device unknown</source>
+        <translation>设备容量未知</translation>
+    </message>
+    <message>
+        <source>Static at the peak</source>
+        <translation>峰值时的静态部分</translation>
+    </message>
+    <message>
+        <source>weights, gradients, optimizer state</source>
+        <translation>权重、梯度、优化器状态</translation>
+    </message>
+    <message>
+        <source>Dynamic at the peak</source>
+        <translation>峰值时的动态部分</translation>
+    </message>
+    <message>
+        <source>%1 of the peak</source>
+        <translation>占峰值的 %1</translation>
+    </message>
+    <message>
+        <source>stays at the end</source>
+        <translation>结束时仍保留</translation>
+    </message>
+    <message>
+        <source>stays after step %1</source>
+        <translation>第 %1 步后仍保留</translation>
+    </message>
+    <message>
+        <source>Resident</source>
+        <translation>常驻</translation>
+    </message>
+    <message>
+        <source>Reserved</source>
+        <translation>已保留</translation>
+    </message>
+    <message>
+        <source>the trace does not say what for</source>
+        <translation>轨迹未说明用途</translation>
+    </message>
+    <message>
+        <source>main memory of the process</source>
+        <translation>rank 的主内存</translation>
+    </message>
+    <message>
+        <source>of the device</source>
+        <translation>设备内存</translation>
+    </message>
+    <message>
+        <source>relative to the start of the profile: at most %1; what was allocated before is not in the file</source>
+        <translation>相对于采集开始：最高 %1；之前已分配的内存不在文件中</translation>
+    </message>
+    <message>
+        <source>peaks at %1 (%2); single buffers were not recorded</source>
+        <translation>峰值 %1（%2）；未记录单个缓冲区</translation>
+    </message>
+    <message>
+        <source>%1 · %2</source>
+        <translation>%1 · %2</translation>
+    </message>
+    <message>
+        <source>Highest</source>
+        <translation>最高</translation>
+    </message>
+    <message>
+        <source>above the start of the profile</source>
+        <translation>高于采集开始时</translation>
+    </message>
+    <message>
+        <source>Lowest</source>
+        <translation>最低</translation>
+    </message>
+    <message>
+        <source>against the start of the profile</source>
+        <translation>相对于采集开始时</translation>
+    </message>
+    <message>
+        <source>At the end</source>
+        <translation>结束时</translation>
+    </message>
+    <message>
+        <source>Before the start</source>
+        <translation>开始之前</translation>
+    </message>
+    <message>
+        <source>not in the file</source>
+        <translation>文件中没有</translation>
+    </message>
+    <message>
+        <source>%1 times</source>
+        <translation>共 %1 次</translation>
+    </message>
+    <message>
+        <source>memory ran out on other ranks: %1</source>
+        <translation>其他 rank 内存不足：%1</translation>
+    </message>
+    <message>
+        <source>other ranks, too: %1</source>
+        <translation>其他 rank 亦然：%1</translation>
+    </message>
+    <message>
+        <source>at most %1 above the start of the profile; what was there before is not in the file</source>
+        <translation>最高比采集开始时多 %1；之前的内存不在文件中</translation>
+    </message>
+    <message>
+        <source>taken throughout and hardly changing: reserved in advance or resident</source>
+        <translation>全程占用且几乎不变：预先保留或常驻</translation>
+    </message>
+    <message>
+        <source>the history begins with %1 alive</source>
+        <translation>历史记录开始时已有 %1</translation>
+    </message>
+    <message>
+        <source>under %1</source>
+        <translation>低于 %1</translation>
+    </message>
+    <message>
+        <source>as asked for; capacity unknown</source>
+        <translation>按申请量计；容量未知</translation>
+    </message>
+    <message>
+        <source>%1, taken throughout</source>
+        <translation>%1，全程占用</translation>
+    </message>
+    <message>
+        <source>At the history&apos;s begin</source>
+        <translation>历史记录开始时</translation>
+    </message>
+    <message>
+        <source>a peak before it is unknown</source>
+        <translation>此前的峰值未知</translation>
+    </message>
+    <message>
+        <source>%1 more: unknown what for</source>
+        <translation>另有 %1 用途未知</translation>
+    </message>
+    <message>
+        <source>at the end; %1 as rounded up</source>
+        <translation>结束时；按分配器取整为 %1</translation>
+    </message>
+    <message>
+        <source>most that the allocator held</source>
+        <translation>分配器持有的最大值</translation>
+    </message>
+</context>
+<context>
     <name>MemoryFitCard</name>
     <message>
         <source>What fits (predicted)</source>
@@ -4772,61 +4958,6 @@ Call the first line before training and the second behind it:
     <message>
         <source>buffers</source>
         <translation>缓冲区数</translation>
-    </message>
-</context>
-<context>
-    <name>MemoryWords</name>
-    <message>
-        <source>backward</source>
-        <translation>反向</translation>
-    </message>
-    <message>
-        <source>smaller buffers</source>
-        <translation>较小的缓冲区</translation>
-    </message>
-    <message>
-        <source>layer %1</source>
-        <translation>第 %1 层</translation>
-    </message>
-    <message>
-        <source>no layer</source>
-        <translation>无层</translation>
-    </message>
-    <message>
-        <source>unknown operator</source>
-        <translation>未知算子</translation>
-    </message>
-    <message>
-        <source>no phase</source>
-        <translation>无阶段</translation>
-    </message>
-    <message>
-        <source>peaks at %1</source>
-        <translation>峰值为 %1</translation>
-    </message>
-    <message>
-        <source>peaks at %1 as %2 begins</source>
-        <translation>%2开始时达到峰值 %1</translation>
-    </message>
-    <message>
-        <source>peaks at %1 during %2</source>
-        <translation>%2期间达到峰值 %1</translation>
-    </message>
-    <message>
-        <source>peaks at %1 as %2 ends</source>
-        <translation>%2结束时达到峰值 %1</translation>
-    </message>
-    <message>
-        <source>%1: %2 %3</source>
-        <translation>%1：%2 %3</translation>
-    </message>
-    <message>
-        <source>from before the history</source>
-        <translation>历史记录开始之前</translation>
-    </message>
-    <message>
-        <source>no stack recorded</source>
-        <translation>未记录调用栈</translation>
     </message>
 </context>
 <context>
@@ -5192,50 +5323,6 @@ Choose another rank on the timeline.</source>
         <translation>峰值时存活</translation>
     </message>
     <message>
-        <source>Peak</source>
-        <translation>峰值</translation>
-    </message>
-    <message>
-        <source>%1 of %2</source>
-        <translation>%1 / %2</translation>
-    </message>
-    <message>
-        <source>capacity of the device unknown</source>
-        <translation>设备容量未知</translation>
-    </message>
-    <message>
-        <source>Static at the peak</source>
-        <translation>峰值时的静态部分</translation>
-    </message>
-    <message>
-        <source>weights, gradients, optimizer state</source>
-        <translation>权重、梯度、优化器状态</translation>
-    </message>
-    <message>
-        <source>Dynamic at the peak</source>
-        <translation>峰值时的动态部分</translation>
-    </message>
-    <message>
-        <source>%1 of the peak</source>
-        <translation>占峰值的 %1</translation>
-    </message>
-    <message>
-        <source>stays at the end</source>
-        <translation>结束时仍保留</translation>
-    </message>
-    <message>
-        <source>stays after step %1</source>
-        <translation>第 %1 步后仍保留</translation>
-    </message>
-    <message>
-        <source>Resident</source>
-        <translation>常驻</translation>
-    </message>
-    <message>
-        <source>Reserved</source>
-        <translation>已保留</translation>
-    </message>
-    <message>
         <source>static below</source>
         <translation>以下为静态</translation>
     </message>
@@ -5360,72 +5447,8 @@ Choose another rank on the timeline.</source>
         <translation>内存：清除标记</translation>
     </message>
     <message>
-        <source>The trace does not say what ran; open the What-if sliders and choose it.</source>
-        <translation>轨迹未说明运行了什么；请打开“假设”滑块选择。</translation>
-    </message>
-    <message>
-        <source>What fits</source>
-        <translation>放得下什么</translation>
-    </message>
-    <message>
-        <source>Predicted peak against micro-batch, sequence, sharding and degrees, instead of the tables</source>
-        <translation>以预测峰值随微批次、序列、切分与并行度的变化代替表格</translation>
-    </message>
-    <message>
         <source>Memory: what fits</source>
         <translation>内存：放得下什么</translation>
-    </message>
-    <message>
-        <source>the trace does not say what for</source>
-        <translation>轨迹未说明用途</translation>
-    </message>
-    <message>
-        <source>main memory of the process</source>
-        <translation>rank 的主内存</translation>
-    </message>
-    <message>
-        <source>of the device</source>
-        <translation>设备内存</translation>
-    </message>
-    <message>
-        <source>relative to the start of the profile: at most %1; what was allocated before is not in the file</source>
-        <translation>相对于采集开始：最高 %1；之前已分配的内存不在文件中</translation>
-    </message>
-    <message>
-        <source>peaks at %1 (%2); single buffers were not recorded</source>
-        <translation>峰值 %1（%2）；未记录单个缓冲区</translation>
-    </message>
-    <message>
-        <source>%1 · %2</source>
-        <translation>%1 · %2</translation>
-    </message>
-    <message>
-        <source>Highest</source>
-        <translation>最高</translation>
-    </message>
-    <message>
-        <source>above the start of the profile</source>
-        <translation>高于采集开始时</translation>
-    </message>
-    <message>
-        <source>Lowest</source>
-        <translation>最低</translation>
-    </message>
-    <message>
-        <source>against the start of the profile</source>
-        <translation>相对于采集开始时</translation>
-    </message>
-    <message>
-        <source>At the end</source>
-        <translation>结束时</translation>
-    </message>
-    <message>
-        <source>Before the start</source>
-        <translation>开始之前</translation>
-    </message>
-    <message>
-        <source>not in the file</source>
-        <translation>文件中没有</translation>
     </message>
     <message>
         <source>allocated since the profile began</source>
@@ -5436,84 +5459,67 @@ Choose another rank on the timeline.</source>
         <translation>已分配</translation>
     </message>
     <message>
-        <source>%1 times</source>
-        <translation>共 %1 次</translation>
-    </message>
-    <message>
-        <source>memory ran out on other ranks: %1</source>
-        <translation>其他 rank 内存不足：%1</translation>
-    </message>
-    <message>
-        <source>other ranks, too: %1</source>
-        <translation>其他 rank 亦然：%1</translation>
-    </message>
-    <message>
-        <source>at most %1 above the start of the profile; what was there before is not in the file</source>
-        <translation>最高比采集开始时多 %1；之前的内存不在文件中</translation>
-    </message>
-    <message>
-        <source>taken throughout and hardly changing: reserved in advance or resident</source>
-        <translation>全程占用且几乎不变：预先保留或常驻</translation>
-    </message>
-    <message>
-        <source>the history begins with %1 alive</source>
-        <translation>历史记录开始时已有 %1</translation>
-    </message>
-    <message>
-        <source>under %1</source>
-        <translation>低于 %1</translation>
-    </message>
-    <message>
-        <source>as asked for; capacity unknown</source>
-        <translation>按申请量计；容量未知</translation>
-    </message>
-    <message>
-        <source>%1, taken throughout</source>
-        <translation>%1，全程占用</translation>
-    </message>
-    <message>
-        <source>At the history&apos;s begin</source>
-        <translation>历史记录开始时</translation>
-    </message>
-    <message>
-        <source>a peak before it is unknown</source>
-        <translation>此前的峰值未知</translation>
-    </message>
-    <message>
-        <source>%1 more: unknown what for</source>
-        <translation>另有 %1 用途未知</translation>
-    </message>
-    <message>
-        <source>at the end; %1 as rounded up</source>
-        <translation>结束时；按分配器取整为 %1</translation>
-    </message>
-    <message>
-        <source>most that the allocator held</source>
-        <translation>分配器持有的最大值</translation>
-    </message>
-    <message>
-        <source>Growth</source>
-        <translation>增长</translation>
-    </message>
-    <message>
-        <source>What is alive after the steps by who made it, and what rises, instead of the tables</source>
-        <translation>按来源列出各步之后存活的内存以及上升的部分，代替表格</translation>
-    </message>
-    <message>
         <source>Memory: growth over the steps</source>
         <translation>内存：随步数的增长</translation>
     </message>
     <message>
-        <source>Segments</source>
-        <translation>内存段</translation>
-    </message>
-    <message>
-        <source>What the allocator took from the device, the buffers in it and the holes between, at the marked moment, instead of the tables</source>
-        <translation>标记时刻分配器向设备取得的内存、其中的缓冲区及其间的空洞，代替表格</translation>
-    </message>
-    <message>
         <source>Memory: the allocator&apos;s segments</source>
         <translation>内存：分配器的内存段</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryWords</name>
+    <message>
+        <source>backward</source>
+        <translation>反向</translation>
+    </message>
+    <message>
+        <source>smaller buffers</source>
+        <translation>较小的缓冲区</translation>
+    </message>
+    <message>
+        <source>layer %1</source>
+        <translation>第 %1 层</translation>
+    </message>
+    <message>
+        <source>no layer</source>
+        <translation>无层</translation>
+    </message>
+    <message>
+        <source>unknown operator</source>
+        <translation>未知算子</translation>
+    </message>
+    <message>
+        <source>no phase</source>
+        <translation>无阶段</translation>
+    </message>
+    <message>
+        <source>peaks at %1</source>
+        <translation>峰值为 %1</translation>
+    </message>
+    <message>
+        <source>peaks at %1 as %2 begins</source>
+        <translation>%2开始时达到峰值 %1</translation>
+    </message>
+    <message>
+        <source>peaks at %1 during %2</source>
+        <translation>%2期间达到峰值 %1</translation>
+    </message>
+    <message>
+        <source>peaks at %1 as %2 ends</source>
+        <translation>%2结束时达到峰值 %1</translation>
+    </message>
+    <message>
+        <source>%1: %2 %3</source>
+        <translation>%1：%2 %3</translation>
+    </message>
+    <message>
+        <source>from before the history</source>
+        <translation>历史记录开始之前</translation>
+    </message>
+    <message>
+        <source>no stack recorded</source>
+        <translation>未记录调用栈</translation>
     </message>
 </context>
 <context>

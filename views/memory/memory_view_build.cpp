@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The memory view's widgets, pickers and actions.
 #include "views/base/step_picker.h"
+#include "views/memory/memory_answers.h"
+#include "views/memory/memory_cards.h"
 #include "views/memory/memory_compare_panel.h"
 #include "views/memory/memory_counter_plot.h"
-#include "views/memory/memory_fit_card.h"
-#include "views/memory/memory_growth_card.h"
-#include "views/memory/memory_map_card.h"
 #include "views/memory/memory_panels.h"
 #include "views/memory/memory_stack_panel.h"
 #include "views/memory/memory_view.h"
 #include "views/plot/plot_card.h"
 #include "views/plot/wrap_row.h"
-#include "views/whatif/what_if.h"
 
 #include <QAction>
 #include <QButtonGroup>
@@ -33,6 +31,12 @@ constexpr int kRangeSettleMs = 60;
 
 MemoryView::MemoryView(QWidget* parent) : View(parent)
 {
+    m_answers = new MemoryAnswers(*this);
+    connect(m_answers, &MemoryAnswers::factsKnown, this, &MemoryView::onFacts);
+    connect(m_answers, &MemoryAnswers::windowKnown, this, &MemoryView::onWindow);
+    connect(m_answers, &MemoryAnswers::buffersKnown, this, &MemoryView::onBuffers);
+    connect(m_answers, &MemoryAnswers::aliveKnown, this, &MemoryView::onAlive);
+    connect(m_answers, &MemoryAnswers::failed, this, &MemoryView::fail);
     build();
     m_listing = new QTimer(this);
     m_listing->setSingleShot(true);
@@ -67,7 +71,8 @@ void MemoryView::build()
     m_counted = new MemoryCounterPlot(m_plots);
     m_plots->addWidget(m_counted);
 
-    auto* tables = cardSplitter(Qt::Horizontal, m_splitter);
+    m_cards = new MemoryCards(*this, m_splitter);
+    QSplitter* tables = &m_cards->tables();
     m_comparePanel = new MemoryComparePanel(tables);
     m_comparePanel->hide();
     m_alivePanel = new MemoryAlivePanel(tables);
@@ -81,14 +86,12 @@ void MemoryView::build()
     tables->setStretchFactor(3, 2);
     tables->setSizes(
         {2000, 2000, 3000, 2500}); // two to three, whatever the widgets would like: the buffers have more columns
-    m_tables = tables;
-    buildCards();
+    connect(m_cards, &MemoryCards::bufferClicked, this, &MemoryView::selectBuffer);
+    connect(m_cards, &MemoryCards::settled, this, [this] { shownPlot().update(); }); // reports that all is there
+    connect(m_cards, &MemoryCards::momentWanted, this, &MemoryView::mapMoment);
     m_splitter->setStretchFactor(0, 3);
     m_splitter->setStretchFactor(1, 2);
-    m_splitter->setStretchFactor(2, 2);
-    m_splitter->setStretchFactor(3, 2);
-    m_splitter->setStretchFactor(4, 2);
-    m_splitter->setSizes({600, 360, 360, 360, 360});
+    m_splitter->setSizes({600, 360});
 
     for (TimePlot* plot :
          {static_cast<TimePlot*>(m_area), static_cast<TimePlot*>(m_blocks), static_cast<TimePlot*>(m_counted)}) {
@@ -100,8 +103,8 @@ void MemoryView::build()
                 [this](TimeRange range, FrameQuality quality) { reportFrame(range, quality); });
     }
     connect(m_area, &TimePlot::doubleClicked, this, [this](Instant at) {
-        if (!m_facts) return;
-        if (const StepSpan* step = stepAt(*m_facts->steps, at)) selection()->setRange(step->range);
+        if (!facts()) return;
+        if (const StepSpan* step = stepAt(*facts()->steps, at)) selection()->setRange(step->range);
     });
     connect(m_area, &MemoryAreaPlot::peakClicked, m_alivePanel, &MemoryAlivePanel::backToPeak);
     connect(m_blocks, &MemoryBlockPlot::blockClicked, this, &MemoryView::selectBuffer);
@@ -118,23 +121,6 @@ void MemoryView::build()
     });
 }
 
-void MemoryView::buildCards()
-{
-    m_fitCard = new MemoryFitCard(m_splitter);
-    m_fitCard->hide();
-    m_growthCard = new MemoryGrowthCard(m_splitter);
-    m_growthCard->hide();
-    m_mapCard = new MemoryMapCard(m_splitter);
-    m_mapCard->hide();
-    connect(m_mapCard, &MemoryMapCard::bufferClicked, this, &MemoryView::selectBuffer);
-    connect(m_mapCard, &MemoryMapCard::settled, this, [this] { shownPlot().update(); });
-    connect(&m_fitCard->plot(), &MemoryFitPlot::valueClicked, this, [this](Knob knob, double value) {
-        const auto& spec = whatIf()->isActive() ? whatIf()->spec() : whatIf()->recorded();
-        if (!spec) return;
-        if (const auto changed = withValue(*spec, knob, value, KnobLocks())) whatIf()->propose(*changed, fitName(knob));
-    });
-}
-
 void MemoryView::buildControls()
 {
     m_rankPicker = new QComboBox(m_card);
@@ -145,7 +131,7 @@ void MemoryView::buildControls()
             [this](int index) { selection()->setRank(RankId(m_rankPicker->itemData(index).toInt())); });
     connect(m_stepPicker, &StepPicker::stepChosen, this, [this](std::optional<StepIndex> number) {
         selection()->setStep(number);
-        const StepSpan* step = number ? stepNumbered(*m_facts->steps, *number) : nullptr;
+        const StepSpan* step = number ? stepNumbered(*facts()->steps, *number) : nullptr;
         selection()->setRange(step ? step->range : selection()->whole());
     });
 
@@ -171,12 +157,7 @@ void MemoryView::buildControls()
     layout->addWidget(m_wall);
     layout->addWidget(m_address);
     m_address->hide();
-    m_fit = choiceButton(row);
-    layout->addWidget(m_fit);
-    m_growth = choiceButton(row);
-    layout->addWidget(m_growth);
-    m_map = choiceButton(row);
-    layout->addWidget(m_map);
+    for (QToolButton* button : m_cards->makeButtons(row)) layout->addWidget(button);
     pair(m_areas, m_blocksButton);
     pair(m_gb, m_gib);
     m_card->addContent(row);
@@ -187,13 +168,7 @@ void MemoryView::buildControls()
     connect(m_gb, &QToolButton::clicked, this, [this] { selection()->setByteUnit(ByteUnit::GB); });
     connect(m_gib, &QToolButton::clicked, this, [this] { selection()->setByteUnit(ByteUnit::GiB); });
     connect(m_wall, &QToolButton::toggled, m_area, &MemoryAreaPlot::setWallToScale);
-    connect(m_fit, &QToolButton::toggled, this, &MemoryView::setShowsFit);
-    connect(m_growth, &QToolButton::toggled, this, &MemoryView::setShowsGrowth);
-    connect(m_map, &QToolButton::toggled, this, &MemoryView::setShowsMap);
-    connect(m_address, &QToolButton::toggled, this, [this] {
-        m_buffers.reset();
-        askBuffers();
-    });
+    connect(m_address, &QToolButton::toggled, this, [this] { m_answers->placeBuffersAnew(inSight()); });
 }
 
 void MemoryView::buildActions()
@@ -205,7 +180,7 @@ void MemoryView::buildActions()
         action->setShortcuts(keys);
         action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
         connect(action, &QAction::triggered, this, [this, run] {
-            if (m_facts) run();
+            if (facts()) run();
         });
         addAction(action);
         return action;
@@ -230,9 +205,9 @@ void MemoryView::buildActions()
     });
     add("memory.blocks", {Qt::Key_B}, [this] { setShowsBlocks(!showsBlocks()); });
     add("memory.wall", {Qt::Key_L}, [this] { m_wall->toggle(); });
-    add("memory.fits", {Qt::Key_K}, [this] { m_fit->toggle(); });
-    add("memory.growth", {Qt::Key_G}, [this] { m_growth->toggle(); });
-    add("memory.segments", {Qt::Key_E}, [this] { m_map->toggle(); });
+    add("memory.fits", {Qt::Key_K}, [this] { m_cards->toggle(MemoryCards::Card::Fit); });
+    add("memory.growth", {Qt::Key_G}, [this] { m_cards->toggle(MemoryCards::Card::Growth); });
+    add("memory.segments", {Qt::Key_E}, [this] { m_cards->toggle(MemoryCards::Card::Segments); });
     add("memory.peak", {Qt::Key_P}, [this] {
         emit m_alivePanel->backToPeak();
         const MemorySummary* peak = summary();
@@ -260,16 +235,7 @@ void MemoryView::retranslate()
     m_wall->setToolTip(tr("Keep the axis unbroken up to the device's capacity"));
     m_address->setText(tr("By address"));
     m_address->setToolTip(tr("Blocks at their recorded addresses instead of piled up"));
-    m_fit->setText(tr("What fits"));
-    m_fit->setToolTip(tr("Predicted peak against micro-batch, sequence, sharding and degrees, instead of the tables"));
-    m_fitCard->retranslate();
-    m_growth->setText(tr("Growth"));
-    m_growth->setToolTip(tr("What is alive after the steps by who made it, and what rises, instead of the tables"));
-    m_growthCard->retranslate();
-    m_map->setText(tr("Segments"));
-    m_map->setToolTip(tr("What the allocator took from the device, the buffers in it and the holes between, at the "
-                         "marked moment, instead of the tables"));
-    m_mapCard->retranslate();
+    m_cards->retranslate();
     m_comparePanel->retranslate();
     m_alivePanel->retranslate();
     m_bufferPanel->retranslate();
@@ -301,14 +267,14 @@ void MemoryView::fit()
 {
     if (selection()->measured()) return selection()->setRange(*selection()->measured());
     const auto number = selection()->step();
-    if (const StepSpan* step = number ? stepNumbered(*m_facts->steps, *number) : nullptr)
+    if (const StepSpan* step = number ? stepNumbered(*facts()->steps, *number) : nullptr)
         return selection()->setRange(step->range);
     fitAll();
 }
 
 void MemoryView::setShowsBlocks(bool blocks)
 {
-    if (m_facts && m_facts->counted) return; // there are none
+    if (facts() && facts()->counted) return; // there are none
     m_areas->setChecked(!blocks);
     m_blocksButton->setChecked(blocks);
     m_wall->setVisible(!blocks);
@@ -318,58 +284,9 @@ void MemoryView::setShowsBlocks(bool blocks)
     onShownRange();
 }
 
-void MemoryView::showCard(QToolButton* button, bool on)
-{
-    button->setChecked(on);
-    for (QToolButton* other : {m_fit, m_growth, m_map})
-        if (on && other != button) other->setChecked(false);
-    m_tables->setVisible(!m_fit->isChecked() && !m_growth->isChecked() && !m_map->isChecked());
-    m_fitCard->setVisible(m_fit->isChecked());
-    m_growthCard->setVisible(m_growth->isChecked());
-    m_mapCard->setVisible(m_map->isChecked());
-}
-
-void MemoryView::setShowsFit(bool fit)
-{
-    showCard(m_fit, fit);
-    if (fit) askFit();
-}
-
-void MemoryView::setShowsGrowth(bool growth)
-{
-    showCard(m_growth, growth);
-    if (growth) askGrowth();
-}
-
-void MemoryView::setShowsMap(bool map)
-{
-    showCard(m_map, map);
-    if (map) mapMoment();
-}
-
-QStringList MemoryView::cards()
-{
-    return {QStringLiteral("fit"), QStringLiteral("growth"), QStringLiteral("segments")};
-}
-
-QString MemoryView::card() const
-{
-    return m_fit->isChecked()      ? cards()[0]
-           : m_growth->isChecked() ? cards()[1]
-           : m_map->isChecked()    ? cards()[2]
-                                   : QString();
-}
-
-void MemoryView::setCard(const QString& name)
-{
-    m_fit->setChecked(name == cards()[0]);
-    m_growth->setChecked(name == cards()[1]);
-    m_map->setChecked(name == cards()[2]);
-}
-
 void MemoryView::fillPickers()
 {
-    if (!m_facts) return;
+    if (!facts()) return;
     const QSignalBlocker quietRank(m_rankPicker), quietStep(m_stepPicker);
     m_rankPicker->clear();
     for (const RankInfo& rank : session()->info().header.ranks) {
@@ -379,11 +296,11 @@ void MemoryView::fillPickers()
     // One rank is no choice.
     m_rankPicker->setVisible(m_rankPicker->count() > 1);
     m_card->title().setText(m_rankPicker->count() > 1 ? tr("Memory")
-                                                      : tr("Memory · rank %1").arg(m_facts->rank.rank.value));
+                                                      : tr("Memory · rank %1").arg(facts()->rank.rank.value));
 
-    m_stepPicker->setSteps(m_facts->steps, session()->info().closing.stepsBy);
+    m_stepPicker->setSteps(facts()->steps, session()->info().closing.stepsBy);
     m_stepPicker->showStep(selection()->step());
-    m_stepPicker->setVisible(!m_facts->steps->empty());
+    m_stepPicker->setVisible(!facts()->steps->empty());
 }
 
 } // namespace fourwalls::views

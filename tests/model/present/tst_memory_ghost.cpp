@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace tst_memory_ghost {
@@ -44,6 +45,34 @@ private slots:
             thin = std::max(thin, sample.total());
         QCOMPARE(thin, highest);
         QCOMPARE(predictedRank(*data, RankId{0}, 7)->pipelineStage, 1); // of the last stage there is
+    }
+
+    /// A long run has a level while all of it is in sight, and curves where one looks closer.
+    void aLongRunHasCurvesWhereOneLooks()
+    {
+        const auto predicted = std::make_shared<const DrawnStep>(cost::predictStep(sample::smallSpec())->drawn);
+        const std::int64_t length = predicted->lanes.front().step.length().ns;
+        std::vector<StepSpan> steps;
+        for (int i = 0; i < 1000; ++i)
+            steps.push_back({{Instant{i * length}, Instant{(i + 1) * length}}, StepIndex(i), StepState::Measured});
+        const TimeRange whole{Instant{0}, Instant{1000 * length}};
+        const TimeRange close{Instant{500 * length}, Instant{502 * length}};
+        GhostCurve curve;
+        QVERIFY(!curve.isOutOfSight(steps, close, close)); // there is none
+        const auto level = curve.over(steps, predicted, RankId{0}, 0, whole, whole);
+        QVERIFY(level);
+        QCOMPARE(level->size(), std::size_t{2});
+        QCOMPARE(level->front().total(), level->back().total());
+        QVERIFY(!curve.over(steps, predicted, RankId{0}, 0, whole, whole)); // as before
+        QVERIFY(!curve.isOutOfSight(steps, whole, whole));
+        QVERIFY(curve.isOutOfSight(steps, close, close));
+        curve.forget();
+        const auto curves = curve.over(steps, predicted, RankId{0}, 0, close, whole);
+        QVERIFY(curves && curves->size() > 10);
+        QVERIFY(!curve.isOutOfSight(steps, close, close));
+        QVERIFY(curve.isOutOfSight(steps, whole, whole));
+        const auto none = curve.over(steps, nullptr, RankId{0}, 0, close, whole);
+        QVERIFY(none && none->empty());
     }
 };
 

@@ -4,6 +4,7 @@
 #include "tests/support/test_program.h"
 #include "tests/views/shown_view.h"
 #include "tests/views/trace_probe.h"
+#include "views/memory/memory_cards.h"
 #include "views/memory/memory_growth_card.h"
 #include "views/memory/memory_map_card.h"
 #include "views/memory/memory_map_plot.h"
@@ -137,9 +138,9 @@ private slots:
     {
         TraceProbe<MemoryView> probe(snapshot());
         QVERIFY(probe.ready());
-        probe.view->setCard(QStringLiteral("segments"));
-        QCOMPARE(probe.view->card(), QStringLiteral("segments"));
-        MemoryMapCard& card = probe.view->mapCard();
+        probe.view->cards().setShown(QStringLiteral("segments"));
+        QCOMPARE(probe.view->cards().shown(), QStringLiteral("segments"));
+        MemoryMapCard& card = probe.view->cards().map();
         QTRY_VERIFY(card.isVisible() && card.isSettled() && probe.view->showsFinalData());
         // The peak: 8 MB of 42 are free, at most 3 in one piece.
         QVERIFY2(plain(card.sentence()).startsWith("42 MB in 3 segments, 8 MB free in them, largest hole 3 MB"),
@@ -167,7 +168,7 @@ private slots:
         QCOMPARE(clicked.size(), 2);
         QVERIFY2(probe.view->tableAsCsv().contains("0x5f5e100,30000000,7,large,0,0,0,30000000,30000000"),
                  qPrintable(probe.view->tableAsCsv()));
-        probe.view->setCard({});
+        probe.view->cards().setShown({});
         QVERIFY(!card.isVisible());
     }
 
@@ -175,8 +176,8 @@ private slots:
     {
         TraceProbe<MemoryView> probe(snapshot(false));
         QVERIFY(probe.ready());
-        probe.view->setCard(QStringLiteral("segments"));
-        MemoryMapCard& card = probe.view->mapCard();
+        probe.view->cards().setShown(QStringLiteral("segments"));
+        MemoryMapCard& card = probe.view->cards().map();
         QTRY_VERIFY(card.isVisible() && card.isSettled());
         QCOMPARE(card.sentence(), QString());
         QVERIFY(card.plot().layoutOfMap().boxes.empty());
@@ -188,15 +189,15 @@ private slots:
     {
         TraceProbe<MemoryView> probe(snapshot());
         QVERIFY(probe.ready());
-        probe.view->setCard(QStringLiteral("growth"));
-        QTRY_VERIFY(!probe.view->growthCard().tableAsCsv().isEmpty() && probe.view->showsFinalData());
+        probe.view->cards().setShown(QStringLiteral("growth"));
+        QTRY_VERIFY(!probe.view->cards().growth().tableAsCsv().isEmpty() && probe.view->showsFinalData());
         probe.view->selection()->setMeasured(TimeRange{Instant{500'000}, Instant{1'500'000}});
-        QTRY_COMPARE(plain(probe.view->growthCard().sentence()),
+        QTRY_COMPARE(plain(probe.view->cards().growth().sentence()),
                      QString("from 500 µs to 1.5 ms: 0 B, then 34 MB, 34 MB more"));
-        QVERIFY2(probe.view->growthCard().tableAsCsv().contains("f · model.py:2,0,30000000"),
-                 qPrintable(probe.view->growthCard().tableAsCsv()));
+        QVERIFY2(probe.view->cards().growth().tableAsCsv().contains("f · model.py:2,0,30000000"),
+                 qPrintable(probe.view->cards().growth().tableAsCsv()));
         probe.view->selection()->setMeasured(std::nullopt);
-        QTRY_VERIFY(!probe.view->growthCard().sentence().startsWith("from"));
+        QTRY_VERIFY(!probe.view->cards().growth().sentence().startsWith("from"));
     }
 };
 

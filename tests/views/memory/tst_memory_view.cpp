@@ -5,6 +5,7 @@
 #include "tests/views/memory/view_probe.h"
 #include "tests/views/trace_probe.h"
 #include "tests/views/whatif/predicted_sample.h"
+#include "views/memory/memory_cards.h"
 #include "views/memory/memory_map_card.h"
 #include "views/memory/memory_panels.h"
 #include "views/memory/memory_view.h"
@@ -313,7 +314,7 @@ private slots:
         Probe probe(shape);
         QVERIFY(probe.ready());
         QList<QComboBox*> pickers = probe.view->findChildren<QComboBox*>();
-        erase_if(pickers, [&](const QComboBox* each) { return probe.view->mapCard().isAncestorOf(each); });
+        erase_if(pickers, [&](const QComboBox* each) { return probe.view->cards().map().isAncestorOf(each); });
         QCOMPARE(pickers.size(), 2);
         QCOMPARE(pickers[0]->count(), 2);
         QCOMPARE(pickers[1]->count(), 4); // all, and three steps
