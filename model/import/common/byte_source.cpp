@@ -3,6 +3,7 @@
 #include "model/import/common/byte_source.h"
 
 #include "model/import/common/gzip_member.h"
+#include "model/import/common/memory_page.h"
 #include "model/import/common/packed_stream.h"
 #include "model/sqlite/stranger.h"
 
@@ -10,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <sys/stat.h>
@@ -165,6 +167,21 @@ bool isGzip(std::string_view first)
     return first.substr(0, 2) == "\x1f\x8b";
 }
 
+/// What a page has in it, if it is a page that has; any other source as it is.
+Result<std::unique_ptr<ByteSource>> fromPage(std::unique_ptr<ByteSource> source)
+{
+    FOURWALLS_TRY_ASSIGN(std::string first, firstBytes(*source, 1));
+    constexpr std::string_view kBeforeTags = "<\n\r \xef"; // a page may begin with an empty line or a byte-order mark
+    std::optional<std::size_t> begin;
+    if (!first.empty() && kBeforeTags.find(first.front()) != kBeforeTags.npos) {
+        FOURWALLS_TRY_ASSIGN(const std::string more, firstBytes(*source, kMemoryPageStart - 1));
+        first += more;
+        begin = snapshotInPage(first);
+    }
+    source = std::make_unique<PeekedSource>(first.substr(begin.value_or(0)), std::move(source));
+    return begin ? decodedPage(std::move(source)) : std::move(source);
+}
+
 /// Unpacks what is packed, also what a web server packed once more.
 Result<std::unique_ptr<ByteSource>> unpacked(std::unique_ptr<ByteSource> source)
 {
@@ -180,7 +197,7 @@ Result<std::unique_ptr<ByteSource>> unpacked(std::unique_ptr<ByteSource> source)
         else
             source = unpackStream(std::move(source));
     }
-    return source;
+    return fromPage(std::move(source));
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of a file to import, unpacked on the way if the file is packed with gzip, zstd, xz or bzip2 (told by its first
-// bytes, not by its name).
+// Bytes of a file to import, unpacked on the way if the file is packed with gzip, zstd, xz or bzip2, or is a page that has a
+// memory snapshot in it (told by its first bytes, not by its name).
 #pragma once
 
 #include "model/base/result.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory snapshots: the replay meets the final state, and pickles that want to run code or are damaged are refused.
+#include "model/import/common/byte_source.h"
 #include "model/import/common/memory_categories.h"
 #include "model/import/snapshot/memory_snapshot.h"
 #include "model/import/snapshot/pickle_reader.h"
@@ -7,6 +8,7 @@
 #include "tests/model/import/import_helpers.h"
 #include "tests/support/test_program.h"
 
+#include <QFile>
 #include <QTest>
 
 namespace tst_memory_snapshot {
@@ -324,6 +326,53 @@ private slots:
         for (const MemorySample& sample : curve) peak = std::max(peak, sample.total());
         QCOMPARE(peak, *facts->memPeakRequestedBytes);
         QCOMPARE(trace.audit("final_blocks_unmatched"), std::int64_t{0});
+    }
+
+    /// As torch/cuda/_memory_viz.py makes it of a snapshot.
+    static std::string pageOf(const std::string& pickle)
+    {
+        const std::string padded = pickle + std::string(3 - pickle.size() % 3, '\0');
+        return "\n<!DOCTYPE html>\n<html>\n<head>\n</head>\n<body>\n<script type=\"module\">\nimport {add_local_files} "
+               "from "
+               "\"https://cdn.jsdelivr.net/gh/pytorch/pytorch@main/torch/utils/viz/MemoryViz.js\"\nconst local_files = "
+               "[{\"name\": \"snapshot.pickle\", \"base64\": \"" +
+               QByteArray::fromStdString(padded).toBase64().toStdString() +
+               "\"}]\nadd_local_files(local_files, 'Active Memory Timeline')\n</script>\n</body>\n";
+    }
+    void pagesOfTheMemoryViewer()
+    {
+        const std::string path = committedFolder() + "/MAGMA27__assignment2-systems/memory_snapshot.pickle";
+        QFile file(QString::fromStdString(path));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const std::string pickle = file.readAll().toStdString(), page = pageOf(pickle);
+        const Imported own = importPaths({path}), shown = importText(page, "output.html");
+        QCOMPARE(own.error, std::string());
+        QCOMPARE(shown.error, std::string());
+        QVERIFY(own.data->info.counts.allocations > 0);
+        QCOMPARE(shown.data->info.counts.allocations, own.data->info.counts.allocations);
+        const auto totalsOf = [](const Imported& trace) {
+            std::vector<std::pair<Instant, std::int64_t>> totals;
+            for (const auto& [rank, curve] : trace.data->memory)
+                for (const MemorySample& sample : curve) totals.emplace_back(sample.at, sample.total());
+            return totals;
+        };
+        QVERIFY(totalsOf(shown) == totalsOf(own));
+        QVERIFY(!shown.auditRecord("packed_stream_damaged"));
+
+        // Bytes of any number, in any pieces, come out as they were.
+        for (std::size_t size = 0; size < 7; ++size) {
+            const auto source = memorySource(pageOf(pickle.substr(0, size)), 1);
+            const Result<std::string> read = firstBytes(*source, 100);
+            QVERIFY(read.ok());
+            QCOMPARE(read->substr(0, size), pickle.substr(0, size));
+            QVERIFY(read->find_first_not_of('\0', size) == std::string::npos);
+        }
+        // One that is cut, and one with something else in the middle.
+        const Imported cut = importText(page.substr(0, page.size() / 2), "output.html");
+        QVERIFY(!cut.error.empty());
+        std::string changed = page;
+        changed[page.size() / 2] = '<';
+        QVERIFY(!importText(changed, "output.html").error.empty());
     }
 
     void hostile_data()
