@@ -91,8 +91,10 @@ void FileOpener::open(const QStringList& files, std::optional<ViewPlace> place)
 
 void FileOpener::openTraces(const QStringList& files)
 {
-    for (const QString& file : files)
-        m_window.openFile(file, &file == &files.constLast() ? OpenedAs::InFront : OpenedAs::Behind);
+    // A place to go to is in the first one.
+    const qsizetype front = m_place ? 0 : files.size() - 1;
+    for (qsizetype i = 0; i < files.size(); ++i)
+        m_window.openFile(files[i], i == front ? OpenedAs::InFront : OpenedAs::Behind);
 }
 
 void FileOpener::openPlanned(const OpenPlan& plan)

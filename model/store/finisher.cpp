@@ -36,11 +36,11 @@ Status finishTracks(FinishContext& context)
             FOURWALLS_TRY(
                 context.checkpoint(0.9 * static_cast<double>(++done) / static_cast<double>(definitions.tracks.size())));
         }
+        activity->seal(); // what waits is in the chunk store
         if (!pipelined) {
             FOURWALLS_TRY(slices.finishRank(std::move(activity)));
             continue;
         }
-        activity->seal();
         mergePipelineWindows(hulls[pipelineOf(definitions.header, RankId(rank))], activity->pipelineWindows());
         waiting[rank] = std::move(activity);
     }

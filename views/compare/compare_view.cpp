@@ -221,6 +221,8 @@ void CompareView::align()
     m_offset = b.begin - a.begin;
     m_hasTimelines = !isMemoryOnly(session()->info()) || !isMemoryOnly(m_partner->info());
     const TimeRange whole = hull(session()->info().range, moved(m_partner->info().range, -m_offset));
+    m_axis.reset(whole);
+    m_axisOfB.reset(moved(whole, m_offset));
     for (std::size_t i = 0; i < m_sides.size(); ++i) {
         Side& side = m_sides[i];
         const TraceInfo& info = sessionOf(i)->info();
@@ -236,8 +238,6 @@ void CompareView::align()
         side.canvas->setZero(firstStep(i).begin);
     }
     nameSides();
-    m_axis.reset(whole);
-    m_axisOfB.reset(moved(whole, m_offset));
     m_aligned = true;
     // What was chosen elsewhere (a step, a range) is kept; else the first measured steps fill the view.
     const TimeRange chosen = selection()->range();

@@ -57,7 +57,7 @@ void MemoryAnswers::ask(const QByteArray& channel, Job job, Done done, Urgency u
 {
     m_pending.insert(channel);
     m_view.session()->ask<R>(
-        this, channel, [job = std::move(job)](TraceQuery& trace, std::stop_token) { return job(trace); },
+        &m_view, channel, [job = std::move(job)](TraceQuery& trace, std::stop_token) { return job(trace); },
         [this, channel, asked = m_view.session(), done = std::move(done)](const Answer<R>& answer) {
             if (m_view.session() != asked) return; // of a trace that was replaced meanwhile
             m_pending.remove(channel);
@@ -72,7 +72,7 @@ void MemoryAnswers::ask(const QByteArray& channel, Job job, Done done, Urgency u
 void MemoryAnswers::forget()
 {
     for (const QByteArray& channel : std::as_const(m_pending)) {
-        if (m_view.session()) m_view.session()->cancel(this, channel);
+        if (m_view.session()) m_view.session()->cancel(&m_view, channel);
     }
     m_pending.clear();
     m_facts.reset();

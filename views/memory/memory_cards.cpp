@@ -13,7 +13,7 @@
 
 namespace fourwalls::views {
 
-MemoryCards::MemoryCards(const View& view, QWidget* parent)
+MemoryCards::MemoryCards(View& view, QWidget* parent)
     : QWidget(parent)
     , m_view(view)
     , m_tables(cardSplitter(Qt::Horizontal, this))
@@ -101,7 +101,7 @@ void MemoryCards::place()
 
 void MemoryCards::forget()
 {
-    if (m_growthPending && m_view.session()) m_view.session()->cancel(this, "growth");
+    if (m_growthPending && m_view.session()) m_view.session()->cancel(&m_view, "growth");
     m_growthPending = false;
     m_facts.reset();
     m_fitKey.clear();
@@ -155,7 +155,7 @@ void MemoryCards::askFit()
     m_fitKey = std::move(key);
     m_fitCalibration = calibration;
     session->ask<MemoryFit>(
-        this, "fit",
+        &m_view, "fit",
         [spec = *spec, calibration](TraceQuery&, std::stop_token stop) {
             return computeMemoryFit(spec, calibration, stop);
         },
@@ -177,7 +177,7 @@ void MemoryCards::askGrowth()
     m_growthBetween = between;
     m_growthPending = true;
     session->ask<MemoryGrowth>(
-        this, "growth",
+        &m_view, "growth",
         [rank, between](TraceQuery& trace, std::stop_token stop) {
             constexpr std::size_t kMoments = 12;
             if (between) return memoryBetween(trace, rank, between->begin, between->end, stop);
@@ -198,10 +198,10 @@ bool MemoryCards::isSettled() const
     return !m_growthPending && m_mapCard->isSettled();
 }
 
-QString MemoryCards::tableAsCsv() const
+std::optional<QString> MemoryCards::tableAsCsv() const
 {
     if (m_growthCard->isVisible()) return m_growthCard->tableAsCsv();
-    return m_mapCard->isVisible() ? m_mapCard->tableAsCsv() : QString();
+    return m_mapCard->isVisible() ? std::optional(m_mapCard->tableAsCsv()) : std::nullopt;
 }
 
 void MemoryCards::retranslate()

@@ -28,7 +28,7 @@ public:
     static constexpr std::size_t kCards = 3;
 
     /// view: whose trace and predictions are asked.
-    MemoryCards(const View& view, QWidget* parent);
+    MemoryCards(View& view, QWidget* parent);
 
     /// Where the tables belong.
     QSplitter& tables() { return *m_tables; }
@@ -61,8 +61,8 @@ public:
     MemoryMapCard& map() { return *m_mapCard; }
     /// No question about the rank is under way.
     bool isSettled() const;
-    /// Of the card that is shown; empty: it has none, or the tables are shown.
-    QString tableAsCsv() const;
+    /// Of the card that is shown; absent: it has none, or the tables are shown.
+    std::optional<QString> tableAsCsv() const;
 
 signals:
     void bufferClicked(fourwalls::AllocationId id);
@@ -79,7 +79,7 @@ private:
     void askFit();
     void askGrowth();
 
-    const View& m_view;
+    View& m_view;
     QSplitter* m_tables;
     MemoryFitCard* m_fitCard;
     MemoryGrowthCard* m_growthCard;

@@ -60,7 +60,7 @@ void MemoryView::traceChanged()
     connect(selection(), &Selection::rankChanged, this, &MemoryView::onRank);
     connect(selection(), &Selection::stepChanged, this, &MemoryView::onStep);
     connect(selection(), &Selection::byteUnitChanged, this, &MemoryView::showSummary);
-    connect(selection(), &Selection::measuredChanged, m_cards, &MemoryCards::followMeasured);
+    connect(selection(), &Selection::measuredChanged, this, [this] { m_cards->followMeasured(); });
     if (session()->isOpen())
         onRank();
     else
@@ -283,7 +283,7 @@ bool MemoryView::showsFinalData() const
 QString MemoryView::tableAsCsv() const
 {
     if (!facts()) return {};
-    if (const QString own = m_cards->tableAsCsv(); !own.isEmpty()) return own;
+    if (const std::optional<QString> own = m_cards->tableAsCsv()) return *own;
     if (m_comparePanel->isVisible() && m_comparePanel->tableHasFocus()) return m_comparePanel->tableAsCsv();
     return m_alivePanel->tableHasFocus() ? m_alivePanel->tableAsCsv() : m_bufferPanel->tableAsCsv();
 }

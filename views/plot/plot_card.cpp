@@ -210,10 +210,19 @@ void PlotCard::placeFinding(bool mayRise)
     m_finding->setAlignment(below ? Qt::AlignLeft : Qt::AlignRight);
 }
 
+QSize PlotCard::minimumSizeHint() const
+{
+    QSize least = QWidget::minimumSizeHint();
+    if (m_body->hasHeightForWidth() && testAttribute(Qt::WA_WState_Created))
+        least.setHeight(std::max(least.height(), m_body->minimumHeightForWidth(width())));
+    return least;
+}
+
 void PlotCard::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
     placeFinding(true);
+    if (event->oldSize().width() != event->size().width() && m_body->hasHeightForWidth()) updateGeometry();
 }
 
 bool PlotCard::event(QEvent* event)

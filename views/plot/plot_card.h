@@ -66,6 +66,8 @@ public:
     /// Below the first row, top to bottom.
     void addContent(QWidget* content, int stretch = 0);
     QAccessible::Role spokenRole() const override { return QAccessible::Grouping; }
+    /// With what wraps at its width: a splitter asks for no height for a width.
+    QSize minimumSizeHint() const override;
 
 protected:
     void paintEvent(QPaintEvent* event) override;

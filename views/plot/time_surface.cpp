@@ -158,8 +158,8 @@ void TimeSurface::mouseMoveEvent(QMouseEvent* event)
         m_drag = Drag::Panning;
         setCursor(Qt::ClosedHandCursor);
     }
-    const QPointF step = at - std::exchange(m_last, at);
     if (m_drag == Drag::Panning) {
+        const QPointF step = at - std::exchange(m_last, at); // the first from where it was pressed
         if (step.y() != 0) draggedDown(step.y());
         if (step.x() != 0) {
             m_camera.pan(step.x());

@@ -67,7 +67,6 @@ void TimelineCanvas::setTrace(const TraceInfo& info, const std::vector<TrackView
 {
     m_rows.setTrace(tracks, m_counters->hasSession() ? counterTracks(info) : std::vector<CounterTrack>(),
                     initiallyHidden(info));
-    m_labels->forgetFilter();
     m_ranks = info.header.ranks;
     m_steps = stepSpansOf({});
     ownCamera().setBounds(withMargin(whole));
@@ -78,6 +77,7 @@ void TimelineCanvas::setTrace(const TraceInfo& info, const std::vector<TrackView
     m_arrows.clear();
     m_area.reset();
     relayout();
+    m_labels->setFilter({});
     followRange();
 }
 

@@ -85,11 +85,12 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent* event)
         m_labels->drag(at);
         return setPointer(at);
     }
-    if (drag() == Drag::None && m_emptyReason.isEmpty())
-        setCursor(m_labels->isOnEdge(at)      ? Qt::SplitHCursor
-                  : m_labels->rowEndingAt(at) ? Qt::SplitVCursor
-                  : measuring()               ? Qt::CrossCursor
-                                              : Qt::ArrowCursor);
+    const bool hasRows = m_emptyReason.isEmpty();
+    if (drag() == Drag::None)
+        setCursor(hasRows && m_labels->isOnEdge(at)      ? Qt::SplitHCursor
+                  : hasRows && m_labels->rowEndingAt(at) ? Qt::SplitVCursor
+                  : hasRows && measuring()               ? Qt::CrossCursor
+                                                         : Qt::ArrowCursor);
     TimeSurface::mouseMoveEvent(event);
 }
 

@@ -86,7 +86,7 @@ TimelineLabels::TimelineLabels(TimelineRows& rows, const CounterCurves& counters
     m_filter->installEventFilter(this);
     m_filter->setFocusPolicy(Qt::StrongFocus);
     connect(m_filter, &QLineEdit::textChanged, this, &TimelineLabels::applyFilter);
-    connect(&m_rows, &TimelineRows::filterLifted, this, &TimelineLabels::forgetFilter);
+    connect(&m_rows, &TimelineRows::filterLifted, m_filter, &QLineEdit::clear);
     retranslate();
 }
 
@@ -120,12 +120,6 @@ QString TimelineLabels::filter() const
 void TimelineLabels::setFilter(const QString& text)
 {
     m_filter->setText(text);
-}
-
-void TimelineLabels::forgetFilter()
-{
-    const QSignalBlocker quiet(m_filter);
-    m_filter->clear();
 }
 
 void TimelineLabels::applyFilter()

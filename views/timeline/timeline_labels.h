@@ -33,7 +33,6 @@ public:
     /// Empty: all rows.
     void setFilter(const QString& text);
     QString filter() const;
-    void forgetFilter(); ///< of another trace; the rows stay as they are
     /// To type into, in the corner above the names.
     QLineEdit& filterEdit() { return *m_filter; }
 

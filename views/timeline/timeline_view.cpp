@@ -215,7 +215,7 @@ void TimelineView::connectSelection()
 {
     m_canvas->setSelection(selection());
     if (!selection()) return;
-    connect(selection(), &Selection::rangeChanged, m_minimap, &TimelineMinimap::setRange);
+    connect(selection(), &Selection::rangeChanged, this, [this](TimeRange range) { m_minimap->setRange(range); });
     connect(selection(), &Selection::sliceChanged, this, &TimelineView::selectedSliceChanged);
     connect(selection(), &Selection::byteUnitChanged, this, [this] {
         m_canvas->memory().setByteUnit(selection()->byteUnit());

@@ -171,7 +171,8 @@ private slots:
         const TimeRange before = canvas.range();
         const QPoint from(canvas.plotRect().left() + 300, 150), to = from + QPoint(200, 0);
         QTest::mousePress(&canvas, Qt::LeftButton, {}, from);
-        QTest::mouseMove(&canvas, from + QPoint(60, 0));
+        // In small steps: what lies under the pointer stays under it from the press on.
+        for (int x = 3; x < 200; x += 3) QTest::mouseMove(&canvas, from + QPoint(x, 0));
         QTest::mouseMove(&canvas, to);
         QTest::mouseRelease(&canvas, Qt::LeftButton, {}, to);
         const double expected = 200.0 * static_cast<double>(before.length().ns) / canvas.plotRect().width();
