@@ -225,7 +225,8 @@ constexpr std::array<FigureInfo, kAllWaterfallParts> kPartInfos{{
      .brief = FOURWALLS_WORDS("Figures", "exposed comm")},
     {.key = "exposed_copy",
      .words = FOURWALLS_WORDS("Figures", "exposed copies"),
-     .meaning = FOURWALLS_WORDS("Figures", "Copies between host and device that nothing hides."),
+     .meaning =
+         FOURWALLS_WORDS("Figures", "Copies and fills of memory by the device, in any direction, that nothing hides."),
      .of = shareOf<WaterfallPart::ExposedCopy>,
      .brief = FOURWALLS_WORDS("Figures", "exposed copy")},
     {.key = "idle",

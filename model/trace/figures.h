@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of a trace's figures and of the waterfall's parts: key, words, definition, unit, direction. JSON, text,
-// comparison, report and views iterate it, so that one row adds a figure to all of them.
+// comparison and report iterate it, so that one row adds a figure to those that its FigureUse names; views name their own.
 #pragma once
 
 #include "model/trace/metrics.h"

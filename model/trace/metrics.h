@@ -48,7 +48,7 @@ struct TraceMetrics {
 };
 
 /// The figures of a trace. Those that relate time (step time, shares, waterfall, MFU) are of the median measured
-/// step, or of the two in the middle together, so that they fit one another exactly; loss and collectives are of
+/// step, of an even number the lower one in the middle, so that they fit one another exactly; loss and collectives are of
 /// all steps that docs/metrics names. wanted: the step that those figures and the memory are of instead, of whatever state,
 /// if all ranks took it. Errors: those of the queries.
 Result<TraceMetrics> computeMetrics(TraceQuery& trace, std::optional<StepIndex> wanted = std::nullopt);

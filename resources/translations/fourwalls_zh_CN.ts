@@ -2255,8 +2255,8 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
         <translation>暴露通信</translation>
     </message>
     <message>
-        <source>Copies between host and device that nothing hides.</source>
-        <translation>没有被隐藏的主机与设备间拷贝。</translation>
+        <source>Copies and fills of memory by the device, in any direction, that nothing hides.</source>
+        <translation>没有被隐藏的、由设备执行的内存拷贝与填充（任意方向）。</translation>
     </message>
     <message>
         <source>exposed copy</source>
