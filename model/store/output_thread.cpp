@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <utility>
 
 namespace fourwalls::store {
@@ -17,11 +18,10 @@ constexpr std::size_t kMostColumns = 64; ///< of a row, mostly: more make a bloc
 
 OutputThread::OutputThread(RowOutput& to)
     : m_to(to)
+    , m_blocks(kMostWaiting)
     , m_outOfMemory(Error{ErrorCode::Io, "out of memory", "", "end other programs"})
-{
-    m_empty.reserve(kMostWaiting); // the thread asks for no memory of its own
-    m_thread = std::thread([this] { run(); });
-}
+    , m_thread([this] { run(); })
+{}
 
 void OutputThread::row(Table table, std::span<const Value> values)
 {
@@ -32,46 +32,27 @@ void OutputThread::row(Table table, std::span<const Value> values)
     m_block.used += values.size();
     for (const Value& value : values)
         if (value.isBytes()) m_block.bytes += value.bytes();
-    if (m_block.used + kMostColumns > kBlockValues || m_block.bytes.size() >= kBlockBytes) handOver();
-}
-
-void OutputThread::handOver()
-{
-    std::unique_lock lock(m_mutex);
-    m_changed.wait(lock, [this] { return m_waiting.size() < kMostWaiting; });
-    m_waiting.push_back(std::move(m_block));
-    m_block = {};
-    if (!m_empty.empty()) {
-        m_block = std::move(m_empty.back());
-        m_empty.pop_back();
-    }
-    m_changed.notify_all();
+    if (m_block.used + kMostColumns > kBlockValues || m_block.bytes.size() >= kBlockBytes)
+        m_block = m_blocks.handOver(std::move(m_block));
 }
 
 void OutputThread::run()
 {
-    std::unique_lock lock(m_mutex);
-    while (true) {
-        m_changed.wait(lock, [this] { return m_ended || !m_waiting.empty(); });
-        if (m_waiting.empty()) return;
-        Block block = std::move(m_waiting.front());
-        m_waiting.pop_front();
-        m_changed.notify_all();
-        const bool failed = !m_status.ok(); // then rows are dropped, so that nobody waits
-        lock.unlock();
+    while (std::optional<Block> block = m_blocks.take()) {
+        const bool failed = !this->status().ok(); // then rows are dropped, so that nobody waits
         Status status;
         try {
-            if (!failed) pass(block);
+            if (!failed) pass(*block);
             status = m_to.status();
         } catch (const std::bad_alloc&) {
             status = std::move(m_outOfMemory); // a copy would need memory
         }
-        block.rows.clear();
-        block.used = 0;
-        block.bytes.clear();
-        lock.lock();
+        block->rows.clear();
+        block->used = 0;
+        block->bytes.clear();
+        m_blocks.giveBack(std::move(*block));
+        const std::lock_guard lock(m_mutex);
         if (m_status.ok()) m_status = std::move(status);
-        if (m_empty.size() < kMostWaiting) m_empty.push_back(std::move(block));
     }
 }
 
@@ -100,17 +81,13 @@ Status OutputThread::status() const
 void OutputThread::end()
 {
     if (!m_thread.joinable()) return;
-    {
-        const std::lock_guard lock(m_mutex);
-        m_ended = true;
-    }
-    m_changed.notify_all();
+    m_blocks.end();
     m_thread.join();
 }
 
 Status OutputThread::finish()
 {
-    handOver();
+    m_block = m_blocks.handOver(std::move(m_block));
     end();
     return m_status.ok() ? m_to.finish() : m_status;
 }

@@ -2,10 +2,9 @@
 // Rows are worked out on one thread and put on another: a finish does nearly as much of the one as of the other.
 #pragma once
 
+#include "model/base/block_queue.h"
 #include "model/store/row_output.h"
 
-#include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -40,17 +39,13 @@ private:
     };
     void run();
     void pass(Block& block);
-    void handOver();
     void end();
 
     RowOutput& m_to;
+    BlockQueue<Block> m_blocks;
     Block m_block; ///< the caller's
     mutable std::mutex m_mutex;
-    std::condition_variable m_changed;
-    std::deque<Block> m_waiting;
-    std::vector<Block> m_empty; ///< to be filled again
-    bool m_ended = false;
-    Status m_status;
+    Status m_status;      ///< guarded by it
     Status m_outOfMemory; ///< made while there is memory
     std::thread m_thread; ///< uses everything above
 };

@@ -9,7 +9,7 @@
 namespace fourwalls::importers {
 
 namespace {
-constexpr int kPieces = 4;
+constexpr std::size_t kPiecesAhead = 2; ///< beside the one that is read and the one that is parsed
 } // namespace
 
 ReadAhead::ReadAhead(std::unique_ptr<ByteSource> source, std::size_t pieceBytes, std::size_t headroom,
@@ -18,17 +18,14 @@ ReadAhead::ReadAhead(std::unique_ptr<ByteSource> source, std::size_t pieceBytes,
     , m_pieceBytes(pieceBytes)
     , m_headroom(headroom)
     , m_padding(padding)
+    , m_pieces(kPiecesAhead)
     , m_outOfMemory{ErrorCode::Io, "out of memory", "reading ahead", "end other programs"}
     , m_thread([this] { runOrFail(); })
 {}
 
 ReadAhead::~ReadAhead()
 {
-    {
-        const std::lock_guard lock(m_mutex);
-        m_stopped = true;
-    }
-    m_changed.notify_all();
+    m_pieces.refuse();
     m_thread.join();
 }
 
@@ -38,79 +35,49 @@ void ReadAhead::runOrFail()
     try {
         run();
     } catch (const std::bad_alloc&) {
-        const std::lock_guard lock(m_mutex);
-        m_ended = true;
         m_end.error = std::move(m_outOfMemory);
-        m_changed.notify_all();
     }
+    m_pieces.end();
 }
 
-/// Null once nobody wants more.
-std::unique_ptr<ReadAhead::Piece> ReadAhead::freePiece()
+std::unique_ptr<ReadAhead::Piece> ReadAhead::newPiece() const
 {
-    {
-        std::unique_lock lock(m_mutex);
-        m_changed.wait(lock, [this] { return m_stopped || !m_free.empty() || m_made < kPieces; });
-        if (m_stopped) return nullptr;
-        if (!m_free.empty()) {
-            auto piece = std::move(m_free.back());
-            m_free.pop_back();
-            return piece;
-        }
-    }
     auto piece = std::make_unique<Piece>();
     piece->memory.reset(new char[m_headroom + m_pieceBytes + m_padding]);
     piece->data = piece->memory.get() + m_headroom;
-    ++m_made;
     return piece;
 }
 
 void ReadAhead::run()
 {
-    for (bool atEnd = false; !atEnd;) {
-        std::unique_ptr<Piece> piece = freePiece();
-        if (!piece) return;
+    std::unique_ptr<Piece> piece;
+    for (bool atEnd = false; !atEnd && !m_pieces.isRefused();) {
+        if (!piece) piece = newPiece();
         piece->size = 0;
-        std::optional<Error> failure;
         while (piece->size < m_pieceBytes && !atEnd) {
             const auto got = m_source->read(piece->data + piece->size, m_pieceBytes - piece->size);
-            if (!got.ok()) failure = got.error();
+            if (!got.ok()) m_end.error = got.error();
             atEnd = !got.ok() || *got == 0;
             if (got.ok()) piece->size += *got;
         }
         std::memset(piece->data + piece->size, 0, m_padding);
-        const std::lock_guard lock(m_mutex);
-        if (piece->size > 0) m_ready.push_back(std::move(piece));
-        if (atEnd) {
-            m_ended = true;
-            m_end = {std::move(failure), m_source->damage(), m_source->bytesBehind()};
-        }
-        m_changed.notify_all();
+        if (piece->size > 0) piece = m_pieces.handOver(std::move(piece));
     }
+    m_end.damage = m_source->damage();
+    m_end.behind = m_source->bytesBehind();
 }
 
 std::unique_ptr<ReadAhead::Piece> ReadAhead::next()
 {
-    std::unique_lock lock(m_mutex);
-    m_changed.wait(lock, [this] { return m_ended || !m_ready.empty(); });
-    m_over = m_ready.empty();
-    if (m_over) return nullptr;
-    auto piece = std::move(m_ready.front());
-    m_ready.pop_front();
-    return piece;
+    std::optional<std::unique_ptr<Piece>> piece = m_pieces.take();
+    m_over = !piece;
+    return piece ? std::move(*piece) : nullptr;
 }
 
 const ReadAhead::End& ReadAhead::end() const
 {
     static const End kNotYet;
     return m_over ? m_end : kNotYet;
-}
-
-void ReadAhead::giveBack(std::unique_ptr<Piece> piece)
-{
-    const std::lock_guard lock(m_mutex);
-    m_free.push_back(std::move(piece));
-    m_changed.notify_all();
 }
 
 } // namespace fourwalls::importers

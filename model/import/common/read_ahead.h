@@ -3,18 +3,15 @@
 // depend on the file's size.
 #pragma once
 
+#include "model/base/block_queue.h"
 #include "model/import/common/byte_source.h"
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
-#include <vector>
 
 namespace fourwalls::importers {
 
@@ -42,7 +39,7 @@ public:
     /// The next piece, shorter than the others only at the end; null behind the last one.
     std::unique_ptr<Piece> next();
     /// A piece that is not needed any more is filled again.
-    void giveBack(std::unique_ptr<Piece> piece);
+    void giveBack(std::unique_ptr<Piece> piece) { m_pieces.giveBack(std::move(piece)); }
     /// Empty before the end.
     const End& end() const;
     /// Bytes of the file read so far (packed ones of a packed file).
@@ -51,18 +48,13 @@ public:
 private:
     void runOrFail();
     void run();
-    std::unique_ptr<Piece> freePiece();
+    std::unique_ptr<Piece> newPiece() const;
 
     std::unique_ptr<ByteSource> m_source;
     const std::size_t m_pieceBytes, m_headroom, m_padding;
-    std::mutex m_mutex;
-    std::condition_variable m_changed;
-    std::deque<std::unique_ptr<Piece>> m_ready;
-    std::vector<std::unique_ptr<Piece>> m_free;
-    int m_made = 0; ///< pieces; of the reading thread
-    bool m_stopped = false, m_ended = false;
+    BlockQueue<std::unique_ptr<Piece>> m_pieces;
     bool m_over = false;  ///< next() has given null; of the user
-    End m_end;            ///< the reading thread's, until m_ended
+    End m_end;            ///< the reading thread's, until it ends the pieces
     Error m_outOfMemory;  ///< made while there is memory
     std::thread m_thread; ///< last: it uses everything above
 };

@@ -2,14 +2,11 @@
 // Rows from the thread that reads a file to the one that works with them: either takes about as long as the other.
 #pragma once
 
+#include "model/base/block_queue.h"
 #include "model/import/common/profile_rows.h"
 
-#include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <functional>
-#include <memory>
-#include <mutex>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -25,7 +22,7 @@ public:
     /// Lane and detail are copied; everything else that a row refers to has to stay until pass() returns.
     void add(const ProfileRow& row);
     /// Nobody takes rows any more.
-    bool unwanted();
+    bool unwanted() { return m_blocks.isRefused(); }
 
     ~RowFeed() { end(); }
     RowFeed(const RowFeed&) = delete;
@@ -39,18 +36,13 @@ private:
         std::string_view lane; ///< the last one, in texts
     };
     RowFeed();
-    void handOver();
     void run(const std::function<Status(RowFeed&)>& read);
     std::string_view copied(std::string_view text);
     void end();
 
-    Block m_block; ///< of the reading thread
-    std::mutex m_mutex;
-    std::condition_variable m_changed;
-    std::deque<Block> m_waiting;
-    std::vector<Block> m_empty; ///< to be filled again
-    bool m_ended = false, m_unwanted = false;
-    Status m_status;
+    BlockQueue<Block> m_blocks;
+    Block m_block;        ///< of the reading thread
+    Status m_status;      ///< the reading thread's, until it ends the blocks
     Status m_outOfMemory; ///< made while there is memory
     std::thread m_thread; ///< uses everything above
 };
