@@ -41,8 +41,8 @@ struct CaseFacts {
     std::vector<std::pair<std::shared_ptr<const OpInfo>, OpSummary>> ops;
     std::vector<JoinedOperation> operations; ///< of the step
     bool hasDevice = false, hasHost = false;
-    double startUpIdle = 0,
-           startUpWaits = 0;     ///< shares of the step that findWarmUp explains; the latter in calls that wait
+    /// Shares of the step that findWarmUp explains: in calls that wait, in launches, and all but those that wait.
+    double startUpWaits = 0, startUpLaunches = 0, startUpIdle = 0;
     std::int64_t deviceWork = 0; ///< slices of devices in the whole trace
 
     std::optional<replay::Replay> ofStep; ///< of the step alone; made by gainOfChange

@@ -2,6 +2,8 @@
 // See finding_advice.h. update_translations reads FOURWALLS_WORDS as a text to translate.
 #include "model/diagnose/finding_advice.h"
 
+#include "model/diagnose/finding_remedy.h"
+
 #define FOURWALLS_WORDS(context, text) text
 
 namespace fourwalls::diagnose {
@@ -19,6 +21,10 @@ Wording adviceOnHost(const Finding& finding)
         if (finding.find(EvidenceKind::LongestPause) &&
             2 * finding.value(EvidenceKind::LongestPause) >= finding.value(EvidenceKind::TimePerStep))
             return {FOURWALLS_WORDS("FindingWords", "Look at what the program does in the longest gap.")};
+        if (!isOfLaunches(finding))
+            return {FOURWALLS_WORDS(
+                "FindingWords", "Look at what the program does while its device waits: launches are too few to take "
+                                "that long.")};
         return {FOURWALLS_WORDS(
             "FindingWords", "Captured graphs, a compiler (torch.compile, XLA) or larger batches give the device more "
                             "to do per call.")};
@@ -43,7 +49,7 @@ Wording adviceOnHost(const Finding& finding)
                             "a new shape that is compiled, or another job of the machine.")};
     case Cause::WarmUp:
         return {FOURWALLS_WORDS("FindingWords", "Later steps do not have it: begin to record after the first ones "
-                                                "(torch.profiler's schedule with warmup=3).")};
+                                                "(torch.profiler's schedule with warmup=3, nsys profile --delay).")};
     case Cause::CheckpointStall:
         return {FOURWALLS_WORDS("FindingWords",
                                 "Asynchronous checkpoints write beside the next steps: "
@@ -238,8 +244,9 @@ Wording whatToRecord(const Abstention& abstention)
     case Lack::Reads: return {FOURWALLS_WORDS("FindingWords", "Record a step on a device (ProfilerActivity.CUDA).")};
     case Lack::CommonWork: return {};
     case Lack::Allocations:
-        return {FOURWALLS_WORDS("FindingWords", "Record with profile_memory=True, or take a memory snapshot "
-                                                "(torch.cuda.memory._record_memory_history).")};
+        return {FOURWALLS_WORDS("FindingWords",
+                                "Record with profile_memory=True (nsys: --cuda-memory-usage=true), or take a "
+                                "memory snapshot (torch.cuda.memory._record_memory_history).")};
     case Lack::Capacity: return {};
     case Lack::Snapshot:
         return {FOURWALLS_WORDS("FindingWords", "Open the run's profile as well (torch.profiler, nsys).")};

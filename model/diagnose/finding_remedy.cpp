@@ -15,11 +15,18 @@ std::string remedyOf(const Finding& finding)
     case Cause::SlowStage: return finding.stage ? "stage:" + std::to_string(*finding.stage) + "=fleet" : std::string();
     case Cause::SequenceImbalance:
     case Cause::ExpertImbalance: return "stragglers=none";
-    case Cause::HostBound:
+    case Cause::HostBound: return isOfLaunches(finding) ? "launches=graph" : "";
     case Cause::SmallKernels: return "launches=graph";
     case Cause::PipelineBubble: return "schedule=zb";
     default: return {};
     }
+}
+
+bool isOfLaunches(const Finding& finding)
+{
+    constexpr double kMostPerLaunch = 1;                             // [ms]
+    const double kernels = finding.value(EvidenceKind::Occurrences); // a step
+    return kernels <= 0 || finding.value(EvidenceKind::TimePerStep) <= kMostPerLaunch * kernels;
 }
 
 } // namespace fourwalls::diagnose

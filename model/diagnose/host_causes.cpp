@@ -215,7 +215,8 @@ Duration launchedBefore(const CaseFacts& facts, RankId rank)
 void addHostBound(CaseFacts& facts, double share)
 {
     Finding finding = facts.ofShare(Cause::HostBound, share);
-    finding.add(EvidenceKind::LaunchShare, facts.share([](const StepSummary& s) { return s.idleLaunch; }));
+    const double launches = facts.share([](const StepSummary& s) { return s.idleLaunch; }) - facts.startUpLaunches;
+    finding.add(EvidenceKind::LaunchShare, std::clamp(launches, 0.0, share));
     std::int64_t kernels = 0;
     for (const auto& [info, summary] : facts.ops)
         if (info->kind == SliceKind::Kernel) kernels += summary.count;

@@ -100,19 +100,24 @@ bool addStartOfStep(CaseFacts& facts, const StartUpWork& startUp)
     WorkSites most;
     std::optional<RankId> longestOn;
     for (const RankId rank : facts.result.ranks)
-        for (const bool waits : {false, true}) {
+        for (const Activity part : {Activity::None, Activity::Launch, Activity::Synchronisation}) {
+            const auto partOf = [](const OpInfo& op) {
+                const bool isNamed = op.activity == Activity::Launch || op.activity == Activity::Synchronisation;
+                return isNamed ? op.activity : Activity::None;
+            };
             WorkSites sites = workSites(facts, rank, facts.range, [&](const OpInfo& op, Duration took) {
-                return startUp.has(op, took) && (op.activity == Activity::Synchronisation) == waits;
+                return startUp.has(op, took) && partOf(op) == part;
             });
             const double share = static_cast<double>(idleIn(facts, rank, sites.ranges).ns) / facts.length() / ranks;
-            (waits ? facts.startUpWaits : facts.startUpIdle) += share;
+            (part == Activity::Synchronisation ? facts.startUpWaits : facts.startUpIdle) += share;
+            if (part == Activity::Launch) facts.startUpLaunches += share;
             if (sites.time <= most.time) continue;
             most = std::move(sites);
             longestOn = rank;
         }
     const double share = std::min(1.0, facts.startUpIdle + facts.startUpWaits);
     if (share < kLeastFinding) {
-        facts.startUpIdle = facts.startUpWaits = 0;
+        facts.startUpIdle = facts.startUpLaunches = facts.startUpWaits = 0;
         return false;
     }
     Finding finding = facts.ofShare(Cause::WarmUp, share);

@@ -2863,6 +2863,10 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
         <translation>该步的第一项工作早已启动，设备却很晚才开始执行：设备在此之前做了什么，轨迹中没有记录。</translation>
     </message>
     <message>
+        <source>Look at what the program does while its device waits: launches are too few to take that long.</source>
+        <translation>请查看设备等待时程序在做什么：启动次数太少，不会占用这么久。</translation>
+    </message>
+    <message>
         <source>Look at what the program does in the longest gap.</source>
         <translation>请查看程序在最长的空隙中做什么。</translation>
     </message>
@@ -3003,8 +3007,8 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
         <translation>请在设备上记录一步（ProfilerActivity.CUDA）。</translation>
     </message>
     <message>
-        <source>Record with profile_memory=True, or take a memory snapshot (torch.cuda.memory._record_memory_history).</source>
-        <translation>请用 profile_memory=True 记录，或拍一份内存快照（torch.cuda.memory._record_memory_history）。</translation>
+        <source>Record with profile_memory=True (nsys: --cuda-memory-usage=true), or take a memory snapshot (torch.cuda.memory._record_memory_history).</source>
+        <translation>请用 profile_memory=True 记录（nsys：--cuda-memory-usage=true），或拍一份内存快照（torch.cuda.memory._record_memory_history）。</translation>
     </message>
     <message>
         <source>Open the run&apos;s profile as well (torch.profiler, nsys).</source>
@@ -3027,8 +3031,8 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
         <translation>请把 Python 的函数也记录下来（with_stack=True；nsys --python-sampling=true）。</translation>
     </message>
     <message>
-        <source>Later steps do not have it: begin to record after the first ones (torch.profiler&apos;s schedule with warmup=3).</source>
-        <translation>之后的步没有这部分：请在最初几步之后再开始记录（torch.profiler 的 schedule，warmup=3）。</translation>
+        <source>Later steps do not have it: begin to record after the first ones (torch.profiler&apos;s schedule with warmup=3, nsys profile --delay).</source>
+        <translation>之后的步没有这部分：请在最初几步之后再开始记录（torch.profiler 的 schedule，warmup=3；或 nsys profile --delay）。</translation>
     </message>
     <message>
         <source>Some steps are longer, and the ranks used no more of their processors in them: they stood still, or other programs had their cores.</source>

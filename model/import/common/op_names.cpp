@@ -87,10 +87,11 @@ std::string withoutNumbers(std::string_view name)
 
 Activity callActivity(const OpInfo& call, Duration length)
 {
-    // Putting a copy into a queue takes some microseconds.
+    // Putting a copy into a queue takes some microseconds. What fills memory has nothing to wait for but room in the queue.
     constexpr Duration kLongestSubmission{30'000};
+    const bool fills = has(call.name, "Memset") || has(call.name, "memset");
     const bool waits = call.kind == SliceKind::HostCall && call.activity == Activity::Launch &&
-                       length > kLongestSubmission && isCopyCall(call.name);
+                       length > kLongestSubmission && isCopyCall(call.name) && !fills;
     return waits ? Activity::Synchronisation : call.activity;
 }
 

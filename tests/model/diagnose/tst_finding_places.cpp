@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where in the program a finding is, which rows its figures come from, and how exact its gain is.
+#include "model/diagnose/finding_remedy.h"
 #include <QTest> // first: moc stumbles over <compare> otherwise
 
 #include "model/diagnose/diagnosis.h"
@@ -194,6 +195,10 @@ private slots:
         const Finding* bound = said.has(Cause::HostBound);
         QVERIFY(bound);
         QVERIFY(isAbout(bound->value(EvidenceKind::ShareOfStep), starts ? 0.1 : 0.6));
+        // What starts up is no launch of the rest, and few kernels do not wait for their launches for milliseconds each.
+        QVERIFY(bound->value(EvidenceKind::LaunchShare) <= bound->value(EvidenceKind::ShareOfStep) + 1e-9);
+        if (starts) QCOMPARE(bound->value(EvidenceKind::LaunchShare), 0.0);
+        QCOMPARE(remedyOf(*bound), std::string(starts ? "launches=graph" : ""));
         if (!start) return;
         QVERIFY(isAbout(start->value(EvidenceKind::ShareOfStep), 0.5));
         QCOMPARE(start->text(EvidenceKind::Mostly), name.toStdString());

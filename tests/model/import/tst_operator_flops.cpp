@@ -138,6 +138,10 @@ private slots:
         OpInfo launch = copy;
         launch.name = "cudaLaunchKernel";
         QCOMPARE(callActivity(launch, Duration{5'000'000}), Activity::Launch);
+        // So does one that fills memory.
+        OpInfo fill = copy;
+        fill.name = "cudaMemsetAsync";
+        QCOMPARE(callActivity(fill, Duration{5'000'000}), Activity::Launch);
         OpInfo sync = copy;
         sync.name = "cudaStreamSynchronize";
         sync.activity = Activity::Synchronisation;
