@@ -78,6 +78,8 @@ bool otherReading(const Cells& cells, const PublishedRow& row, const std::string
         plan.recompute = otherRecompute(cells, plan.recompute);
     } else if (about("micro_batch=")) {
         return otherMicrobatches(plan, spec.training.batch);
+    } else if (about("flash_attn=1 (")) {
+        plan.fusedAttention = false;
     } else if (about("flash_attn=0")) {
         plan.fusedAttention = true;
         return row.framework.flashAttention;

@@ -74,7 +74,10 @@ ModelSpec modelOf(const Cells& cells, const FrameworkPreset& framework, int tp, 
             t.headWidth = 128;
             t.latent = {1536, 512, 64, 128};
         }
-        if (has(name, "gpt-oss")) t.headWidth = 64;
+        if (has(name, "gpt-oss")) {
+            t.headWidth = 64;
+            t.biases = true;
+        }
         if (has(name, "switch")) t.mixture.every = 2;
     }
     if (has(name, "qwen3")) t.headWidth = 128;
@@ -235,13 +238,26 @@ std::string readPlan(const Cells& cells, PublishedRow& row, Assumptions& assume)
         plan.sequenceParallel = true;
         assume.note("seq_parallel=1");
     }
-    plan.recompute = recomputeOf(cells, assume);
+    // Modules by name are Megatron's; who asks for one that the network does not have recomputes the others.
+    unsigned modules = row.framework.recomputesModules ? recomputedModules(cells) : 0;
+    modules &= recomputableModules(*row.spec.model.transformer());
+    if (modules != 0) {
+        plan.setRecompute(Recompute::Selective);
+        plan.recomputeModules = modules;
+    } else {
+        plan.recompute = recomputeOf(cells, assume);
+    }
     // The model code of Hugging Face computes attention in steps unless told otherwise.
     const std::string framework = cells.text("framework");
     const bool eager = has(framework, "hugging") || has(framework, "transformers");
     const auto flash = cells.number("flash_attn");
     plan.fusedAttention = flash ? *flash > 0 : row.framework.flashAttention && !eager;
-    if (!flash) assume.note(plan.fusedAttention ? "flash_attn=1" : "flash_attn=0");
+    // Kernels with sinks came late (TransformerEngine 2.8 with cuDNN 9.13.1, pull request 2148).
+    const bool sinks = !flash && plan.fusedAttention && has(cells.text("model"), "gpt-oss");
+    if (sinks)
+        assume.note("flash_attn=1 (attention with sinks)");
+    else if (!flash)
+        assume.note(plan.fusedAttention ? "flash_attn=1" : "flash_attn=0");
     if (flash && *flash > 0) row.framework.flashAttention = true;
     readOffload(cells, plan, assume);
     const std::string words = cells.text("notes");
@@ -258,6 +274,17 @@ std::string readPlan(const Cells& cells, PublishedRow& row, Assumptions& assume)
     }
     if (plan.schedule == PipelineSchedule::OneFOneB && plan.vpp > 1) plan.vpp = 1;
     return readBatch(cells, row, assume);
+}
+
+/// What a run's recipe says of how the framework ran it.
+void readRecipe(const std::string& notes, FrameworkPreset& framework)
+{
+    if (affirms(notes, "cuda_graph_scope=full_iteration")) {
+        framework.eager = false;
+        framework.launchSeconds = 0;
+    }
+    framework.capturesAttention = affirms(notes, "cuda_graph_scope=attn");
+    if (has(notes, "grad_reduce_in_fp32=false")) framework.gradientBytes = framework.reduceBytes = 2;
 }
 
 } // namespace
@@ -311,7 +338,7 @@ Result<PublishedRow> publishedRow(const CsvTable& table, std::size_t index)
     }
     if (has(cells.text("notes"), "own pipeline layers") || has(cells.text("notes"), "transformer|embedding"))
         row.framework.stageSplit = StageSplit::EndsCount;
-    if (affirms(cells.text("notes"), "cuda_graph_scope=full_iteration")) row.framework.launchSeconds = 0;
+    readRecipe(cells.text("notes"), row.framework);
     noteUnpriced(cells, assume);
     if (affirms(cells.text("model") + " " + cells.text("notes"), "lora"))
         row.spec.training.loraRank = assume.take(cells.count("lora_rank"), "lora_rank", kUsualLoraRank);

@@ -186,6 +186,25 @@ PipelineSchedule scheduleOf(const Cells& cells, const ParallelPlan& plan, Assump
     return assumed(plan.vpp > 1 ? PipelineSchedule::Interleaved : PipelineSchedule::OneFOneB);
 }
 
+unsigned recomputedModules(const Cells& cells)
+{
+    std::string text = cells.text("recompute");
+    constexpr std::string_view kInNotes = "recomputed: ";
+    const std::string notes = cells.text("notes");
+    if (const std::size_t at = notes.find(kInNotes); text.empty() && at != std::string::npos)
+        text = notes.substr(at + kInNotes.size(), notes.find_first_of("(;", at) - at - kInNotes.size());
+    unsigned modules = 0;
+    for (const auto& [module, word] : kRecomputeModuleWords)
+        for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+            const auto isPart = [&](std::size_t place) {
+                return place < text.size() &&
+                       (std::isalnum(static_cast<unsigned char>(text[place])) || text[place] == '_');
+            };
+            if ((at == 0 || !isPart(at - 1)) && !isPart(at + word.size())) modules |= module;
+        }
+    return modules;
+}
+
 Recompute recomputeOf(const Cells& cells, Assumptions& assume)
 {
     const std::string text = cells.text("recompute");

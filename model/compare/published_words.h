@@ -64,6 +64,8 @@ std::string frameworkOf(const Cells& cells, Assumptions& assume);
 Precision precisionOf(const Cells& cells, Assumptions& assume);
 /// Of a plan with a pipeline, of which the virtual stages are known.
 PipelineSchedule scheduleOf(const Cells& cells, const ParallelPlan& plan, Assumptions& assume);
+/// The modules that a row names in its column or behind "recomputed: " in its notes, as a sum of RecomputeModule.
+unsigned recomputedModules(const Cells& cells);
 Recompute recomputeOf(const Cells& cells, Assumptions& assume);
 /// The parts of training that a row's words send to the host.
 void readOffload(const Cells& cells, ParallelPlan& plan, Assumptions& assume);

@@ -100,7 +100,6 @@ Result<CostModel> CostModel::create(const RunSpec& spec, const FrameworkPreset& 
         state->framework.optimizerBytes = std::max(0.0, framework.optimizerBytes - 8);
     }
     state->calibration = calibration;
-    if (calibration.launchSeconds >= 0) state->framework.launchSeconds = calibration.launchSeconds;
     if (calibration.stepSeconds >= 0) state->framework.stepSeconds = calibration.stepSeconds;
     for (std::size_t kind = 0; kind < spec.cluster.deviceKinds(); ++kind) {
         FOURWALLS_TRY_ASSIGN(DeviceRates rates, deviceRates(spec.cluster.deviceOfKind(kind), spec.training.precision,
@@ -147,6 +146,7 @@ LayerSetting CostModel::State::setting(const ParallelPlan& plan, double microBat
     s.fuse = plan.fuse;
     s.splitBackward = pipelineShape(plan).splitsBackward();
     s.recompute = recompute;
+    s.recomputeModules = recompute == Recompute::Selective ? plan.recomputeModules : 0;
     s.naturalRouting = plan.routing == MoeRouting::Natural;
     s.gathersContext = plan.cp > 1 && framework.contextOf(plan) == ContextExchange::Gather;
     s.oncePerNode = plan.ep > 1 && framework.dispatchOf(plan) == ExpertDispatch::OncePerNode;

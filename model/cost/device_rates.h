@@ -88,6 +88,13 @@ Result<DeviceRates> deviceRates(const DeviceSpec& device, Precision precision, c
 double gemmSeconds(const DeviceRates& rates, double batch, double m, double n, double k, double alignment = 8,
                    double outputBytes = 2, bool attention = false);
 
+/// What the host needs for a kernel [s]: as a trace taught it, or as eager PyTorch or compiled code launch.
+inline double launchSeconds(const FrameworkPreset& framework, const Calibration& calibration)
+{
+    if (calibration.launchSeconds >= 0) return calibration.launchSeconds;
+    return framework.eager ? calibration.eagerLaunchSeconds : framework.launchSeconds;
+}
+
 /// How much slower the slowest of `devices` is than the typical one: the expected largest of that many normal deviates
 /// (Blom's approximation) times the spread. They all wait for it in every step.
 double slowestDevice(int devices, double spread);

@@ -58,11 +58,24 @@ void adapterWeightGradients(PassBuilder& pass, const CostContext& c, const Layer
     pass.memory("gradient.accumulate", c.framework.accumulationBytes * adapterParameters(s, l), 8);
 }
 
+/// The feed-forward block of a dense layer.
+void denseForward(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l)
+{
+    l.gatherInput(pass, c, s, "mlp.all_gather", l.upForward());
+    pass.gemm("mlp.up", {1, l.rows, l.gates * l.inner, l.hidden}, l.linearAlignment(l.inner));
+    adapterForward(pass, s, l, l.hidden, l.gates * l.inner);
+    l.activationForward(pass, c, l.rows, l.inner);
+    pass.gemm("mlp.down", {1, l.rows, l.hidden, l.inner}, l.linearAlignment(l.inner));
+    adapterForward(pass, s, l, l.inner, l.hidden);
+    l.reduceOutput(pass, c, s, "mlp.all_reduce");
+}
+
 /// Forward passes, shared by the forward itself and full recomputation.
 void forwardPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l)
 {
     const FrameworkPreset& f = c.framework;
     const double e = l.e;
+    pass.setCaptured(f.capturesAttention);
     pass.memory("norm", 2 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 1 : 4, CostPart::MemoryBound,
                 l.normName, l.normClass);
     l.gatherAttentionInputs(pass, c, s, l.qkvForward());
@@ -79,13 +92,8 @@ void forwardPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s,
     if (s.mixture) {
         l.mixtureForward(pass, c, s);
     } else {
-        l.gatherInput(pass, c, s, "mlp.all_gather", l.upForward());
-        pass.gemm("mlp.up", {1, l.rows, l.gates * l.inner, l.hidden}, l.linearAlignment(l.inner));
-        adapterForward(pass, s, l, l.hidden, l.gates * l.inner);
-        l.activationForward(pass, c, l.rows, l.inner);
-        pass.gemm("mlp.down", {1, l.rows, l.hidden, l.inner}, l.linearAlignment(l.inner));
-        adapterForward(pass, s, l, l.inner, l.hidden);
-        l.reduceOutput(pass, c, s, "mlp.all_reduce");
+        pass.setCaptured(false);
+        denseForward(pass, c, s, l);
     }
     l.residualForward(pass, c);
 }
@@ -110,6 +118,21 @@ void selectiveRecompute(PassBuilder& pass, const CostContext& c, const LayerSett
     l.activationForward(pass, c, l.rows, l.inner);
 }
 
+/// The modules that a plan names, each from what it keeps.
+void moduleRecompute(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l)
+{
+    const auto has = [&s](RecomputeModule module) { return (s.recomputeModules & module) != 0; };
+    if (has(kRecomputeLayerNorm))
+        pass.memory("norm", 2 * 2 * l.e * l.rowsSplit * l.hidden * l.normPasses, 2 * (c.framework.fusedNorm ? 1 : 4),
+                    CostPart::MemoryBound, nullptr, l.normClass);
+    if (has(kRecomputeMlaUpProjection)) l.projectLatents(pass, c);
+    if (has(kRecomputeCoreAttention)) l.attentionForward(pass, c, s);
+    if (s.mixture && has(kRecomputeExperts)) return l.mixtureForward(pass, c, s);
+    if (s.mixture && has(kRecomputeExpertActivation)) l.activationForward(pass, c, l.expertRows, l.expertInner);
+    if (s.mixture && has(kRecomputeSharedExperts)) l.sharedForward(pass, c, s);
+    if (!s.mixture && has(kRecomputeMlp)) denseForward(pass, c, s, l);
+}
+
 void backwardInputPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l)
 {
     const FrameworkPreset& f = c.framework;
@@ -126,6 +149,7 @@ void backwardInputPass(PassBuilder& pass, const CostContext& c, const LayerSetti
         adapterBackward(pass, s, l, l.hidden, l.gates * l.inner);
         l.reduceGradient(pass, c, s, "mlp.all_reduce_gradient", l.upForward());
     }
+    pass.setCaptured(f.capturesAttention);
     pass.memory("norm.backward", 5 * e * l.rowsSplit * l.hidden * l.normPasses, f.fusedNorm ? 2 : 6,
                 CostPart::MemoryBound, l.normBackwardName, l.normBackwardClass);
     l.residualBackward(pass, c);
@@ -152,6 +176,7 @@ void backwardWeightPass(PassBuilder& pass, const CostContext& c, const LayerSett
         pass.gemm("mlp.up.weight_gradient", {1, l.gates * l.inner, l.hidden, l.rows}, l.linearAlignment(l.inner),
                   output);
     }
+    pass.setCaptured(c.framework.capturesAttention);
     pass.gemm("attention.out.weight_gradient", {1, l.hidden, l.valueWidth, l.rows}, l.linearAlignment(l.valueWidth),
               output);
     pass.gemm("attention.qkv.weight_gradient", {1, l.qkvWidth, l.hidden, l.rows}, l.qkvAlignment, output);
@@ -178,7 +203,7 @@ std::size_t LayerSettingHash::operator()(const LayerSetting& s) const
     for (const double each : {s.microBatch, s.sequence, s.added, s.besideExchange, s.loraRank})
         add(std::hash<double>()(each));
     for (const int each : {s.tp, s.cp, s.ep, s.etp, s.balanced.ranks, s.balanced.perNode, static_cast<int>(s.recompute),
-                           static_cast<int>(s.collective)})
+                           static_cast<int>(s.recomputeModules), static_cast<int>(s.collective)})
         add(static_cast<std::uint64_t>(each));
     for (const bool each : {s.sequenceParallel, s.fusedAttention, s.overlap, s.fuse, s.splitBackward, s.naturalRouting,
                             s.mixture, s.gathersContext, s.oncePerNode, s.overlapExperts})
@@ -252,7 +277,7 @@ LayerCost layerCost(const CostContext& c, const LayerSetting& given, std::int64_
         cost.recompute = build(lists.recompute, again);
         cost.recompute.modelFlops = 0;
     } else if (s.recompute == Recompute::Selective) {
-        cost.recompute = build(lists.recompute, selectiveRecompute);
+        cost.recompute = build(lists.recompute, s.recomputeModules != 0 ? moduleRecompute : selectiveRecompute);
         cost.recompute.modelFlops = 0;
     }
     cost.backwardInput = build(lists.backwardInput, backwardInputPass, GemmLayout::SecondTransposed);

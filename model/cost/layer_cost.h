@@ -26,6 +26,7 @@ struct LayerSetting {
     bool fuse = true;           ///< the plan's fuse: sums and biases inside the products where the framework can
     bool splitBackward = false; ///< weight gradients come later than the input's: what they need is not overwritten
     Recompute recompute = Recompute::None;
+    unsigned recomputeModules = 0; ///< as in the plan
     bool naturalRouting = false;
     double added = 0;            ///< share of the weight gradients that is added to those of earlier micro-batches
     GroupPlacement balanced;     ///< ranks over which the router's balance is counted in every pass

@@ -100,6 +100,33 @@ void LayerShape::exchangeCounts(PassBuilder& pass, const CostContext& c, const L
         CollectiveTimes::wireBytes(Collective::AllToAll, bytes, s.ep));
 }
 
+/// Expert by expert the bias times the gate in 32 bits, the sum with the expert's result, all of them in one, in 16 bits.
+void LayerShape::addExpertBiases(PassBuilder& pass, const CostContext& c) const
+{
+    if (!c.framework.addsExpertBiases || !c.model.biases) return;
+    constexpr double kWide = 4;
+    pass.memory("moe.bias", (2 * e + 6 * kWide) * expertRows * hidden, static_cast<int>(2 * experts) + 2);
+}
+
+/// The gradient in 32 bits; of the result; of bias and gate a product and a sum each.
+void LayerShape::addExpertBiasesBackward(PassBuilder& pass, const CostContext& c) const
+{
+    if (!c.framework.addsExpertBiases || !c.model.biases) return;
+    constexpr double kWide = 4;
+    pass.memory("moe.bias.backward", (2 * e + 8 * kWide) * expertRows * hidden, static_cast<int>(5 * experts) + 1);
+}
+
+/// A block of its own, with its own exchange.
+void LayerShape::sharedForward(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const
+{
+    if (!(sharedInner > 0)) return;
+    gatherInput(pass, c, s, "moe.shared.all_gather", 0);
+    pass.gemm("moe.shared.up", {1, rows, gates * sharedInner, hidden});
+    activationForward(pass, c, rows, sharedInner);
+    pass.gemm("moe.shared.down", {1, rows, hidden, sharedInner});
+    reduceOutput(pass, c, s, "moe.shared.all_reduce");
+}
+
 void LayerShape::mixtureForward(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const
 {
     const auto all = static_cast<double>(c.model.mixture.experts);
@@ -112,6 +139,7 @@ void LayerShape::mixtureForward(PassBuilder& pass, const CostContext& c, const L
                          c.collectives.seconds(Collective::AllReduce, bytes, s.balanced), bytes,
                          CollectiveTimes::wireBytes(Collective::AllReduce, bytes, s.balanced.ranks));
     }
+    pass.setCaptured(false);
     pass.memory("moe.permute", 2 * e * m_routed * hidden, 4);
     exchangeCounts(pass, c, s);
     allToAll(pass, c, s, "moe.dispatch");
@@ -119,16 +147,11 @@ void LayerShape::mixtureForward(PassBuilder& pass, const CostContext& c, const L
     pass.gemm("moe.up", {experts, expertRows / experts, gates * expertInner, hidden});
     activationForward(pass, c, expertRows, expertInner);
     pass.gemm("moe.down", {experts, expertRows / experts, hidden, expertInner});
+    addExpertBiases(pass, c);
     sortReceived(pass, c, s, "moe.unsort");
     allToAll(pass, c, s, "moe.combine");
     pass.memory("moe.unpermute", e * (m_topK + 1) * rowsSplit * hidden, 4);
-    if (sharedInner > 0) { // a block of its own, with its own exchange
-        gatherInput(pass, c, s, "moe.shared.all_gather", 0);
-        pass.gemm("moe.shared.up", {1, rows, gates * sharedInner, hidden});
-        activationForward(pass, c, rows, sharedInner);
-        pass.gemm("moe.shared.down", {1, rows, hidden, sharedInner});
-        reduceOutput(pass, c, s, "moe.shared.all_reduce");
-    }
+    sharedForward(pass, c, s);
     reduceExperts(pass, c, s, "moe.all_reduce");
 }
 
@@ -148,13 +171,16 @@ void LayerShape::mixtureBackwardInput(PassBuilder& pass, const CostContext& c, c
                          tensorCollective(c, s, Collective::AllReduce, bytes), bytes,
                          CollectiveTimes::wireBytes(Collective::AllReduce, bytes, s.tp));
     }
+    addExpertBiasesBackward(pass, c);
     pass.gemm("moe.down.input_gradient", {experts, expertRows / experts, expertInner, hidden});
     activationBackward(pass, c, expertRows, expertInner);
     pass.gemm("moe.up.input_gradient", {experts, expertRows / experts, hidden, gates * expertInner});
     sortReceived(pass, c, s, "moe.sort.backward");
     allToAll(pass, c, s, "moe.dispatch.backward");
     pass.memory("moe.permute.backward", e * (m_topK + 1) * rowsSplit * hidden, 4);
+    pass.setCaptured(c.framework.capturesAttention);
     pass.gemm("moe.router.input_gradient", {1, rowsSplit, hidden, all});
+    pass.setCaptured(false);
     if (sharedInner > 0) {
         gatherGradient(pass, c, s, "moe.shared.all_gather_gradient");
         pass.gemm("moe.shared.down.input_gradient", {1, rows, sharedInner, hidden});

@@ -124,6 +124,17 @@ void LayerShape::rotary(PassBuilder& pass, const CostContext& c) const
     pass.memory("attention.rotary", 2 * e * rows * (queryWidth + keyWidth) * passes, c.framework.fusedRotary ? 1 : 8);
 }
 
+void LayerShape::projectLatents(PassBuilder& pass, const CostContext& c) const
+{
+    const LatentAttentionSpec& latent = c.model.latent;
+    if (latent.keyValueRank <= 0) return;
+    const auto queries = static_cast<double>(latent.queryRank), keys = static_cast<double>(latent.keyValueRank);
+    if (queries > 0) pass.gemm("attention.queries", {1, rows, queryWidth, queries}, qkvAlignment);
+    const double width = scoreWidth - static_cast<double>(latent.rotaryWidth) + headValueWidth;
+    pass.gemm("attention.keys_values", {1, rows, heads * width, keys}, qkvAlignment);
+    rotary(pass, c);
+}
+
 /// Keys that one call of the fused kernel works on: in a ring a rank has two stretches, which meet one by one. Where all
 /// keys were brought together it may still go through them so.
 double LayerShape::keysAtOnce(const CostContext& c, const LayerSetting& s) const
@@ -362,6 +373,23 @@ double LayerShape::savedWithout(const CostContext& c, const LayerSetting& s) con
     return split + own;
 }
 
+double LayerShape::savedInModules(const CostContext& c, const LayerSetting& s) const
+{
+    const auto has = [&s](RecomputeModule module) { return (s.recomputeModules & module) != 0; };
+    double bytes = 0;
+    if (has(kRecomputeLayerNorm)) bytes += 2 * e * rowsSplit * hidden;
+    if (has(kRecomputeMlaUpProjection) && latentWidth > 0) bytes += e * rows * (queryWidth + keyValueWidth);
+    if (has(kRecomputeCoreAttention)) bytes += savedAttention(c, s);
+    if (!s.mixture && has(kRecomputeMlp)) bytes += e * rows * (gates + 1) * inner;
+    const double shared = e * rows * (gates + 1) * sharedInner;
+    if (s.mixture && has(kRecomputeExperts))
+        bytes += e * expertRows * (hidden + (gates + 1) * expertInner) + shared;
+    else if (s.mixture)
+        bytes += (has(kRecomputeExpertActivation) ? e * expertRows * expertInner : 0) +
+                 (has(kRecomputeSharedExperts) ? shared : 0);
+    return bytes;
+}
+
 double LayerShape::workingAtOnce(const CostContext& c, const LayerSetting& s) const
 {
     const double passing = e * rowsSplit * hidden; // the gradient on its way down
@@ -388,7 +416,10 @@ void LayerShape::addMemory(LayerCost& cost, const CostContext& c, const LayerSet
         cost.workingBytes = widest;
         break;
     case Recompute::Selective:
-        if (c.framework.selective == SelectiveRecompute::AttentionCore) {
+        if (s.recomputeModules != 0) {
+            cost.workingBytes = savedInModules(c, s);
+            cost.savedBytes = everything - cost.workingBytes;
+        } else if (c.framework.selective == SelectiveRecompute::AttentionCore) {
             cost.savedBytes = savedWithout(c, s) + (fusedAttention ? savedAttention(c, s) : 0);
             cost.workingBytes = fusedAttention ? 0 : savedAttention(c, s);
         } else {

@@ -73,6 +73,9 @@ struct LayerShape {
     void gatherAttentionInputs(PassBuilder& pass, const CostContext& c, const LayerSetting& s, double window) const;
     void reduceAttentionGradients(PassBuilder& pass, const CostContext& c, const LayerSetting& s, double window) const;
 
+    void sharedForward(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const;
+    /// Queries, keys and values from the latents of latent attention.
+    void projectLatents(PassBuilder& pass, const CostContext& c) const;
     void mixtureForward(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const;
     void mixtureBackwardInput(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const;
     void mixtureBackwardWeight(PassBuilder& pass, const CostContext& c, double outputBytes) const;
@@ -80,6 +83,8 @@ struct LayerShape {
     void addMemory(LayerCost& cost, const CostContext& c, const LayerSetting& s) const;
 
 private:
+    void addExpertBiases(PassBuilder& pass, const CostContext& c) const;
+    void addExpertBiasesBackward(PassBuilder& pass, const CostContext& c) const;
     /// Rows of experts that are cut over fewer ranks than the other layers are, brought together or summed over those.
     void gatherExperts(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const;
     void reduceExperts(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const;
@@ -98,6 +103,8 @@ private:
     double workingAtOnce(const CostContext& c, const LayerSetting& s) const;
     double savedAttention(const CostContext& c, const LayerSetting& s) const;
     double savedWithout(const CostContext& c, const LayerSetting& s) const;
+    /// Of that and of the attention core's, what the named modules do not keep.
+    double savedInModules(const CostContext& c, const LayerSetting& s) const;
 
     double m_qkvSeconds = 0, m_upSeconds = 0;
     double m_batch = 1, m_queries = 0, m_keys = 0; ///< sequences; queries on this rank and keys that they meet

@@ -45,7 +45,12 @@ public:
     /// Of the weight gradients that follow, the share that is added to what earlier micro-batches left.
     void setAdded(double share) { m_added = share; }
     /// Small kernels and copies whose own time does not count, only their launches.
-    void launches(int count) { m_kernels += count; }
+    void launches(int count)
+    {
+        if (!m_captured) m_kernels += count;
+    }
+    /// The kernels that follow are part of a CUDA graph, which the host launches at once.
+    void setCaptured(bool captured) { m_captured = captured; }
 
     /// A product of a linear layer. modelShare: of its FLOPs, what the model needs. The batch is that of the experts on
     /// this rank: one kernel, or one each.
@@ -67,7 +72,7 @@ public:
             // With the product of the way there its input is made narrow, with that of the way back its gradient; each
             // lies there then for the gradient of the weight as well.
             const bool casts = m_rates.castBytes > 0 && m_layout != GemmLayout::FirstTransposed;
-            m_kernels += casts ? 2 * more : more;
+            launches(casts ? 2 * more : more);
         }
         work(name, CostPart::Gemm, seconds, shape.flops(), shape.flops() * modelShare);
     }
@@ -112,7 +117,7 @@ public:
                 const char* measured = nullptr, std::optional<MemoryClass> kind = {})
     {
         if (!(bytes > 0)) return;
-        m_kernels += kernels - 1;
+        launches(kernels - 1);
         const auto rate = measuredRate(m_rates, measured ? measured : name, {bytes});
         work(name, part,
              rate ? bytes / *rate
@@ -123,7 +128,7 @@ public:
     void communicate(const char* name, CostPart part, Collective kind, double seconds, double bytes, double wire)
     {
         if (!(seconds > 0)) return;
-        ++m_kernels; // launched like any other, and waited for where launches are
+        launches(1); // like any other, and waited for where launches are
         m_cost.wire.add(part, kind, wire);
         m_cost.parts[part] += seconds;
         note(name, part, seconds, 0, bytes, wire, false, kind);
@@ -142,7 +147,7 @@ public:
             communicate(name, part, kind, beside.exposed, bytes, wire);
             if (m_list) m_list->back().hiddenSeconds = hidden;
         } else {
-            ++m_kernels;
+            launches(1);
             m_cost.wire.add(part, kind, wire);
             note(name, part, hidden, 0, bytes, wire, true, kind);
         }
@@ -161,7 +166,8 @@ public:
         if (m_framework.synchronousLaunches)
             m_cost.parts[CostPart::Host] += m_kernels * m_calibration.synchronousLaunchSeconds;
         else
-            m_cost.parts[CostPart::Host] += std::max(0.0, m_kernels * m_framework.launchSeconds - m_cost.seconds());
+            m_cost.parts[CostPart::Host] +=
+                std::max(0.0, m_kernels * launchSeconds(m_framework, m_calibration) - m_cost.seconds());
         return m_cost;
     }
 
@@ -172,7 +178,7 @@ private:
         m_cost.parts[part] += seconds;
         m_cost.flops += flops;
         m_cost.modelFlops += modelFlops;
-        ++m_kernels;
+        launches(1);
         note(name, part, seconds, flops, bytes, -1, false);
     }
     /// wire: -1 unless it is communication.
@@ -193,6 +199,7 @@ private:
     GemmLayout m_layout = GemmLayout::Plain;
     double m_added = 0;
     int m_kernels = 0;
+    bool m_captured = false;
 };
 
 } // namespace fourwalls::cost

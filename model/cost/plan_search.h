@@ -76,7 +76,8 @@ struct FixedParts {
         return allowsDegrees(other) && (!vpp || plan.vpp == other.vpp) && (!shard || plan.shard == other.shard) &&
                (!microbatches || plan.microbatches == other.microbatches) && (!zero || plan.zero == other.zero) &&
                (!sequenceParallel || plan.sequenceParallel == other.sequenceParallel) &&
-               (!recompute || (plan.recompute == other.recompute && plan.stageRecompute == other.stageRecompute)) &&
+               (!recompute || (plan.recompute == other.recompute && plan.recomputeModules == other.recomputeModules &&
+                               plan.stageRecompute == other.stageRecompute)) &&
                (!schedule || plan.schedule == other.schedule) && (!order || plan.order == other.order);
     }
 };

@@ -134,7 +134,7 @@ std::vector<PlanFamily> planFamilies(const RunSpec& spec, const FrameworkPreset&
                     family.degrees.dp = world / tp / pp / cp;
                     family.degrees.ep = 1;
                     if (!options.fixed.layers) family.degrees.stageLayers.clear();
-                    if (!options.fixed.recompute) family.degrees.stageRecompute.clear();
+                    if (!options.fixed.recompute) family.degrees.setRecompute(Recompute::None);
                     if (!options.fixed.order) family.degrees.order = RankOrder::ReplicasFirst;
                     if (!options.fixed.shard) family.degrees.shard = 0;
                     if (!options.fixed.expertTensor) family.degrees.expertTensor = 0;
@@ -169,7 +169,8 @@ void visitPlans(const RunSpec& spec, const FrameworkPreset& framework, const Pla
     const bool canSplitSequence =
         isTransformer && plan.tp > 1 && framework.splitsSequences && spec.training.sequence % plan.tp == 0;
     const bool shards = std::int64_t{plan.dp} * plan.cp > 1;
-    const std::vector<Recompute> choices = recomputeChoices(spec, framework);
+    const std::vector<Recompute> choices =
+        family.degrees.recomputeModules != 0 ? std::vector{Recompute::Selective} : recomputeChoices(spec, framework);
     for (const int microbatches : divisorsOf(spec.training.batch / plan.dp)) {
         plan.microbatches = microbatches;
         for (const Recompute recompute : choices) {
@@ -250,6 +251,7 @@ ParallelPlan FixedParts::named() const
     if (sequenceParallel) result.sequenceParallel = plan.sequenceParallel;
     if (recompute) {
         result.recompute = plan.recompute;
+        result.recomputeModules = plan.recomputeModules;
         result.stageRecompute = plan.stageRecompute;
     }
     if (schedule) result.schedule = plan.schedule;

@@ -102,8 +102,9 @@ void addOptimizer(const TrafficContext& c, const ParallelPlan& plan, const Stage
         const auto rate =
             measuredRate(c.rates, c.spec.training.optimizer == Optimizer::Sgd ? "optimizer.sgd" : "optimizer",
                          {bytes / (4 * static_cast<double>(layers))});
-        stage.optimizerSeconds = (bytes / rate.value_or(c.rates.updateBytes) + kKernels * c.framework.launchSeconds) *
-                                 c.calibration.factorOf("optimizer");
+        stage.optimizerSeconds =
+            (bytes / rate.value_or(c.rates.updateBytes) + kKernels * launchSeconds(c.framework, c.calibration)) *
+            c.calibration.factorOf("optimizer");
         return;
     }
     // Gradients down, the update in host memory (its bandwidth shared by the node's devices), weights up.

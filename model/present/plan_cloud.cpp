@@ -30,6 +30,7 @@ void PlanCloud::reset(const ParallelPlan& base)
     m_base = base;
     m_points.clear();
     m_stages.clear();
+    m_modules = 0;
     m_front.clear();
     m_limits = {};
 }
@@ -58,6 +59,7 @@ void PlanCloud::add(std::span<const cost::SearchedPlan> plans)
         Recompute most = plan.recompute;
         for (const Recompute stage : plan.stageRecompute) most = std::max(most, stage);
         point.recompute = static_cast<std::int8_t>(most);
+        m_modules |= plan.recomputeModules;
         point.schedule = static_cast<std::int8_t>(plan.schedule);
         point.sequenceParallel = plan.sequenceParallel;
         point.offloadOptimizer = plan.offloadOptimizer;
@@ -102,6 +104,7 @@ ParallelPlan PlanCloud::plan(std::size_t index) const
     plan.microbatches = point.microbatches;
     plan.zero = point.zero;
     plan.setRecompute(static_cast<Recompute>(point.recompute));
+    if (plan.recompute == Recompute::Selective) plan.recomputeModules = m_modules;
     plan.stageLayers.clear();
     if (point.stages > 0) {
         const Stages& stages = m_stages[point.stages - 1];

@@ -63,6 +63,7 @@ private:
     void mergeFront(std::size_t first);
 
     ParallelPlan m_base;
+    unsigned m_modules = 0; ///< that selective plans recompute; the search does not try others than were named
     std::vector<PlanPoint> m_points;
     /// What a plan says of each stage.
     struct Stages {

@@ -4,11 +4,16 @@
 // that is nearest to what the sliders say now.
 #include "model/present/plan_knobs.h"
 
+#include "model/spec/framework_preset.h"
+#include "model/spec/names.h"
 #include "model/spec/pipeline_schedule.h"
+#include "model/spec/preset_data.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
+#include <string>
 
 namespace fourwalls {
 
@@ -406,6 +411,25 @@ std::optional<RunSpec> adapted(const RunSpec& spec, const KnobLocks& locks)
 {
     const Degrees same{spec.plan.dp, spec.plan.tp, spec.plan.pp, spec.plan.cp};
     return completed(spec, same, std::nullopt, locks);
+}
+
+std::vector<RecomputeModule> nameableModules(const RunSpec& spec)
+{
+    static const std::set<std::string> able = [] {
+        std::set<std::string> names;
+        for (const PresetFile& file : embeddedPresets()) {
+            if (file.kind != "frameworks") continue;
+            const Result<FrameworkPreset> preset = frameworkPresetFromJson(file.json, file.name);
+            if (preset && preset->recomputesModules) names.insert(preset->name);
+        }
+        return names;
+    }();
+    const TransformerSpec* model = spec.model.transformer();
+    if (!model || !able.contains(spec.framework)) return {};
+    std::vector<RecomputeModule> modules;
+    for (const auto& [module, word] : kRecomputeModuleWords)
+        if ((recomputableModules(*model) & module) != 0) modules.push_back(module);
+    return modules;
 }
 
 RunSpec withModel(const RunSpec& spec, const ModelSpec& model)

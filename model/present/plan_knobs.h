@@ -49,6 +49,10 @@ bool canBeLocked(Knob knob);
 /// The present value; links in bytes per second, all others whole numbers.
 double valueOf(const RunSpec& spec, Knob knob);
 
+/// The modules of the network that its framework recomputes where they are named (RecomputeModule), one by one; empty for
+/// frameworks that take no names, and for those that are no presets.
+std::vector<RecomputeModule> nameableModules(const RunSpec& spec);
+
 /// The knobs that differ between two specs, but for one that a hand moved.
 std::vector<Knob> movedAlong(const RunSpec& before, const RunSpec& after, Knob moved);
 

@@ -166,6 +166,7 @@ Result<Calibration> calibrationFromJson(std::string_view text, std::string_view 
     JsonFields fields(object, where, "");
     fields.number("kernel_seconds", c.kernelSeconds, 0, 1);
     fields.number("synchronous_launch_seconds", c.synchronousLaunchSeconds, 0, 1);
+    fields.number("eager_launch_seconds", c.eagerLaunchSeconds, 0, 1);
     fields.number("launch_seconds", c.launchSeconds, 0, 1);
     fields.number("step_seconds", c.stepSeconds, 0, 1e6);
     fields.number("transfer_seconds", c.transferSeconds, 0, 1);

@@ -76,6 +76,7 @@ struct Calibration {
     std::vector<CollectiveCurve> curves;
     double kernelSeconds = 5e-6;             ///< of a kernel on top of its roofline time
     double synchronousLaunchSeconds = 15e-6; ///< on top, when the host waits for every kernel
+    double eagerLaunchSeconds = 50e-6;       ///< of the host per kernel, where operators of eager PyTorch launch
     /// Likewise of the host, where a trace taught it; negative: as the framework's preset says.
     double launchSeconds = -1; ///< per kernel
     double stepSeconds = -1;   ///< once per step, which hides nothing

@@ -65,6 +65,7 @@ json toJson(const Calibration& c)
 {
     json object{{"kernel_seconds", c.kernelSeconds},
                 {"synchronous_launch_seconds", c.synchronousLaunchSeconds},
+                {"eager_launch_seconds", c.eagerLaunchSeconds},
                 {"transfer_seconds", c.transferSeconds},
                 {"node_link_fraction", c.nodeLinkFraction},
                 {"network_fraction", c.networkFraction},

@@ -38,6 +38,8 @@ constexpr std::pair<const char*, bool FrameworkPreset::*> kFlags[] = {
     {"frees_at_once", &FrameworkPreset::freesAtOnce},
     {"fused_rotary", &FrameworkPreset::fusedRotary},
     {"dropout", &FrameworkPreset::dropout},
+    {"eager", &FrameworkPreset::eager},
+    {"captures_attention", &FrameworkPreset::capturesAttention},
     {"synchronous_launches", &FrameworkPreset::synchronousLaunches},
     {"overlap_parameter_gather", &FrameworkPreset::overlapParameterGather},
     {"shard_optimizer", &FrameworkPreset::shardOptimizer},
@@ -50,6 +52,7 @@ constexpr std::pair<const char*, bool FrameworkPreset::*> kFlags[] = {
     {"scatter_gather_transfers", &FrameworkPreset::scatterGatherTransfers},
     {"sorts_received_rows", &FrameworkPreset::sortsReceivedRows},
     {"grouped_experts", &FrameworkPreset::groupedExperts},
+    {"adds_expert_biases", &FrameworkPreset::addsExpertBiases},
     {"overlaps_experts", &FrameworkPreset::overlapsExperts},
     {"global_routing", &FrameworkPreset::globalRouting},
     {"gathers_each_pass", &FrameworkPreset::gathersEachPass},
@@ -57,6 +60,7 @@ constexpr std::pair<const char*, bool FrameworkPreset::*> kFlags[] = {
     {"waits_for_shards", &FrameworkPreset::waitsForShards},
     {"copies_per_member", &FrameworkPreset::copiesPerMember},
     {"sequence_parallel", &FrameworkPreset::splitsSequences},
+    {"recompute_modules", &FrameworkPreset::recomputesModules},
     {"recompute_selective", &FrameworkPreset::recomputesSelected},
     {"sums_table_shards", &FrameworkPreset::sumsTableShards},
     {"flush_messages", &FrameworkPreset::flushMessages},
@@ -159,6 +163,8 @@ Status canRun(const FrameworkPreset& framework, const ParallelPlan& plan)
     if ((plan.pp > 1 || plan.schedule != PipelineSchedule::OneFOneB) && !framework.runs(plan.schedule))
         return lacks(framework, "schedule " + std::string(name(plan.schedule)), schedulesOf(framework));
     if (plan.sequenceParallel && !framework.splitsSequences) return lacks(framework, "sp=1", "sp=0");
+    if (plan.recomputeModules != 0 && !framework.recomputesModules)
+        return lacks(framework, "recompute=" + recomputeText(plan), "recompute=full, selective or none");
     if (plan.recompute == Recompute::Selective && !framework.recomputesSelected)
         return lacks(framework, "recompute=selective", "recompute=full or recompute=none");
     if (!plan.stageRecompute.empty() && !framework.recomputesByStage)

@@ -62,7 +62,9 @@ struct FrameworkPreset {
     double lossBytesPerLogit = 16; ///< moved by loss and its gradient, per logit
 
     // Execution.
-    double launchSeconds = 5e-6;      ///< of the host per kernel, which limits small kernels
+    double launchSeconds = 5e-6;      ///< of the host per kernel that compiled code launches
+    bool eager = false;               ///< operators of eager PyTorch launch the kernels (Calibration has their time)
+    bool capturesAttention = false;   ///< attention, and the choice of experts, are replayed as CUDA graphs
     bool synchronousLaunches = false; ///< the host waits for every kernel (CUDA_LAUNCH_BLOCKING=1)
     double stepSeconds = 0;           ///< host work once per step that hides nothing
     double microbatchSeconds = 0;     ///< host work once per micro-batch and stage that hides nothing
@@ -97,6 +99,7 @@ struct FrameworkPreset {
     bool scatterGatherTransfers = false; ///< a transfer is cut over the tensor group and gathered at the other side
     bool sortsReceivedRows = false; ///< rows that all-to-all brought are copied together expert by expert, and back
     bool groupedExperts = true;     ///< the products of all experts of a rank in one kernel
+    bool addsExpertBiases = false;  ///< biases of experts are added to the results expert by expert, in 32 bits
     bool overlapsExperts = false;   ///< can run exchanges with experts beside another micro-batch's computation
     bool globalRouting = false;     ///< the balance of experts is counted over all replicas in every pass
     bool gathersEachPass = false;   ///< ZeRO-3 in a pipeline: weights come and go with every pass, not once a step
@@ -111,6 +114,7 @@ struct FrameworkPreset {
     std::int64_t mostContextStagesFirst = kAnyDegree; ///< where stages lie side by side (RankOrder)
     bool splitsSequences = true;                      ///< sp=1, Megatron's sequence parallelism
     bool recomputesSelected = true;                   ///< recompute=selective
+    bool recomputesModules = false;                   ///< recompute=MODULE+MODULE
     std::vector<PipelineSchedule> schedules;          ///< empty: all
     /// What it has, and first what it does where a plan says `auto`. Empty: a ring, and all-to-all.
     std::vector<ContextExchange> contexts;

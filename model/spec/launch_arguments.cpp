@@ -60,6 +60,13 @@ Status checkRecompute(const char* framework, const ParallelPlan& plan)
     return cannot(framework, "recomputation by stage", "recompute=none, selective or full on all stages");
 }
 
+/// Those of whole layers alone.
+Status checkNamedModules(const char* framework, const ParallelPlan& plan)
+{
+    if (plan.recomputeModules == 0) return {};
+    return cannot(framework, "recompute=" + recomputeText(plan), "recompute=none, selective or full");
+}
+
 /// Their stages are apart in the order of ranks: torchtitan's ParallelDims.build_mesh and DeepSpeed's
 /// PipeModelDataParallelTopology have the pipeline as the outermost axis.
 Status checkOrder(const char* framework, const ParallelPlan& plan)
@@ -165,6 +172,9 @@ LaunchArguments megatron(const RunSpec& spec, const FrameworkPreset& framework)
     }
     if (plan.overlap && plan.tp > 1 && plan.sequenceParallel) words.flag("--tp-comm-overlap");
     if (plan.recompute == Recompute::Selective) words.value("--recompute-granularity", "selective");
+    if (plan.recomputeModules != 0) words.flag("--recompute-modules");
+    for (const auto& [module, word] : kRecomputeModuleWords)
+        if (plan.recomputeModules & module) words.flag(word.data());
     if (plan.recompute == Recompute::Full) {
         words.value("--recompute-granularity", "full");
         words.value("--recompute-method", "uniform");
@@ -270,6 +280,7 @@ Status checkTorchtitan(const RunSpec& spec, const ParallelPlan& plan, const Fram
     FOURWALLS_TRY(checkTitanPrecision(spec));
     FOURWALLS_TRY(checkTitanShards(plan));
     FOURWALLS_TRY(checkRecompute(kName, plan));
+    FOURWALLS_TRY(checkNamedModules(kName, plan));
     FOURWALLS_TRY(checkOrder(kName, plan));
     if (plan.tp > 1 && !plan.sequenceParallel) return cannot(kName, "tensor parallelism without sp=1", "sp=1");
     // ParallelDims.seq_len_divisor
@@ -324,6 +335,7 @@ LaunchArguments torchtitan(const RunSpec& spec, const FrameworkPreset& framework
 Status checkDeepSpeed(const RunSpec& spec, const ParallelPlan& plan)
 {
     FOURWALLS_TRY(checkRecompute("a configuration of DeepSpeed", plan));
+    FOURWALLS_TRY(checkNamedModules("a configuration of DeepSpeed", plan));
     FOURWALLS_TRY(checkOrder("a configuration of DeepSpeed", plan));
     const Precision precision = spec.training.precision;
     if (precision == Precision::Fp8 || precision == Precision::Mxfp8 || precision == Precision::Fp4)

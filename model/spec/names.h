@@ -36,6 +36,13 @@ inline constexpr WordTable<Normalization, 2> kNormalizationWords{
     {{Normalization::LayerNorm, "layer_norm"}, {Normalization::RmsNorm, "rms_norm"}}};
 inline constexpr WordTable<Recompute, 3> kRecomputeWords{
     {{Recompute::None, "none"}, {Recompute::Selective, "selective"}, {Recompute::Full, "full"}}};
+inline constexpr WordTable<RecomputeModule, 7> kRecomputeModuleWords{{{kRecomputeCoreAttention, "core_attn"},
+                                                                      {kRecomputeLayerNorm, "layernorm"},
+                                                                      {kRecomputeMlaUpProjection, "mla_up_proj"},
+                                                                      {kRecomputeMlp, "mlp"},
+                                                                      {kRecomputeExperts, "moe"},
+                                                                      {kRecomputeExpertActivation, "moe_act"},
+                                                                      {kRecomputeSharedExperts, "shared_experts"}}};
 inline constexpr WordTable<PipelineSchedule, 7> kScheduleWords{{{PipelineSchedule::OneFOneB, "1f1b"},
                                                                 {PipelineSchedule::Naive, "naive"},
                                                                 {PipelineSchedule::GPipe, "gpipe"},

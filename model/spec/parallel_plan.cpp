@@ -90,9 +90,31 @@ Status readLayers(std::string_view text, std::vector<int>& target)
     return planError("layers names too many stages", fmt::format("at most {}", kMostPositions));
 }
 
-/// "full", or "full,none,none" by stage.
+/// "layernorm+moe_act". 0 where a word is none of a module.
+unsigned modulesOf(std::string_view text)
+{
+    unsigned modules = 0;
+    while (true) {
+        const std::size_t plus = text.find('+');
+        const auto module = valueOf(kRecomputeModuleWords, text.substr(0, plus));
+        if (!module) return 0;
+        modules |= *module;
+        if (plus == std::string_view::npos) return modules;
+        text.remove_prefix(plus + 1);
+    }
+}
+
+/// "full", "layernorm+moe_act", or "full,none,none" by stage.
 Status readRecompute(std::string_view text, ParallelPlan& plan)
 {
+    if (const unsigned modules = modulesOf(text); modules != 0) {
+        plan.setRecompute(Recompute::Selective);
+        plan.recomputeModules = modules;
+        return {};
+    }
+    if (text.find('+') != std::string_view::npos)
+        return planError("recompute cannot be '" + std::string(text) + "'",
+                         "modules joined with + are " + listWords(kRecomputeModuleWords));
     constexpr std::size_t kMostStages = 100'000;
     std::vector<Recompute> stages;
     while (stages.size() < kMostStages) {
@@ -167,14 +189,20 @@ PipelineSchedule impliedSchedule(const ParallelPlan& plan)
 void ParallelPlan::setRecompute(std::vector<Recompute> byStage)
 {
     const bool differ = std::adjacent_find(byStage.begin(), byStage.end(), std::not_equal_to<>()) != byStage.end();
+    recomputeModules = 0;
     recompute = differ || byStage.empty() ? Recompute::None : byStage.front();
     stageRecompute = differ ? std::move(byStage) : std::vector<Recompute>{};
 }
 
 std::string recomputeText(const ParallelPlan& plan)
 {
-    if (plan.stageRecompute.empty()) return std::string(wordOf(kRecomputeWords, plan.recompute));
     std::string text;
+    if (plan.recomputeModules != 0) {
+        for (const auto& [module, word] : kRecomputeModuleWords)
+            if (plan.recomputeModules & module) text.append(text.empty() ? "" : "+").append(word);
+        return text;
+    }
+    if (plan.stageRecompute.empty()) return std::string(wordOf(kRecomputeWords, plan.recompute));
     for (const Recompute each : plan.stageRecompute)
         text.append(text.empty() ? "" : ",").append(wordOf(kRecomputeWords, each));
     return text;

@@ -11,6 +11,17 @@
 namespace fourwalls {
 
 enum class Recompute { None, Selective, Full };
+/// Modules whose insides are made again in the backward pass instead of kept; a set of them is a sum. Their words are those
+/// of Megatron-LM's --recompute-modules.
+enum RecomputeModule : unsigned {
+    kRecomputeCoreAttention = 1,     ///< core_attn: scores, softmax and values, or the fused kernel
+    kRecomputeLayerNorm = 2,         ///< layernorm: what the two norms of a layer give
+    kRecomputeMlaUpProjection = 4,   ///< mla_up_proj: queries, keys and values from their latents
+    kRecomputeMlp = 8,               ///< mlp: the feed-forward block of a dense layer
+    kRecomputeExperts = 16,          ///< moe: all of a mixture's block, exchanges included
+    kRecomputeExpertActivation = 32, ///< moe_act: the activation between the products of experts
+    kRecomputeSharedExperts = 64     ///< shared_experts: the experts that every token goes to
+};
 enum class PipelineSchedule { Naive, GPipe, OneFOneB, Interleaved, ZeroBubbleH1, ZeroBubble2p, ZeroBubbleV };
 /// Which ranks are neighbours, after those of a tensor and a context group: the replicas of a stage, or its pipeline.
 enum class RankOrder { ReplicasFirst, StagesFirst };
@@ -39,6 +50,7 @@ struct ParallelPlan {
     bool reshard = true;  ///< zero=3: weights are dropped after a layer's forward pass
     bool sequenceParallel = false;
     Recompute recompute = Recompute::None; ///< on every stage of the pipeline
+    unsigned recomputeModules = 0;         ///< RecomputeModule: what Selective means; 0: as the framework does it
     std::vector<Recompute> stageRecompute; ///< on each of them where they differ; then `recompute` is None
     bool offloadOptimizer = false, offloadActivations = false, offloadParameters = false;
     PipelineSchedule schedule = PipelineSchedule::OneFOneB;
@@ -73,6 +85,7 @@ struct ParallelPlan {
     void setRecompute(Recompute everywhere)
     {
         recompute = everywhere;
+        recomputeModules = 0;
         stageRecompute.clear();
     }
     /// By stage, from the input; equal ones become one for all.
@@ -90,7 +103,7 @@ Result<ParallelPlan> parsePlan(std::string_view text);
 /// The shortest text that parsePlan reads back as the same plan; keys at their default are left out.
 std::string formatPlan(const ParallelPlan& plan);
 
-/// "full", or by stage "full,none,none".
+/// "full", by module "layernorm+moe_act", or by stage "full,none,none".
 std::string recomputeText(const ParallelPlan& plan);
 
 } // namespace fourwalls

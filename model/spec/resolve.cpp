@@ -66,9 +66,21 @@ Status checkStageLayers(const ParallelPlan& plan, std::int64_t layers)
     return {};
 }
 
+/// A module that the network does not have is not recomputed.
+Status checkModules(unsigned modules, const TransformerSpec& model)
+{
+    const unsigned has = recomputableModules(model);
+    for (const auto& [module, word] : kRecomputeModuleWords)
+        if ((modules & ~has & module) != 0)
+            return misfit("recompute", "the network has no module '" + std::string(word) + "'",
+                          "leave it out of recompute");
+    return {};
+}
+
 Status checkTransformer(RunSpec& spec, const TransformerSpec& model)
 {
     const ParallelPlan& plan = spec.plan;
+    FOURWALLS_TRY(checkModules(plan.recomputeModules, model));
     std::int64_t& sequence = spec.training.sequence;
     if (sequence == 0) sequence = model.sequence;
     if (sequence < 1) return misfit("seq", "the sequence must hold at least one token", "--seq 128");
@@ -146,6 +158,17 @@ Status checkPlan(const ParallelPlan& plan)
 
 } // namespace
 
+unsigned recomputableModules(const TransformerSpec& model)
+{
+    unsigned modules = kRecomputeCoreAttention | kRecomputeLayerNorm;
+    const ExpertSpec& mixture = model.mixture;
+    if (model.latent.keyValueRank > 0) modules |= kRecomputeMlaUpProjection;
+    if (!model.hasExperts() || mixture.denseLayers > 0 || mixture.every > 1) modules |= kRecomputeMlp;
+    if (model.hasExperts()) modules |= kRecomputeExperts | kRecomputeExpertActivation;
+    if (model.hasExperts() && mixture.sharedHidden > 0) modules |= kRecomputeSharedExperts;
+    return modules;
+}
+
 Status resolve(RunSpec& spec)
 {
     FOURWALLS_TRY(checkExtents(spec.model));
@@ -166,6 +189,8 @@ Status resolve(RunSpec& spec)
                           "at most " + text(experts));
     }
     if (transformer) return checkTransformer(spec, *transformer);
+    if (spec.plan.recomputeModules != 0)
+        return misfit("recompute", "only a transformer's modules can be recomputed", "recompute=none");
     if (!spec.plan.stageLayers.empty())
         return misfit("layers", "only a transformer's layers can be split over stages", "leave layers out");
     const char* samples = recommendation ? "samples of a recommendation model" : "images";

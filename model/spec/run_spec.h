@@ -52,6 +52,9 @@ Result<std::string_view> devicePresetJson(std::string_view name, std::string_vie
 std::vector<std::string> modelPresetNames();
 std::vector<std::string> clusterPresetNames();
 
+/// The modules of a network that can be recomputed by name, as a sum of RecomputeModule.
+unsigned recomputableModules(const TransformerSpec& model);
+
 /// Fills defaults (sequence length) and checks that degrees, batch and model fit together.
 /// Errors: InvalidArgument naming the field that does not fit.
 Status resolve(RunSpec& spec);

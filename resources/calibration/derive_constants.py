@@ -177,6 +177,8 @@ def main():
         seconds = 2.0 * shape[1] * shape[2] * shape[3] / float(row["tflops"]) * 1e-12
         launches.append(seconds - measured_in.gemm_seconds(shape, a100, ceiling, ramp, KERNEL_SECONDS))
 
+    eager = measured_in.eager_launches()
+
     h200 = [r for r in measured if "H200" in r["hardware"] and r["collective"] in ("all_gather", "reduce_scatter")]
     node = statistics.mean([float(r["busbw_gbps"]) / 450 for r in h200] +
                            [max(float(r["busbw_gbps"]) for r in measured
@@ -248,6 +250,8 @@ def main():
         "kernel_seconds": KERNEL_SECONDS,
         # The slowest of the four: an operator of a training step carries Python and autograd on top of a launch.
         "synchronous_launch_seconds": round(max(launches), 7),
+        # A launch of an operator of eager PyTorch, with Python and autograd around it.
+        "eager_launch_seconds": round(statistics.median(eager) * 1e-6, 7),
         "node_link_fraction": round(node, 3),
         "network_fraction": round(node, 3),  # other networks, assumed: as well used as links inside the node
         "network_fractions": {"omni_path": round(omni_path, 3)},
@@ -284,7 +288,8 @@ def main():
     text = json.dumps(constants, indent=1) + "\n"
     print(f"typical against best {typical:.3f}; hopper {hopper}; blackwell {blackwell}, ramp {tight * 1e6:.1f} us; power "
           f"{exponent:.3f}; memory {memory}; "
-          f"launch {[round(x * 1e6, 1) for x in launches]} us; node link {node:.3f}")
+          f"launch {[round(x * 1e6, 1) for x in launches]} us; eager launch {eager} us, by "
+          f"repository; node link {node:.3f}")
     if "--check" in sys.argv:
         if OUTPUT.read_text(encoding="utf-8") != text:
             sys.exit(f"{OUTPUT.name} is not what its inputs give: run derive_constants.py")

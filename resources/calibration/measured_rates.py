@@ -160,6 +160,16 @@ def nodes_latency():
     return growth, half, loss(growth, half), loss(0, half)
 
 
+def eager_launches():
+    """From one launch of a thread to its next where the device waits for the host, in steps of eager PyTorch on GPUs of data
+    centres [us], by repository: the median of its profiles with a hundred such intervals or more, none of which kept stacks."""
+    by_repository = {}
+    for r in table("host"):
+        if "RTX" not in r["device"] and int(r["samples"]) >= 100:
+            by_repository.setdefault(r["source"].split(":")[0], []).append(float(r["median_us"]))
+    return sorted(statistics.median(values) for values in by_repository.values())
+
+
 def beside_fraction():
     """Rate of transfers inside a step against the same transfer alone: the exchange of experts on eight nodes of H800
     (dispatch and combine) and the one all-reduce of the MI350 step with steady times (README, finding 4)."""

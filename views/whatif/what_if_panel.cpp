@@ -2,7 +2,9 @@
 // What the What-if dock does; what_if_panel_build.cpp has its widgets.
 #include "views/whatif/what_if_panel.h"
 
+#include "model/present/plan_knobs.h"
 #include "model/spec/framework_preset.h"
+#include "model/spec/names.h"
 #include "model/trace/spec_guess.h"
 #include "views/plot/plot_card.h"
 #include "views/plot/theme.h"
@@ -195,6 +197,22 @@ void WhatIfPanel::refreshStops()
     }
 }
 
+void WhatIfPanel::showModules(const RunSpec& spec)
+{
+    const QSignalBlocker quiet(*m_recompute);
+    while (m_recompute->count() > static_cast<int>(kRecomputeWords.size()))
+        m_recompute->removeItem(m_recompute->count() - 1);
+    for (const RecomputeModule module : nameableModules(spec)) {
+        if (m_recompute->count() == static_cast<int>(kRecomputeWords.size()))
+            m_recompute->insertSeparator(m_recompute->count());
+        const std::string_view word = wordOf(kRecomputeModuleWords, module);
+        const QString text = QString::fromLatin1(word.data(), static_cast<qsizetype>(word.size()));
+        const bool isNamed = (spec.plan.recomputeModules & module) != 0;
+        m_recompute->addItem(isNamed ? QStringLiteral("\u2713 ") + text : text,
+                             kFirstModule * static_cast<int>(module));
+    }
+}
+
 void WhatIfPanel::refreshChoices()
 {
     const bool hasSpec = whatIf() && whatIf()->spec();
@@ -215,9 +233,13 @@ void WhatIfPanel::refreshChoices()
         const QSignalBlocker quiet(box);
         box.setCurrentIndex(box.findData(value));
     };
-    // What differs by stage is none of the choices.
-    choose(*m_recompute, spec.plan.stageRecompute.empty() ? static_cast<int>(spec.plan.recompute) : -1);
-    m_recompute->setPlaceholderText(spec.plan.stageRecompute.empty() ? QString() : tr("by stage"));
+    showModules(spec);
+    // What differs by stage or by module is none of the choices.
+    const bool isOne = spec.plan.stageRecompute.empty() && spec.plan.recomputeModules == 0;
+    choose(*m_recompute, isOne ? static_cast<int>(spec.plan.recompute) : -1);
+    m_recompute->setPlaceholderText(isOne                             ? QString()
+                                    : spec.plan.recomputeModules != 0 ? recomputeWords(spec.plan)
+                                                                      : tr("by stage"));
     choose(*m_schedule, static_cast<int>(spec.plan.schedule));
     choose(*m_precision, static_cast<int>(spec.training.precision));
     m_schedule->setEnabled(spec.plan.pp > 1);

@@ -82,6 +82,9 @@ private:
         bool ParallelPlan::*member = nullptr;
     };
 
+    /// Choices of recomputation from here on are sums of RecomputeModule times this.
+    static constexpr int kFirstModule = 16;
+
     void build();
     void buildHead(QBoxLayout& column);
     void buildPresets(QBoxLayout& column);
@@ -98,6 +101,8 @@ private:
     void refresh();      ///< everything that the spec decides
     void refreshStops(); ///< what the sliders can be set to
     void refreshChoices();
+    /// The modules that can be recomputed by name stand behind the choices for all of a layer; those that are have a mark.
+    void showModules(const RunSpec& spec);
     void refreshStart();
     void refreshGuesses();
     void askMeasured();

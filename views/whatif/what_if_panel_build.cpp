@@ -237,7 +237,14 @@ void WhatIfPanel::buildSwitches(QBoxLayout& column)
     connect(m_recompute, &QComboBox::activated, this, [this](int index) {
         if (!whatIf() || !whatIf()->spec()) return;
         ParallelPlan plan = whatIf()->spec()->plan;
-        plan.setRecompute(static_cast<Recompute>(m_recompute->itemData(index).toInt()));
+        const int choice = m_recompute->itemData(index).toInt();
+        if (choice < kFirstModule) {
+            plan.setRecompute(static_cast<Recompute>(choice));
+        } else { // one more module, or one less
+            const unsigned modules = plan.recomputeModules ^ static_cast<unsigned>(choice / kFirstModule);
+            plan.setRecompute(modules != 0 ? Recompute::Selective : Recompute::None);
+            plan.recomputeModules = modules;
+        }
         changePlan(plan, m_recomputeName->text());
     });
     // Three words in a row of their own: beside the label they would be wider than the dock of a small window.
@@ -371,6 +378,7 @@ void WhatIfPanel::retranslateSwitches()
         box.setCurrentIndex(before);
     };
     refill(*m_recompute, kRecomputeWords);
+    if (whatIf() && whatIf()->spec()) showModules(*whatIf()->spec());
     refill(*m_schedule, kScheduleWords);
     refill(*m_precision, kPrecisionWords);
 }

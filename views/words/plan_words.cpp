@@ -52,6 +52,7 @@ QString words(Recompute recompute)
 
 QString recomputeWords(const ParallelPlan& plan)
 {
+    if (plan.recomputeModules != 0) return QString::fromStdString(recomputeText(plan));
     if (plan.stageRecompute.empty()) return words(plan.recompute);
     QStringList stages;
     for (const Recompute each : plan.stageRecompute) stages << words(each);

@@ -141,7 +141,9 @@ void ScoreTest::wordsAreReadOrSaid()
         "experts,Megatron-Core,,8x400Gb/s,NVFP4,B300,64,32,4096,4096,2,1,32,64,64,none,,64,1,1,\n"
         "recipe,Megatron-Core,\"dispatcher=deepep, overlap_moe_expert_parallel_comm, cp_comm_type=all_gather\","
         "8x400Gb/s,bf16,H100,64,32,4096,4096,2,1,32,16,64,none,,64,1,1,\n"
-        "adapters,Megatron-Core,LoRA fine-tuning,8x400Gb/s,bf16,H100,64,32,4096,4096,2,1,32,,,none,,64,1,1,\n",
+        "adapters,Megatron-Core,LoRA fine-tuning,8x400Gb/s,bf16,H100,64,32,4096,4096,2,1,32,,,none,,64,1,1,\n"
+        "graphs,Megatron-Core,\"cuda_graph_scope=attn moe_router; grad_reduce_in_fp32=False; recomputed: moe_act, "
+        "layernorm, mla_up_proj (a file)\",8x400Gb/s,bf16,H100,64,32,4096,4096,2,1,32,16,64,,,64,1,1,\n",
         "test");
     QVERIFY2(parsed.ok(), parsed.ok() ? "" : parsed.error().message().c_str());
     std::vector<PublishedRow> rows;
@@ -180,6 +182,12 @@ void ScoreTest::wordsAreReadOrSaid()
     const ParallelPlan& recipe = rows[6].spec.plan;
     QVERIFY(recipe.dispatch == ExpertDispatch::OncePerNode && recipe.overlapExperts);
     QVERIFY(recipe.context == ContextExchange::Gather && !rows[5].spec.plan.overlapExperts);
+    QVERIFY(rows[8].framework.capturesAttention && rows[8].framework.eager && !rows[6].framework.capturesAttention);
+    QCOMPARE(rows[8].framework.reduceBytes, 2.0);
+    QCOMPARE(rows[6].framework.reduceBytes, 4.0);
+    // Of the named modules those that the network has.
+    QCOMPARE(rows[8].spec.plan.recomputeModules, unsigned{kRecomputeLayerNorm} | kRecomputeExpertActivation);
+    QVERIFY(!says(rows[8], "recompute=") && says(rows[6], "flash_attn=1"));
     QCOMPARE(rows[7].spec.training.loraRank, std::int64_t{16});
     QVERIFY(says(rows[7], "lora_rank=16") && rows[6].spec.training.loraRank == 0);
     QVERIFY(affirms("with torch.compile", "compile") && !affirms("not compiled", "compile"));
@@ -326,6 +334,8 @@ void ScoreTest::whatWasSaidWidensTheBand()
     QVERIFY(names(widenedBy("A100", "1F1B", "none", "block 5 layers", ""), "recompute=none"));
     QVERIFY(names(widenedBy("A100", "1F1B", "none", "\"full, 10 of 80 layers\"", ""), "recompute=none"));
     QVERIFY(names(widenedBy("A100", "1F1B", "none", "none", "with MTP"), "heads of prediction="));
+    // Megatron-Core is told modules by name.
+    QCOMPARE(widenedBy("A100", "1F1B", "none", "\"layernorm, mlp\"", ""), std::string());
 }
 
 void ScoreTest::assumptionsWidenTheBand()

@@ -7,12 +7,14 @@
 
 #include "model/cost/layer_cost.h"
 #include "model/spec/run_spec.h"
+#include "tests/model/cost/priced_layer.h"
 #include "tests/support/test_program.h"
 
 namespace tst_layer_cost {
 
 using namespace fourwalls;
 using namespace fourwalls::cost;
+using Fixture = testing::PricedLayer;
 
 class LayerCostTest : public QObject {
     Q_OBJECT
@@ -26,7 +28,6 @@ private slots:
     void trafficOfTensorParallelism();
     void trafficOfLatentAttention();
     void latentsAreKept();
-    void hostRunsAheadOfMessages();
     void latentProductsRunAtTheirRowsRate();
     void expertsCostWhatTheirTokensNeed();
     void gatheredKeysAreHeld();
@@ -35,48 +36,6 @@ private slots:
 };
 
 namespace {
-
-struct Fixture {
-    TransformerSpec model;
-    FrameworkPreset framework;
-    Calibration calibration;
-    DeviceRates rates;
-    CollectiveTimes collectives{[] {
-                                    ClusterSpec c;
-                                    c.devicesPerNode = 8;
-                                    c.nodeLink = {100e9, 1e-6};
-                                    c.nicLink = {10e9, 1e-5};
-                                    c.nicsPerNode = 8;
-                                    return c;
-                                }(),
-                                calibration};
-
-    Fixture()
-    {
-        model.layers = 4;
-        model.hidden = 1024;
-        model.heads = model.kvHeads = 16;
-        model.ffnHidden = 4096;
-        model.vocabulary = 1000;
-        model.sequence = 512;
-        framework.flashAttention = false;
-        framework.dropout = true;
-        rates.peakFlops = rates.gemmFlops = rates.attentionPeak = rates.attentionGemmFlops = 1e14;
-        rates.plainFlops = 1e13;
-        rates.attentionForward = rates.attentionBackward = 5e13;
-        rates.memoryBytes.fill(1e12);
-        rates.updateBytes = rates.streamBytes = 1e12;
-        rates.multiprocessors = 100;
-    }
-    CostContext context() const { return {model, framework, calibration, rates, collectives, 8}; }
-    static LayerSetting setting(double batch = 4)
-    {
-        LayerSetting s;
-        s.microBatch = batch;
-        s.sequence = 512;
-        return s;
-    }
-};
 
 /// Of all passes.
 WireBytes wireOf(const LayerCost& layer)
@@ -255,20 +214,6 @@ void LayerCostTest::latentsAreKept()
     const double plain = saved();
     f.framework.freesAtOnce = true;
     QCOMPARE(saved() - plain, 2 * 2 * tokens * 4 * (128 - 48) + 4 * tokens / 4 * 3);
-}
-
-// Where launching takes longest, a pass takes as long as its launches: the host goes on while messages are on their way.
-void LayerCostTest::hostRunsAheadOfMessages()
-{
-    Fixture f;
-    f.framework.launchSeconds = 1;
-    LayerSetting s = Fixture::setting();
-    s.tp = 4;
-    const PassCost pass = layerCost(f.context(), s).forward;
-    QVERIFY(pass.parts[CostPart::TensorComm] > 0);
-    QCOMPARE(pass.seconds(), std::round(pass.seconds())); // whole launches of a second each
-    f.framework.launchSeconds = 0;
-    QVERIFY(layerCost(f.context(), s).forward.seconds() < 1);
 }
 
 // The low-rank products are priced as one of equal work, whose width is no row's length and need not be a whole number.

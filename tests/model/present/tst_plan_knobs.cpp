@@ -43,6 +43,17 @@ private slots:
         QCOMPARE(grown->plan.dp, 2);
     }
 
+    void modulesAreOfNetworkAndFramework()
+    {
+        RunSpec spec = sample::smallSpec();
+        spec.framework = "fourwalls";
+        QVERIFY(nameableModules(spec).empty());
+        spec.framework = "megatron-core";
+        QVERIFY((nameableModules(spec) == std::vector{kRecomputeCoreAttention, kRecomputeLayerNorm, kRecomputeMlp}));
+        spec.framework = "/some/file.json";
+        QVERIFY(nameableModules(spec).empty());
+    }
+
     void locksKeepTheirValues()
     {
         const RunSpec spec = sample::smallSpec();

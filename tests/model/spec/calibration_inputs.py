@@ -12,7 +12,8 @@ SCRIPT = ROOT / "resources/calibration/derive_constants.py"
 ALLOWED = {ROOT / "resources/validation/gemm-measured.csv", ROOT / "resources/validation/collectives-measured.csv",
            ROOT / "resources/presets/calibration/published.json", SCRIPT} | {
     ROOT / "resources/calibration" / name for name in (
-        "measured_rates.py", "products.csv", "attention.csv", "memory_bound.csv", "collectives.csv", "from_steps.json")}
+        "measured_rates.py", "products.csv", "attention.csv", "memory_bound.csv", "collectives.csv", "host.csv",
+        "from_steps.json")}
 DEVICES = ROOT / "resources/presets/devices"
 
 opened = set()

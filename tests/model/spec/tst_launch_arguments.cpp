@@ -147,6 +147,10 @@ void LaunchArgumentsTest::megatron()
         const auto staged = told(target, specOf("pp=2 microbatches=8 recompute=full,none", 8));
         QVERIFY(!staged.ok() && staged.error().what.find("recomputation by stage") != std::string::npos);
     }
+    for (const LaunchTarget target : {LaunchTarget::Torchtitan, LaunchTarget::DeepSpeed}) {
+        const auto named = told(target, specOf("dp=8 zero=3 recompute=layernorm", 8));
+        QVERIFY(!named.ok() && named.error().what.find("recompute=layernorm") != std::string::npos);
+    }
     QVERIFY(!hasWord(*plain, "--use-distributed-optimizer") && !hasWord(*plain, "--context-parallel-size"));
     // How keys and tokens travel is said as it was priced, also where the plan leaves it to the framework.
     QCOMPARE(valueOfName(*launch, "--cp-comm-type"), std::string("p2p"));
@@ -167,6 +171,13 @@ void LaunchArgumentsTest::experts()
     QVERIFY(!hasWord(*usual, "--moe-enable-deepep") && !hasWord(*usual, "--overlap-moe-expert-parallel-comm"));
     QCOMPARE(valueOfName(*once, "--moe-token-dispatcher-type"), std::string("flex"));
     QVERIFY(hasWord(*once, "--moe-enable-deepep") && hasWord(*once, "--overlap-moe-expert-parallel-comm"));
+    const auto modules = of("dp=8 ep=8 recompute=mla_up_proj+moe_act");
+    QVERIFY(modules.ok());
+    QCOMPARE(valueOfName(*modules, "--recompute-granularity"), std::string("selective"));
+    const auto& words = modules->arguments;
+    const auto at = std::find(words.begin(), words.end(), "--recompute-modules");
+    QVERIFY(words.end() - at > 2 && at[1] == "mla_up_proj" && at[2] == "moe_act");
+    QVERIFY(!hasWord(*usual, "--recompute-modules"));
     // Megatron-LM asserts both.
     QVERIFY(!of("dp=8 ep=8 epoverlap=1 recompute=full").ok());
     QVERIFY(!of("dp=8 ep=8 pp=2 microbatches=4 epoverlap=1").ok());

@@ -64,6 +64,13 @@ void ParallelPlanTest::readsEveryKey()
     staged.setRecompute(std::vector{Recompute::Full, Recompute::Full, Recompute::Full});
     QVERIFY(staged == *parsePlan("pp=3 recompute=full")); // equal on all stages: one word
     QVERIFY(parsePlan("recompute=full")->recomputeOf(5) == Recompute::Full);
+
+    // Modules by name, in any order and once; another word for all of a layer takes their place.
+    ParallelPlan named = *parsePlan("recompute=moe_act+layernorm+moe_act");
+    QVERIFY(named.recompute == Recompute::Selective && named.recomputes());
+    QCOMPARE(named.recomputeModules, unsigned{kRecomputeLayerNorm} | kRecomputeExpertActivation);
+    named.setRecompute(Recompute::Selective);
+    QVERIFY(named == *parsePlan("recompute=selective"));
 }
 
 void ParallelPlanTest::roundTrip_data()
@@ -75,7 +82,8 @@ void ParallelPlanTest::roundTrip_data()
           "recompute=full overlap=0 fuse=0 attention=unfused", "ps=sync servers=2", "dp=16 zero=3 shard=8",
           "dp=4 tp=4 ep=8 etp=1", "cp=2 context=ring", "dp=8 ep=8 dispatch=alltoall epoverlap=1",
           "pp=4 layers=5,6,6,5 microbatches=8", "pp=2 vpp=2 layers=1,2,2,1", "pp=3 recompute=full,none,selective",
-          "dp=2 pp=2 order=tp-cp-ep-pp-dp"})
+          "dp=2 pp=2 order=tp-cp-ep-pp-dp", "recompute=layernorm+moe_act",
+          "recompute=core_attn+layernorm+mla_up_proj+mlp+moe+moe_act+shared_experts"})
         QTest::newRow(text) << QString(text);
 }
 
@@ -102,6 +110,12 @@ void ParallelPlanTest::refuses_data()
                                            << "recompute";
     QTest::newRow("no such recomputation") << "pp=2 recompute=full,some"
                                            << "recompute";
+    QTest::newRow("no such module") << "recompute=layernorm+norm"
+                                    << "recompute";
+    QTest::newRow("half a list of modules") << "recompute=layernorm+"
+                                            << "recompute";
+    QTest::newRow("modules by stage") << "pp=2 recompute=layernorm,full"
+                                      << "recompute";
     QTest::newRow("unknown") << "dp=2 tensor=4"
                              << "tensor";
     QTest::newRow("repeated") << "dp=2 pp=4 dp=2"

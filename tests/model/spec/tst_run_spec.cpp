@@ -243,6 +243,12 @@ void RunSpecTest::resolveNamesTheField_data()
                                                      << "pp=4 recompute=full,none" << 8 << 0 << "recompute";
     QTest::newRow("recomputation of stages without a pipeline") << "gpt-tiny"
                                                                 << "recompute=full,none" << 8 << 0 << "recompute";
+    QTest::newRow("a module of mixtures") << "gpt-tiny"
+                                          << "recompute=moe_act" << 8 << 0 << "recompute";
+    QTest::newRow("a module of latent attention") << "moe-tiny"
+                                                  << "recompute=mla_up_proj" << 8 << 0 << "recompute";
+    QTest::newRow("modules of images") << "resnet50"
+                                       << "recompute=layernorm" << 8 << 0 << "recompute";
     QTest::newRow("experts and stages first") << "moe-tiny"
                                               << "dp=2 pp=2 ep=2 order=tp-cp-ep-pp-dp" << 8 << 0 << "order";
     QTest::newRow("layers of images") << "resnet50"
