@@ -88,6 +88,9 @@ constexpr Limit kLimits[] = {
      "the tokens of a micro-batch do not divide by tp", "a longer sequence or larger micro-batches"},
     {"recompute", [](const RunSpec& s) { return s.plan.recomputes() && !transformer(s); },
      "only transformers recompute their activations", "recompute=none"},
+    {"recompute", [](const RunSpec& s) { return s.plan.recomputeModules != 0; },
+     "the engine recomputes whole layers or the core of attention and takes no modules by name",
+     "recompute=full or selective"},
 
     {"ep", [](const RunSpec& s) { return s.plan.ep > 1 && !s.model.transformer(); },
      "tables are cut over parameter servers, not over expert-parallel ranks", "ps=sync servers=2"},

@@ -241,6 +241,13 @@
             <numerusform>%n values are not in the trace itself</numerusform>
         </translation>
     </message>
+    <message numerus="yes">
+        <source>%n modules</source>
+        <translation>
+            <numerusform>%n module</numerusform>
+            <numerusform>%n modules</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>fourwalls::views::SliceFacts</name>

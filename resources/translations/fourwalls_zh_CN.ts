@@ -11816,10 +11816,6 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <translation>融合、重叠与保留的方式：具名且带版本的预设</translation>
     </message>
     <message>
-        <source>Drop activations after forward and compute them again in backward: none, those of the attention core, or all inside a layer.</source>
-        <translation>前向后丢弃激活并在反向中重新计算：无、注意力核心的，或层内全部。</translation>
-    </message>
-    <message>
         <source>In which order a stage works on micro-batches; only with a pipeline.</source>
         <translation>流水级处理微批次的顺序；仅在有流水线时。</translation>
     </message>
@@ -11910,6 +11906,16 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>by stage</source>
         <translation>逐级</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n modules</source>
+        <translation>
+            <numerusform>%n 个模块</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Drop activations after forward and compute them again in backward: none, those of the attention core, all inside a layer or, where the framework is told names, those of the modules with a mark.</source>
+        <translation>前向后丢弃激活，反向时再算一遍：不丢弃、只丢弃注意力核心的、丢弃层内全部的，或者（在框架接受模块名时）丢弃带勾模块的。</translation>
     </message>
 </context>
 <context>

@@ -27,6 +27,7 @@
 #include <QUndoStack>
 
 #include <algorithm>
+#include <bit>
 
 namespace fourwalls::views {
 
@@ -237,9 +238,11 @@ void WhatIfPanel::refreshChoices()
     // What differs by stage or by module is none of the choices.
     const bool isOne = spec.plan.stageRecompute.empty() && spec.plan.recomputeModules == 0;
     choose(*m_recompute, isOne ? static_cast<int>(spec.plan.recompute) : -1);
-    m_recompute->setPlaceholderText(isOne                             ? QString()
-                                    : spec.plan.recomputeModules != 0 ? recomputeWords(spec.plan)
-                                                                      : tr("by stage"));
+    const int modules = std::popcount(spec.plan.recomputeModules);
+    m_recompute->setPlaceholderText(isOne          ? QString()
+                                    : modules == 0 ? tr("by stage")
+                                    : modules == 1 ? recomputeWords(spec.plan)
+                                                   : tr("%n modules", "", modules));
     choose(*m_schedule, static_cast<int>(spec.plan.schedule));
     choose(*m_precision, static_cast<int>(spec.training.precision));
     m_schedule->setEnabled(spec.plan.pp > 1);

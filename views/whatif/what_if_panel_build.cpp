@@ -400,7 +400,8 @@ void WhatIfPanel::retranslate()
     fillMachines();
     m_framework->setToolTip(tr("What fuses, overlaps and keeps what: a named, versioned preset"));
     m_recompute->setToolTip(tr("Drop activations after forward and compute them again in backward: none, those of the "
-                               "attention core, or all inside a layer."));
+                               "attention core, all inside a layer or, where the framework is told names, those of "
+                               "the modules with a mark."));
     m_schedule->setToolTip(tr("In which order a stage works on micro-batches; only with a pipeline."));
     m_precision->setToolTip(tr("Of weights, activations and matrix products."));
     m_undo->setAccessibleName(tr("Undo"));

@@ -285,7 +285,8 @@ private slots:
     void refusesWithAReason_data()
     {
         QTest::addColumn<QString>("plan");
-        for (const char* plan : {"sp=1", "dp=2 zero=1 offload=parameters", "zero=1"}) QTest::newRow(plan) << plan;
+        for (const char* plan : {"sp=1", "dp=2 zero=1 offload=parameters", "zero=1", "recompute=layernorm"})
+            QTest::newRow(plan) << plan;
     }
 
     void refusesWithAReason()
