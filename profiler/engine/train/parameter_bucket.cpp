@@ -54,6 +54,18 @@ std::vector<ParameterPiece> wholePieces(const ParameterList& parameters)
     return pieces;
 }
 
+std::vector<std::pair<std::int64_t, std::int64_t>> ParameterBucket::gaps() const
+{
+    std::vector<std::pair<std::int64_t, std::int64_t>> found;
+    std::int64_t end = 0; // of the parameters before
+    for (const Entry& entry : entries) {
+        if (entry.offset > end) found.emplace_back(end, entry.offset - end);
+        end = entry.offset + entry.parameter->shape.elements();
+    }
+    if (elements > end) found.emplace_back(end, elements - end);
+    return found;
+}
+
 void ParameterBucket::append(Parameter& parameter)
 {
     entries.push_back({&parameter, elements});

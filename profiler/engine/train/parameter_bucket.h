@@ -5,6 +5,7 @@
 #include "profiler/engine/nn/parameter.h"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace fourwalls::engine {
@@ -54,6 +55,8 @@ struct ParameterBucket {
 
     std::int64_t shardElements() const { return elements / group->size(); }
     std::int64_t shardFirst() const { return shardElements() * group->index(); }
+    /// First element and length of each stretch that belongs to no parameter.
+    std::vector<std::pair<std::int64_t, std::int64_t>> gaps() const;
     /// Adds a parameter at the end, aligned for vector instructions.
     void append(Parameter& parameter);
     /// Lets the parameters' tensors be parts of the bucket's.

@@ -298,7 +298,8 @@ void ParameterStore::makeGradients(ParameterBucket& b)
     if (b.gradients.defined()) return;
     finishOldest(kUnderWay);
     b.gradients = Tensor::make(m_rank.allocator, {b.elements}, m_rank.format.master, MemoryCategory::CommBuffers);
-    m_rank.device.zero(b.gradients);
+    // The first contribution to a parameter overwrites; what lies between parameters is added up, too.
+    for (const auto& [first, count] : b.gaps()) m_rank.device.zero(b.gradients.part(first, {count}));
     b.bindGradients();
     for (const auto& entry : b.entries) entry.parameter->gradientEmpty = true;
 }
