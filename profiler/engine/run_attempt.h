@@ -77,7 +77,7 @@ private:
     void saveState(Trainer& trainer, Recorder& recorder, StateWriter& writer, std::int64_t step);
 
     // A job that can go back keeps nothing that a bit which was turned over has spoilt.
-    void checkWeights(const Trainer& trainer) const;
+    void checkWeights(const Trainer& trainer, Recorder& recorder) const;
 
     // A checkpoint that cannot be written ends itself, not the run.
     void sayWritten(Recorder& recorder, std::int64_t step, const Result<bool>& whole);

@@ -158,7 +158,7 @@ Status RunAttempt::train(RankSlot& slot, RankReport& report, std::shared_ptr<voi
         [&](std::int64_t probe) { trainer->probeNoise(probe, m_options.noiseBatches); });
     if (first) m_report.noise = trainer->noise();
     waitForWriter(recorder, writer);
-    checkWeights(*trainer);
+    checkWeights(*trainer, recorder);
     if (trainer->hostPool()) report.peakHostBytes = trainer->hostPool()->statistics().peakAllocated;
 
     if (!m_options.saveWeightsDirectory.empty()) {
@@ -172,10 +172,7 @@ Status RunAttempt::train(RankSlot& slot, RankReport& report, std::shared_ptr<voi
 
 void RunAttempt::saveState(Trainer& trainer, Recorder& recorder, StateWriter& writer, std::int64_t step)
 {
-    {
-        const Scope check(recorder, SliceKind::Checkpoint, "check weights", Phase::CheckpointSave);
-        checkWeights(trainer);
-    }
+    checkWeights(trainer, recorder);
     const bool sharded = m_options.checkpointShards, writes = sharded || recorder.rank().value == 0;
     waitForWriter(recorder, writer);
     const std::int64_t ofWeights = sharded ? trainer.loadedBytes() : trainer.savedBytes();
@@ -206,9 +203,10 @@ void RunAttempt::waitForWriter(Recorder& recorder, StateWriter& writer)
     sayWritten(recorder, written->step, written->whole);
 }
 
-void RunAttempt::checkWeights(const Trainer& trainer) const
+void RunAttempt::checkWeights(const Trainer& trainer, Recorder& recorder) const
 {
     if (m_options.restarts == 0) return;
+    const Scope check(recorder, SliceKind::Checkpoint, "check weights", Phase::CheckpointSave);
     if (const auto problem = trainer.weightProblem())
         throw EngineError(ErrorCode::Internal, *problem, "training", "a memory test of that machine");
 }
