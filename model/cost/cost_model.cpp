@@ -158,6 +158,11 @@ LayerSetting CostModel::State::setting(const ParallelPlan& plan, double microBat
     // Where gradients stay whole, those of all micro-batches but the first are added. Priced where that was measured.
     if (plan.zero < 2 && plan.microbatches > 1 && rates[0].measured && rates[0].measured->contains(kAddedGradient))
         s.added = 1 - 1.0 / plan.microbatches;
+    // Where a rank keeps its share of them, it is what a reduction left that is added. Likewise.
+    const bool sharesOfEach = plan.zero == 2 ? !(framework.reducesOnce && plan.pp > 1)
+                                             : plan.zero >= 3 && (plan.pp == 1 || framework.gathersEachPass);
+    if (sharesOfEach && plan.shards() > 1 && rates[0].measured && rates[0].measured->contains("residual"))
+        s.addedShares = (1 - 1.0 / plan.microbatches) / plan.shards();
     return s;
 }
 

@@ -165,6 +165,30 @@ void backwardInputPass(PassBuilder& pass, const CostContext& c, const LayerSetti
                 CostPart::MemoryBound, l.normBackwardName, l.normBackwardClass);
 }
 
+/// Sums over the rows of what passes a bias.
+void biasGradients(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l)
+{
+    if (!c.model.biases) return;
+    if (!c.framework.residualInProduct) // those of the residual sums are there in the sums' own kernels
+        return pass.memory("bias.gradient", l.e * l.rows * (l.qkvWidth + (s.mixture ? 0 : l.gates * l.inner)), 2);
+    // A kernel for each product, but where the activation's gradient is summed up in the kernel that makes it.
+    const auto sum = [&](const char* name, double rows, double width) {
+        pass.memory(name, l.e * rows * width, 1, CostPart::MemoryBound, "bias.gradient");
+    };
+    const bool withActivation = s.fuse && l.gates == 1 && !s.splitBackward;
+    sum("mlp.down.bias_gradient", l.rowsSplit, l.hidden);
+    if (!s.mixture && !withActivation) sum("mlp.up.bias_gradient", l.rows, l.gates * l.inner);
+    sum("attention.out.bias_gradient", l.rowsSplit, l.hidden);
+    sum("attention.qkv.bias_gradient", l.rows, l.qkvWidth);
+}
+
+/// Where a rank keeps a share of the gradients, what a micro-batch leaves of them is added to it: two read, one written.
+void addToShare(PassBuilder& pass, const LayerSetting& s, double parameters)
+{
+    constexpr double kBytes = 3 * 4;
+    pass.memory("gradient.add", kBytes * s.addedShares * parameters, 1, CostPart::MemoryBound, "residual");
+}
+
 void backwardWeightPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l)
 {
     if (s.loraRank > 0) return adapterWeightGradients(pass, c, s, l);
@@ -180,14 +204,9 @@ void backwardWeightPass(PassBuilder& pass, const CostContext& c, const LayerSett
     pass.gemm("attention.out.weight_gradient", {1, l.hidden, l.valueWidth, l.rows}, l.linearAlignment(l.valueWidth),
               output);
     pass.gemm("attention.qkv.weight_gradient", {1, l.qkvWidth, l.hidden, l.rows}, l.qkvAlignment, output);
-    // Sums over the rows of what passes a bias: of the QKV product and of the activation; those of the residual sums
-    // are there in the sums' own kernels, if they have some.
-    if (c.model.biases)
-        pass.memory("bias.gradient",
-                    l.e * l.rows * (l.qkvWidth + (s.mixture ? 0 : l.gates * l.inner)) +
-                        (c.framework.residualInProduct ? 2 * l.e * l.rowsSplit * l.hidden : 0),
-                    2);
+    biasGradients(pass, c, s, l);
     pass.memory("gradient.accumulate", c.framework.accumulationBytes * (l.parameters + l.expertParameters), 12);
+    addToShare(pass, s, l.parameters);
 }
 
 } // namespace
@@ -200,7 +219,7 @@ std::size_t LayerSettingHash::operator()(const LayerSetting& s) const
         hash = (hash ^ part) * kOdd;
         hash ^= hash >> 29;
     };
-    for (const double each : {s.microBatch, s.sequence, s.added, s.besideExchange, s.loraRank})
+    for (const double each : {s.microBatch, s.sequence, s.added, s.addedShares, s.besideExchange, s.loraRank})
         add(std::hash<double>()(each));
     for (const int each : {s.tp, s.cp, s.ep, s.etp, s.balanced.ranks, s.balanced.perNode, static_cast<int>(s.recompute),
                            static_cast<int>(s.recomputeModules), static_cast<int>(s.collective)})
@@ -319,11 +338,12 @@ LayerCost embeddingCost(const CostContext& c, const LayerSetting& s, const Opera
     if (s.sequenceParallel) exchange(backward, "embedding.all_gather_gradient", Collective::AllGather);
     // Rows are sorted and added: read the gradient, read and write the rows that occur.
     backward.memory("embedding.weight_gradient", 4 * e * activations, 3);
-    cost.backwardWeight = backward.finish();
     const double vocabulary = paddedVocabulary(c, s.tp);
     cost.parameters =
         l.hidden * (vocabulary / s.tp + (positions ? static_cast<double>(c.model.sequence) : 0) +
                     static_cast<double>(c.model.tokenTypes) + (c.model.embeddingNorm ? l.normNumbers : 0));
+    if (!c.model.tiedEmbeddings) addToShare(backward, s, cost.parameters);
+    cost.backwardWeight = backward.finish();
     if (s.sequenceParallel) cost.partialParameters = cost.parameters - l.hidden * vocabulary / s.tp;
     if (s.loraRank > 0) { // nothing is trained here
         cost.backwardWeight = {};
@@ -376,6 +396,7 @@ LayerCost headCost(const CostContext& c, const LayerSetting& s, const OperatorLi
         weightGradient.gemm("head.logits.weight_gradient", {1, l.hidden, vocabulary, l.rows}, 8,
                             l.weightGradientBytes(c));
         weightGradient.memory("gradient.accumulate", c.framework.accumulationBytes * vocabulary * l.hidden);
+        addToShare(weightGradient, s, vocabulary * l.hidden);
     }
     cost.forward = forward.finish();
     cost.backwardInput = input.finish();

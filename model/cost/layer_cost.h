@@ -29,6 +29,7 @@ struct LayerSetting {
     unsigned recomputeModules = 0; ///< as in the plan
     bool naturalRouting = false;
     double added = 0;            ///< share of the weight gradients that is added to those of earlier micro-batches
+    double addedShares = 0;      ///< of the parameters: what a pass adds to the share of gradients that a rank keeps
     GroupPlacement balanced;     ///< ranks over which the router's balance is counted in every pass
     bool mixture = false;        ///< the layer holds a mixture of experts
     double loraRank = 0;         ///< of the adapters that are trained in place of the weights; 0: these are trained

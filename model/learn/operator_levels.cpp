@@ -23,15 +23,13 @@ bool isComputation(cost::CostPart part)
 OperatorGroup groupOf(std::string_view name, bool splitsBackward)
 {
     // Put off, all of them are recorded under one name.
-    if (splitsBackward && (name.ends_with(".weight_gradient") || name == "bias.gradient"))
+    if (splitsBackward && (name.ends_with(".weight_gradient") || name.ends_with(".bias_gradient")))
         if (!name.starts_with("head.") && !name.starts_with("embedding")) return {"weight gradient", true};
     constexpr std::pair<std::string_view, std::string_view> kHolders[] = {{"attention.out", "attention.projection"},
                                                                           {"norm", "norms"},
                                                                           {"head.", "head and loss"},
                                                                           {"loss", "head and loss"},
                                                                           {"embedding", "embedding"},
-                                                                          {"bias.gradient", "mlp.up"},
-                                                                          {"residual", "mlp.down"},
                                                                           {"moe.router", "mixture.router"},
                                                                           {"moe.top_k", "mixture.router"},
                                                                           {"moe.permute", "mixture.dispatch"},
@@ -43,7 +41,7 @@ OperatorGroup groupOf(std::string_view name, bool splitsBackward)
     for (const auto& [begin, holder] : kHolders)
         if (name.starts_with(begin)) return {std::string(holder), backward && holder != "head and loss"};
     std::string_view base = name;
-    for (const std::string_view end : {".input_gradient", ".weight_gradient", ".backward"})
+    for (const std::string_view end : {".input_gradient", ".weight_gradient", ".bias_gradient", ".backward"})
         if (base.ends_with(end)) base.remove_suffix(end.size());
     return {std::string(base), backward};
 }
@@ -113,9 +111,12 @@ Result<StepOperators> predictedOperators(cost::CostModel& model, const RunSpec& 
                                           {PipelinePass::Backward, false}}) {
             if (again && !plan.recomputes()) continue;
             FOURWALLS_TRY_ASSIGN(const auto list, model.operators(plan, position, pass, again, spec.training.batch));
+            OperatorGroup before;
             for (const cost::OperatorCost& op : list) {
                 if (op.communication || !isComputation(op.part)) continue;
-                const OperatorGroup group = groupOf(op.name, splits);
+                // A residual sum belongs to the operator whose product it follows.
+                const OperatorGroup group = op.name == "residual" ? before : groupOf(op.name, splits);
+                before = group;
                 names[op.name].insert(group);
                 step.groups[group] += ranks * plan.microbatches * op.seconds;
                 step.computation += ranks * plan.microbatches * op.seconds;

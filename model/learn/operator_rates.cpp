@@ -4,11 +4,15 @@
 
 #include "model/learn/shaped_work.h"
 #include "model/replay/replay_graph.h"
+#include "model/trace/spec_evidence.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -152,6 +156,18 @@ RateGrid gridThrough(const std::vector<RatePoint>& points, const cost::DeviceRat
     return grid;
 }
 
+/// shapes: points by shape, with `work` and `seconds`. Those with a time.
+template <typename Shapes>
+std::vector<RatePoint> ratePoints(const Shapes& shapes)
+{
+    std::vector<RatePoint> points;
+    for (const auto& [shape, point] : shapes)
+        if (const Spread spread = spreadOf(point.seconds); spread.median > 0)
+            points.push_back(
+                {shape, point.work / spread.median, spread.median * static_cast<double>(point.seconds.size())});
+    return points;
+}
+
 } // namespace
 
 void OperatorRateSamples::add(const replay::Recording& recording)
@@ -172,11 +188,14 @@ void OperatorRateSamples::add(const replay::Recording& recording)
             kernel.bytes = bytes;
             found->second.first = &kernel;
             const auto work = shapedWork(op, m_elementBytes, m_lossBytes);
-            // Cut over ranks the loss is three kernels, of which none is the whole of it.
-            if (work && work->work > 0 && !(sharded && work->name == "loss")) {
+            if (Point* part = sharded ? pointOfLoss(op) : nullptr) {
+                kernel.rate = "loss.sharded";
+                found->second.second = part;
+            } else if (work && work->work > 0) {
                 kernel.rate = work->name;
-                Point& point = m_points[work->name][work->shape];
+                Point& point = work->inside > 0 ? m_withResidual[work->shape] : m_points[work->name][work->shape];
                 point.work = work->work;
+                point.inside = work->inside;
                 found->second.second = &point;
             }
         }
@@ -186,6 +205,72 @@ void OperatorRateSamples::add(const replay::Recording& recording)
         if (found->second.second) found->second.second->seconds.push_back(seconds);
     }
     addProducts(recording);
+}
+
+/// Cut over ranks the loss is three kernels over the same logits, of which none is the whole of it.
+OperatorRateSamples::Point* OperatorRateSamples::pointOfLoss(const OpInfo& op)
+{
+    constexpr std::array<std::string_view, 3> kKernels{"row maxima", "cross entropy exponentials", "cross entropy"};
+    const auto kernel = std::find(kKernels.begin(), kKernels.end(), op.name);
+    const std::vector<Shape> shapes = shapesOf(op.detail, 1);
+    if (kernel == kKernels.end() || shapes.empty() || shapes.front().size() != 2) return nullptr;
+    const double logits = static_cast<double>(shapes.front()[0]) * static_cast<double>(shapes.front()[1]);
+    return &m_shardedLoss[logits][static_cast<std::size_t>(kernel - kKernels.begin())];
+}
+
+void OperatorRateSamples::joinLoss(Points& points) const
+{
+    for (const auto& [logits, kernels] : m_shardedLoss) {
+        double seconds = 0;
+        for (const Point& kernel : kernels) seconds += spreadOf(kernel.seconds).median;
+        if (std::ranges::all_of(kernels, [](const Point& kernel) { return !kernel.seconds.empty(); }))
+            points["loss.sharded"][{m_lossBytes / 2 * logits}] = {m_lossBytes * logits, 0, {seconds}};
+    }
+    // Whole or cut, the same is done with a logit.
+    for (const auto& [from, to] : {std::pair{"loss", "loss.sharded"}, std::pair{"loss.sharded", "loss"}})
+        if (points.contains(from) && !points.contains(to)) points[to] = points[from];
+}
+
+/// Residual sums get a rate, and products that add one as well are priced without it: the product alone and the sum's own
+/// reading are what the cost model asks for, and where a tensor group cuts the product the sum is a kernel by itself.
+void OperatorRateSamples::takeResidualsOut(Points& points, const cost::DeviceRates& before) const
+{
+    constexpr double kPasses = 3; // of a sum that is a kernel
+    constexpr double kMost = 0.3; // of a product's time
+    if (!points.contains("residual")) {
+        // Not met: as much quicker than the rates before as the other kernels that only move and add. What these read was just
+        // written, and lies in a cache.
+        double logarithm = 0, bytes = 0;
+        int kinds = 0;
+        for (const char* name : {"bias.gradient", "embedding", "attention.rotary", "copy"}) {
+            const auto met = points.find(name);
+            if (met == points.end()) continue;
+            const auto& [shape, point] = *met->second.rbegin();
+            const double seconds = spreadOf(point.seconds).median;
+            if (!(seconds > 0)) continue;
+            logarithm += std::log(point.work / seconds / rateBefore(before, name, shape));
+            bytes = std::max(bytes, shape[0]);
+            ++kinds;
+        }
+        if (kinds > 0) {
+            const double rate = rateBefore(before, "residual", {bytes}) * std::exp(logarithm / kinds);
+            points["residual"][{bytes}] = {bytes, 0, {bytes / rate}};
+        }
+    }
+    const auto met = points.find("residual");
+    std::optional<RateGrid> sums;
+    if (met != points.end()) {
+        sums = gridThrough(ratePoints(met->second), before, "residual");
+        Shapes inside;
+        for (const auto& [shape, point] : met->second) inside[{shape[0] / kPasses}] = point;
+        points["residual.inside"] = std::move(inside);
+    }
+    for (const auto& [shape, point] : m_withResidual) {
+        Point& alone = points["gemm"][shape];
+        alone.work = point.work;
+        const double sum = sums ? point.inside / sums->at(std::array{kPasses * point.inside}) : 0;
+        for (const double seconds : point.seconds) alone.seconds.push_back(seconds - std::min(sum, kMost * seconds));
+    }
 }
 
 /// Products of matrices that a program asked for: each call by the kernels that it launched.
@@ -246,30 +331,32 @@ std::vector<LearnedKernel> OperatorRateSamples::kernels() const
 
 OperatorRates OperatorRateSamples::rates(const cost::DeviceRates& before, std::size_t& leftOut) const
 {
-    auto points = m_points;
+    Points points = m_points;
+    joinLoss(points);
+    takeResidualsOut(points, before);
+    const Points met = points;
     // A product that was met in one layout only stands for the other one at that shape (the head's logits are made with
     // the table's rows).
     const auto lend = [&](const char* from, const char* to) {
-        const auto found = m_points.find(from);
-        if (found == m_points.end()) return;
+        const auto found = met.find(from);
+        if (found == met.end()) return;
         for (const auto& [shape, point] : found->second) points[to].try_emplace(shape, point);
     };
     lend("gemm.input_gradient", "gemm");
     lend("gemm", "gemm.input_gradient");
     lend("gemm.weight_gradient.added", "gemm.weight_gradient");
-    if (!m_points.contains("gemm.weight_gradient")) lend("gemm", "gemm.weight_gradient"); // of profiles
+    if (!met.contains("gemm.weight_gradient")) lend("gemm", "gemm.weight_gradient"); // of profiles
     std::map<std::string, std::vector<RatePoint>> lists;
     std::vector<RatePoint> products;
-    for (const auto& [name, shapes] : points)
-        for (const auto& [shape, point] : shapes)
-            if (const Spread spread = spreadOf(point.seconds); spread.median > 0) {
-                const RatePoint met{shape, point.work / spread.median,
-                                    spread.median * static_cast<double>(point.seconds.size())};
-                lists[name].push_back(met);
-                const auto own = m_points.find(name);
-                const bool isLent = own == m_points.end() || !own->second.contains(shape);
-                if (name.starts_with("gemm") && !isLent) products.push_back(met);
-            }
+    for (const auto& [name, shapes] : points) {
+        const std::vector<RatePoint> all = ratePoints(shapes);
+        if (all.empty()) continue;
+        lists[name] = all;
+        const auto own = met.find(name);
+        if (!name.starts_with("gemm") || own == met.end()) continue;
+        std::ranges::copy_if(all, std::back_inserter(products),
+                             [&own](const RatePoint& point) { return own->second.contains(point.shape); });
+    }
     const cost::DeviceRates usual = withProducts(before, products);
     OperatorRates rates;
     for (auto& [name, list] : lists) rates.emplace(name, gridThrough(fitting(std::move(list), leftOut), usual, name));

@@ -6,6 +6,7 @@
 #include "model/learn/spread.h"
 #include "model/replay/recording.h"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -48,8 +49,6 @@ public:
     Spread relative() const;
 
 private:
-    void addProducts(const replay::Recording& recording);
-
     struct Kernel {
         Phase phase = Phase::None;
         std::string rate;
@@ -60,12 +59,22 @@ private:
     using Key = std::tuple<std::string, std::string, int, double, double>; // name, detail, phase, FLOPs, bytes
     struct Point {
         double work = 0;
+        double inside = 0; ///< bytes of a residual that a product adds as well
         std::vector<double> seconds;
     };
+    using Shapes = std::map<std::vector<double>, Point>;
+    using Points = std::map<std::string, Shapes>; ///< by operator
+
+    void addProducts(const replay::Recording& recording);
+    Point* pointOfLoss(const OpInfo& op);
+    void joinLoss(Points& points) const;
+    void takeResidualsOut(Points& points, const cost::DeviceRates& before) const;
 
     double m_elementBytes, m_lossBytes;
     std::map<Key, Kernel> m_kernels;
-    std::map<std::string, std::map<std::vector<double>, Point>> m_points; ///< by operator and shape
+    Points m_points;
+    Shapes m_withResidual;                                ///< products that add one as well
+    std::map<double, std::array<Point, 3>> m_shardedLoss; ///< its kernels, by their logits
 };
 
 } // namespace fourwalls::learn

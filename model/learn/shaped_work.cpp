@@ -30,6 +30,7 @@ constexpr ElementKernel kElementKernels[] = {{"layernorm", "norm", 2},
                                              {"embedding gradient", "embedding.weight_gradient", 4},
                                              {"column sum", "bias.gradient", 1},
                                              {"add", "residual", 3},
+                                             {"bias and residual", "residual", 3},
                                              {"convert", "copy", 2}};
 
 /// Whether a product adds to what its result holds: then that is read as well as written. Operands have elementBytes,
@@ -58,7 +59,10 @@ std::optional<ShapedWork> product(const OpInfo& op, const Shape& shape, double e
                           {n, m, k},
                           flops};
     if (op.phase == Phase::BackwardInput) return ShapedWork{"gemm.input_gradient", {m, n, k}, flops};
-    return ShapedWork{"gemm", {m, n, k}, flops};
+    const double sum =
+        elementBytes * m * n; // with a residual sum inside, one more operand of the result's size is read
+    const bool inside = static_cast<double>(op.bytes) > elementBytes * k * (m + n) + 1.5 * sum;
+    return ShapedWork{"gemm", {m, n, k}, flops, inside ? sum : 0};
 }
 
 } // namespace

@@ -15,6 +15,7 @@ struct ShapedWork {
     std::string name;          ///< "gemm", "attention.fused", "norm.backward", …
     std::vector<double> shape; ///< the coordinates that its rate is looked up at
     double work = 0;           ///< FLOPs or bytes as the cost model counts them: rate = work / seconds
+    double inside = 0;         ///< bytes of the residual that a product adds as well
 };
 
 /// elementBytes: of an activation; lossBytes: per logit, as the framework's preset says.

@@ -229,6 +229,7 @@ private slots:
     void refuses();
     void theClocksOwnRatesComeBack();
     void theBandHoldsTheNextPlan();
+    void severalPlansTeachTheirOwn();
     void stepsThatDifferWidenTheBand();
     void aFileHoldsAll();
 
@@ -381,6 +382,32 @@ void LearnedCalibrationTest::theBandHoldsTheNextPlan()
         }
     }
     QVERIFY2(10 * inside >= 9 * pairs, std::to_string(inside).c_str());
+}
+
+/// Where a tensor group cuts the products, residual sums and the loss are kernels of their own; where it does not, they are
+/// inside. Learned from both, both come back, and so does what ZeRO adds up between micro-batches.
+void LearnedCalibrationTest::severalPlansTeachTheirOwn()
+{
+    const std::string table = m_folder.filePath("own.json").toStdString();
+    const std::vector<std::string> plans{"tp=2",        "dp=4",        "pp=2 microbatches=4",
+                                         "dp=2 zero=1", "dp=2 zero=3", "dp=2 microbatches=2 zero=3"};
+    constexpr std::size_t kTaught = 3;
+    for (const std::string& plan : plans) QVERIFY(record(plan, table));
+    takeByLaw(table);
+    std::vector<std::shared_ptr<const InMemoryTraceData>> traces;
+    for (const std::string& plan : plans) traces.push_back(record(plan, table, true));
+    const auto learned = learnFrom({traces.begin(), traces.begin() + kTaught});
+    QVERIFY2(learned.ok(), learned.ok() ? "" : learned.error().message().c_str());
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+        const auto step = predicted(*traces[i]->info.header.spec, *learned);
+        QVERIFY2(step.ok(), step.ok() ? "" : step.error().message().c_str());
+        const double error = step->seconds / stepSeconds(traces[i]) - 1;
+        qInfo("%s: %+.2f %%", plans[i].c_str(), 100 * error);
+        QVERIFY2(std::abs(error) < (i < kTaught ? 0.01 : 0.015), (plans[i] + ": " + std::to_string(error)).c_str());
+    }
+    // Gradients that are overwritten are not set to zero before.
+    QVERIFY2(near(stepSeconds(traces[3]), stepSeconds(traces[4]), 0.005),
+             std::to_string(stepSeconds(traces[4])).c_str());
 }
 
 void LearnedCalibrationTest::stepsThatDifferWidenTheBand()
