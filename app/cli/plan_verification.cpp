@@ -4,17 +4,21 @@
 
 #include "app/cli/suite_run.h"
 #include "model/base/format.h"
+#include "model/base/median.h"
 #include "model/cost/cost_model.h"
 #include "model/cost/predicted_step.h"
 #include "model/trace/figures.h"
 #include "model/trace/metrics.h"
 #include "profiler/engine/run.h"
+#include "profiler/engine/train/kernel_table.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
 
 namespace fourwalls::cli {
 
@@ -22,7 +26,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kSteps = 6;
+constexpr std::int64_t kSteps = 4;
+constexpr int kRounds = 3; ///< that measure kernels
 constexpr std::int64_t kFewestOthers = 2;
 
 engine::RunOptions deviceClock(const std::string& kernelTimes, const std::stop_token& stop)
@@ -68,20 +73,92 @@ private:
     PlanVerification& m_into;
 };
 
-/// Predicts and trains `plan`.
-Status trainPlan(const RunSpec& searched, cost::CostModel& model, const engine::RunOptions& options, VerifiedPlan& plan)
+Status predictPlan(const RunSpec& searched, cost::CostModel& model, VerifiedPlan& plan)
 {
     FOURWALLS_TRY_ASSIGN(const RunSpec spec, trainable(searched, plan.plan));
     FOURWALLS_TRY_ASSIGN(const cost::PredictedStep predicted, cost::predictStep(model, spec));
+    plan.predictedSeconds = predicted.seconds;
+    plan.predictedBytes = predicted.peakBytes;
+    return {};
+}
+
+/// Trains `plan` with a table of kernel times, read and written.
+Status trainPlan(const RunSpec& searched, const engine::RunOptions& options, VerifiedPlan& plan)
+{
+    FOURWALLS_TRY_ASSIGN(const RunSpec spec, trainable(searched, plan.plan));
     FOURWALLS_TRY_ASSIGN(const RecordedRun run, recordInMemory(spec, options));
     FOURWALLS_TRY_ASSIGN(const TraceMetrics metrics, computeMetrics(*run.query));
     if (!metrics.stepTime)
         return Error{ErrorCode::Internal, "a recording has no step time", formatPlan(plan.plan), "report this"};
-    plan.predictedSeconds = predicted.seconds;
-    plan.predictedBytes = predicted.peakBytes;
     plan.recordedSeconds = metrics.stepTime->seconds();
     plan.recordedBytes = infoOf(Figure::PeakBytes).of(metrics).value_or(0);
     return {};
+}
+
+/// What kernels took in the recordings of several plans, each of which measured its own.
+class KernelRounds {
+public:
+    using Table = engine::KernelMedians::Table;
+
+    /// given: kernels whose times are known.
+    explicit KernelRounds(Table given) : m_given(std::move(given)) {}
+
+    /// Trains `plan` once and keeps what its kernels took.
+    Status measure(const RunSpec& searched, VerifiedPlan& plan, const std::stop_token& stop)
+    {
+        FOURWALLS_TRY_ASSIGN(const ScratchFile scratch, ScratchFile::create());
+        FOURWALLS_TRY(engine::writeKernelTable(scratch.path(), m_given));
+        FOURWALLS_TRY(trainPlan(searched, deviceClock(scratch.path(), stop), plan));
+        FOURWALLS_TRY_ASSIGN(const Table measured, engine::readKernelTable(scratch.path()));
+        for (const auto& [kernel, time] : measured)
+            if (!m_given.contains(kernel)) m_samples[kernel].push_back(time);
+        const bool isFirst = plan.highSeconds == 0;
+        plan.lowSeconds = isFirst ? plan.recordedSeconds : std::min(plan.lowSeconds, plan.recordedSeconds);
+        plan.highSeconds = std::max(plan.highSeconds, plan.recordedSeconds);
+        return {};
+    }
+
+    /// Those given, and the lower medians of the others.
+    Table table() const
+    {
+        Table table = m_given;
+        for (const auto& [kernel, times] : m_samples) table.emplace(kernel, lowerMedian(times));
+        return table;
+    }
+
+private:
+    Table m_given;
+    std::map<Table::key_type, std::vector<std::int64_t>> m_samples;
+};
+
+/// Trains the plans in rounds, then with the kernel times of all rounds. What fails ends it; in the first round those after it
+/// have no time then and are dropped.
+void trainAll(const RunSpec& searched, const std::string& kernelTimes, PlanVerification& verification,
+              const std::function<void(double)>& progress, const std::stop_token& stop)
+{
+    std::vector<VerifiedPlan>& plans = verification.plans;
+    const double all = static_cast<double>(plans.size()) * (kRounds + 1);
+    double done = 0;
+    std::size_t trained = 0;
+    const Status status = [&]() -> Status {
+        FOURWALLS_TRY_ASSIGN(KernelRounds::Table given, engine::readKernelTable(kernelTimes));
+        FOURWALLS_TRY(engine::writeKernelTable(kernelTimes, given)); // whether it can be, before an hour of training
+        KernelRounds rounds(std::move(given));
+        for (int round = 0; round < kRounds; ++round)
+            for (VerifiedPlan& plan : plans) {
+                progress(done++ / all);
+                FOURWALLS_TRY(rounds.measure(searched, plan, stop));
+                if (round == 0) ++trained;
+            }
+        FOURWALLS_TRY(engine::writeKernelTable(kernelTimes, rounds.table()));
+        for (VerifiedPlan& plan : plans) {
+            progress(done++ / all);
+            FOURWALLS_TRY(trainPlan(searched, deviceClock(kernelTimes, stop), plan));
+        }
+        return {};
+    }();
+    if (!status.ok()) verification.failure = status.error();
+    plans.resize(trained);
 }
 
 } // namespace
@@ -93,6 +170,14 @@ std::optional<double> PlanVerification::regret() const
         if (least == 0 || plan.recordedSeconds < least) least = plan.recordedSeconds;
     if (least <= 0) return std::nullopt;
     return plans.front().recordedSeconds / least - 1;
+}
+
+std::optional<double> PlanVerification::apart() const
+{
+    if (plans.empty()) return std::nullopt;
+    std::vector<double> shares;
+    for (const VerifiedPlan& plan : plans) shares.push_back(plan.highSeconds / plan.lowSeconds - 1);
+    return lowerMedian(std::move(shares));
 }
 
 std::optional<double> PlanVerification::pairsInOrder() const
@@ -157,15 +242,8 @@ Result<PlanVerification> verifyPlans(const PredictionInputs& inputs, std::span<c
     const std::string& table = kernelTimes.empty() ? scratch.path() : kernelTimes;
     FOURWALLS_TRY_ASSIGN(cost::CostModel model,
                          cost::CostModel::create(inputs.spec, inputs.framework, inputs.calibration));
-    std::size_t done = 0;
-    for (; done < verification.plans.size(); ++done) {
-        progress(static_cast<double>(done) / static_cast<double>(verification.plans.size()));
-        const Status trained = trainPlan(inputs.spec, model, deviceClock(table, stop), verification.plans[done]);
-        if (trained.ok()) continue;
-        verification.failure = trained.error();
-        break;
-    }
-    verification.plans.resize(done);
+    for (VerifiedPlan& plan : verification.plans) FOURWALLS_TRY(predictPlan(inputs.spec, model, plan));
+    trainAll(inputs.spec, table, verification, progress, stop);
     std::sort(verification.plans.begin(), verification.plans.end(),
               [](const auto& a, const auto& b) { return a.predictedSeconds < b.predictedSeconds; });
     progress(1);
@@ -180,6 +258,8 @@ json verificationJson(const PlanVerification& verification)
                          {"best", plan.isBest},
                          {"predicted_ms", plan.predictedSeconds * 1e3},
                          {"recorded_ms", plan.recordedSeconds * 1e3},
+                         {"low_ms", plan.lowSeconds * 1e3},
+                         {"high_ms", plan.highSeconds * 1e3},
                          {"error_pct", 100 * (plan.predictedSeconds / plan.recordedSeconds - 1)},
                          {"predicted_peak_bytes", plan.predictedBytes},
                          {"recorded_peak_bytes", plan.recordedBytes}});
@@ -191,6 +271,7 @@ json verificationJson(const PlanVerification& verification)
             {"plans", std::move(plans)},
             {"refused", std::move(refused)},
             {"regret_pct", share(regret)},
+            {"rounds_apart_pct", share(verification.apart())},
             {"pairs_in_order_pct", share(inOrder)},
             {"complete", !verification.failure}};
 }
@@ -210,6 +291,8 @@ std::string verificationText(const PlanVerification& verification)
     }
     if (const auto inOrder = verification.pairsInOrder())
         text += fmt::format("; {:.0f} % of the pairs are in the predicted order", 100 * *inOrder);
+    if (const auto apart = verification.apart())
+        text += fmt::format("\nsingle rounds of a plan are {:.1f} % apart", 100 * *apart);
     for (const PlanVerification::Refused& each : verification.refused)
         text += fmt::format("\nnot trained: {}: {}", formatPlan(each.plan), each.why);
     return text;

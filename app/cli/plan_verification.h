@@ -23,7 +23,8 @@ struct VerifiedPlan {
     ParallelPlan plan;
     bool isBest = false;                              ///< of those that the search put first; else one of the others
     double predictedSeconds = 0, recordedSeconds = 0; ///< of a step
-    double predictedBytes = 0, recordedBytes = 0;     ///< peak of the fullest rank
+    double lowSeconds = 0, highSeconds = 0;       ///< of a step in single rounds, with the kernel times of these alone
+    double predictedBytes = 0, recordedBytes = 0; ///< peak of the fullest rank
 };
 
 struct PlanVerification {
@@ -38,6 +39,9 @@ struct PlanVerification {
     /// How much longer the step of the plan predicted quickest takes than the least of all those trained; 0.1 is 10 %.
     /// Absent where none was trained.
     std::optional<double> regret() const;
+    /// How far single rounds of a plan lie apart, the median over the plans: differences between plans below it may be those
+    /// of the machine from one minute to the next. Absent where none was trained.
+    std::optional<double> apart() const;
     /// Share of the pairs whose recorded times lie as the predicted ones; absent where there is no pair.
     std::optional<double> pairsInOrder() const;
 };
@@ -46,9 +50,10 @@ struct PlanVerification {
 /// Errors: InvalidArgument where the engine's rates are not those of the cluster.
 Status predictDeviceClock(PredictionInputs& inputs, int devices);
 
-/// Trains `count` of the best plans and half as many of the others (2 at least, spread over their order), six steps each on
-/// the device clock, where all share one table of kernel times. inputs: as searched. best, all: what the search found.
-/// kernelTimes: a file of such a table, read and written; empty: a temporary one.
+/// Trains `count` of the best plans and half as many of the others (2 at least, spread over their order) on the device clock.
+/// Kernel times come from three rounds through all plans, one after the other, in each of which every plan measures its own;
+/// of each kernel the median counts, for all plans alike, and with these every plan is recorded. inputs: as searched. best, all: what the search found.
+/// kernelTimes: a file of kernel times; those in it count as they are, and the others are written there. Empty: none.
 /// What fails while they train, or is stopped, ends it; what was trained until then is kept.
 /// Errors: Unsupported where the engine can train none of them; Io where no temporary file can be made.
 Result<PlanVerification> verifyPlans(const PredictionInputs& inputs, std::span<const cost::SearchedPlan> best,

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is the plan that a search puts first the best one? Ten jobs, searched and trained.
 
-    verify_plans.py path/to/fourwalls-cli [--verify 5] [--json OUT]
+    verify_plans.py path/to/fourwalls-cli [--verify 5] [--rounds 3] [--json OUT]
 
 For each job a few plans are recorded on the device clock, `calibrate --from` learns rates from them, and `plan --verify`
-searches with these and trains the best plans and some bad ones. All recordings of a job share one table of kernel times.
+searches with these and trains the best plans and some bad ones. What a kernel takes is the median of --rounds through the
+plans, as in `plan --verify` itself, which measures all anew: single recordings of a busy machine are up to a third apart, and
+plans are only comparable where their kernels were measured at the same time.
 No plan that is searched for was seen by the calibration unless it is one of the few.
 
 Prints a line for each job: how much longer the plan predicted best takes than the best of those trained, the share of pairs
@@ -41,33 +43,59 @@ def ask(cli, *arguments):
     return json.loads(done.stdout)
 
 
-def verify(cli, job, count, folder):
+def measured(cli, what, plan, table):
+    """What the kernels of a plan take now."""
+    if os.path.exists(table):
+        os.remove(table)
+    ask(cli, "record", "--no-trace", *what, "--plan", plan, "--clock", "device", "--steps", "4", "--kernel-times", table)
+    with open(table, encoding="utf-8") as file:
+        return json.load(file)["kernel_times"]
+
+
+def write_medians(table, recordings):
+    times = {}
+    for recording in recordings:
+        for kernel in recording:
+            kernel = dict(kernel)
+            nanoseconds = kernel.pop("ns")
+            times.setdefault(json.dumps(kernel, sort_keys=True), []).append(nanoseconds)
+    with open(table, "w", encoding="utf-8") as file:
+        json.dump({"kernel_times": [{**json.loads(kernel), "ns": statistics.median_low(took)}
+                                    for kernel, took in times.items()]}, file)
+
+
+def verify(cli, job, options, folder):
     model, devices, batch, sequence, plans = job
     what = ["--model", model, "--batch", str(batch), "--seq", str(sequence)]
     table, learned = os.path.join(folder, "kernels.json"), os.path.join(folder, "learned.json")
     traces = []
+    write_medians(table, [measured(cli, what, plan, os.path.join(folder, "once.json"))
+                          for _ in range(options.rounds) for plan in plans])
     for number, plan in enumerate(plans):
         traces.append(os.path.join(folder, f"{number}.fourwalls"))
-        ask(cli, "record", "-o", traces[-1], *what, "--plan", plan, "--clock", "device", "--steps", "6",
+        ask(cli, "record", "-o", traces[-1], *what, "--plan", plan, "--clock", "device", "--steps", "5",
             "--kernel-times", table)
     ask(cli, "calibrate", "--from", *traces, "-o", learned)
     return ask(cli, "plan", *what, "--gpus", str(devices), "--cluster", learned, "--precision", "f32", "--verify",
-               str(count), "--kernel-times", table)["verified"]
+               str(options.verify))["verified"]
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("cli")
     parser.add_argument("--verify", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--jobs", default="", help="their numbers from 0, with commas between; all without it")
     parser.add_argument("--json")
     options = parser.parse_args()
     results = []
-    for job in JOBS:
+    for job in [JOBS[int(number)] for number in options.jobs.split(",")] if options.jobs else JOBS:
         with tempfile.TemporaryDirectory() as folder:
-            verified = verify(options.cli, job, options.verify, folder)
+            verified = verify(options.cli, job, options, folder)
         error = statistics.mean(abs(plan["error_pct"]) for plan in verified["plans"])
         print(f"{job[0]:<12}{job[1]} devices, batch {job[2]:<3} {verified['regret_pct']:5.1f} % behind the best, "
-              f"{verified['pairs_in_order_pct']:3.0f} % of pairs in order, error {error:4.1f} %", flush=True)
+              f"{verified['pairs_in_order_pct']:3.0f} % of pairs in order, error {error:4.1f} %, rounds "
+              f"{verified['rounds_apart_pct']:.0f} % apart", flush=True)
         for plan in verified["plans"]:
             print(f"    {plan['predicted_ms']:8.2f} {plan['recorded_ms']:8.2f} ms  {plan['plan'] or 'one device'}")
         results.append({"job": job, "verified": verified, "error_pct": error})

@@ -236,7 +236,7 @@ class Jobs(JobCase):
                 plain, undisturbed = self.reference(plan, *skipped)
                 self.assertEqual(weights, undisturbed)
                 self.check_trace(answer["restarts"])
-            print(f"{number + 1}/{count} {fault} {plan} {transport}: {answer['restarts']} restarts", file=sys.stderr)
+                print(f"{number + 1}/{count} {fault} {plan} {transport}: {answer['restarts']} restarts", file=sys.stderr)
 
 
 class OtherRanks(JobCase):

@@ -129,6 +129,7 @@ void CliPlanTest::planVerifies()
         times.push_back(plan["recorded_ms"].toDouble());
         QVERIFY(times.back() > 0 && plan["recorded_peak_bytes"].toDouble() > 0);
         least = std::min(least, times.back());
+        QVERIFY(plan["low_ms"].toDouble() > 0 && plan["high_ms"].toDouble() >= plan["low_ms"].toDouble());
     }
     QCOMPARE(best, 2);
     for (std::size_t i = 0; i < times.size(); ++i)
