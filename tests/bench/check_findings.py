@@ -24,6 +24,7 @@ SMALL_US = 10.0
 COLLECTIVE = re.compile(r"nccl|rccl|cross_device_reduce|hcom_|reduce_scatter_cross|all_gather_cross", re.I)
 WAITS = re.compile(r"Synchronize|^(cuda|hip)Free", re.I)
 COPIES = re.compile(r"^(cuda|hip|cu)Memcpy", re.I)
+KEEPS_NOBODY = re.compile(r"[DP]to[DP]|Pinned -> Device|Device -> Pinned")  # such a copy may take long only in a full queue
 LONGEST_SUBMISSION_US = 30.0  # a call that copies and takes longer waits
 
 
@@ -186,7 +187,12 @@ def shares(profile, scope):
     devices = sorted({w[3] for w in profile.kernels}, key=str)
     sums = {}
     loads = clipped(profile.loading, scope)
-    waits = [(b, e) for n, b, e, _ in profile.host if WAITS.search(n) or (COPIES.search(n) and e - b > LONGEST_SUBMISSION_US)]
+    free = {c for n, _, _, _, c in profile.copies if c is not None and KEEPS_NOBODY.search(n)}
+    waits = [
+        (b, e)
+        for n, b, e, c in profile.host
+        if WAITS.search(n) or (COPIES.search(n) and e - b > LONGEST_SUBMISSION_US and c not in free)
+    ]
     for device in devices:
         kernels = [k for k in profile.kernels if k[3] == device]
         compute = clipped([k[1:3] for k in kernels if not COLLECTIVE.search(k[0])], scope)

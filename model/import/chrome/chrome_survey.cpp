@@ -180,6 +180,8 @@ private:
         m_survey.deviceWork = true;
         const bool copy = category == Category::Memcpy || category == Category::Memset;
         const std::string_view name = event[EventKey::Name].text;
+        if (const auto id = launchId(event); category == Category::Memcpy && id && waitsForNothing(name))
+            m_survey.links.addFreeCopy(*id);
         const bool communication = !copy && hints(category, name).communication;
         m_survey.lanes.noteWork(lane,
                                 copy            ? LaneIndex::Work::Copy

@@ -208,7 +208,8 @@ void ChromeWriter::slice(const ChromeEvent& event, Category category, std::int64
         const auto known = operatorFlops(name, shapes, event[ArgKey::ConcreteInputs]);
         flops = known ? known->flops : m_survey.convolutions.flops(m_survey.convolutions.ask(name, shapes));
     }
-    emit(lane, m_names.id(work, Phase::None, flops, callActivity(work.info, Duration{length})), ts, length,
+    const bool isFreeCopy = correlation && m_survey.links.isFreeCopy(correlation->value);
+    emit(lane, m_names.id(work, Phase::None, flops, callActivity(work.info, Duration{length}, isFreeCopy)), ts, length,
          correlation);
     if (category == Category::GpuUserAnnotation) {
         if (work.stepNumber >= 0) m_steps.addProjected(work.stepNumber, ts, ts + length);

@@ -13,6 +13,7 @@ namespace {
 
 // A run has one set of links per rank.
 constexpr std::size_t kBudget = std::size_t{12} << 20, kSorted = std::size_t{4} << 20;
+constexpr std::size_t kMostFreeCopies = std::size_t{1} << 20; ///< of others the length of the call decides
 
 } // namespace
 
@@ -57,6 +58,16 @@ void LaunchLinks::addLaunch(std::int64_t correlation, int lane, std::int64_t at)
     m_tables->launches.add(launch);
 }
 
+void LaunchLinks::addFreeCopy(std::int64_t correlation)
+{
+    if (m_freeCopies.size() < kMostFreeCopies) m_freeCopies.push_back(correlation);
+}
+
+bool LaunchLinks::isFreeCopy(std::optional<std::int64_t> correlation) const
+{
+    return correlation && std::binary_search(m_freeCopies.begin(), m_freeCopies.end(), *correlation);
+}
+
 std::int32_t LaunchLinks::addOperator(int lane, std::int64_t begin, std::int64_t end, const OperatorContext& context)
 {
     std::int32_t flops = -1;
@@ -73,6 +84,7 @@ std::int32_t LaunchLinks::addOperator(int lane, std::int64_t begin, std::int64_t
 
 Status LaunchLinks::resolve(Phase otherwise)
 {
+    std::sort(m_freeCopies.begin(), m_freeCopies.end());
     SortedRows<Launch, ByCorrelation> linked(m_tables->chunks, kSorted / sizeof(Launch));
     {
         SortedRows<Operator, ByLane>::Cursor operators(m_tables->operators);

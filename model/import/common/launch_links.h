@@ -54,6 +54,9 @@ public:
     void addLaunch(std::int64_t correlation, int lane, std::int64_t at);
     /// Returns the place of the operator's FLOPs for setFlops(), -1 if it has none.
     std::int32_t addOperator(int lane, std::int64_t begin, std::int64_t end, const OperatorContext& context);
+    /// The work of that call is a copy that its caller has nothing to wait for; see waitsForNothing().
+    void addFreeCopy(std::int64_t correlation);
+    bool isFreeCopy(std::optional<std::int64_t> correlation) const;
     /// What was not known when the operator was added, of one product.
     void setFlops(std::int32_t flopsOperator, double flops)
     {
@@ -109,6 +112,7 @@ private:
     std::unique_ptr<Tables> m_tables;
     bool m_hasNodes = false;                 ///< of autograd
     std::set<int> m_backwardLanes;           ///< those on which such nodes launch work
+    std::vector<std::int64_t> m_freeCopies;  ///< correlations; sorted by resolve()
     std::vector<std::int64_t> m_firstOfPage; ///< of m_tables->linked: the page's first correlation
     struct Products {
         double flops = 0; ///< of one product

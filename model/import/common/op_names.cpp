@@ -85,12 +85,19 @@ std::string withoutNumbers(std::string_view name)
 
 } // namespace
 
-Activity callActivity(const OpInfo& call, Duration length)
+bool waitsForNothing(std::string_view copy)
+{
+    // "Memcpy DtoD (Device -> Device)", "Memcpy HtoD (Pinned -> Device)".
+    if (has(copy, "DtoD") || has(copy, "PtoP")) return true;
+    return has(copy, "Pinned") && !has(copy, "Pageable") && !has(copy, "Unknown");
+}
+
+Activity callActivity(const OpInfo& call, Duration length, bool freeCopy)
 {
     // Putting a copy into a queue takes some microseconds. What fills memory has nothing to wait for but room in the queue.
     constexpr Duration kLongestSubmission{30'000};
     const bool fills = has(call.name, "Memset") || has(call.name, "memset");
-    const bool waits = call.kind == SliceKind::HostCall && call.activity == Activity::Launch &&
+    const bool waits = !freeCopy && call.kind == SliceKind::HostCall && call.activity == Activity::Launch &&
                        length > kLongestSubmission && isCopyCall(call.name) && !fills;
     return waits ? Activity::Synchronisation : call.activity;
 }

@@ -26,9 +26,13 @@ inline constexpr std::size_t kLongestDetail = 300;
 /// Whether a call of a runtime or driver launches work on a device: a kernel, a cooperative one, a graph.
 bool isLaunchCall(std::string_view name);
 
+/// Whether a copy of that name keeps no caller of an asynchronous call: it stays on devices, or its memory is page-locked.
+bool waitsForNothing(std::string_view copy);
+
 /// What a call of a runtime counts as, given how long it took: an asynchronous copy that keeps its caller waits for the
-/// copy (pageable memory), and for what was launched before it.
-Activity callActivity(const OpInfo& call, Duration length);
+/// copy (pageable memory), and for what was launched before it. freeCopy: the copy is known to be one that does not
+/// (LaunchLinks::isFreeCopy); it launches, however long it takes (a full queue).
+Activity callActivity(const OpInfo& call, Duration length, bool freeCopy);
 
 /// A name once met.
 struct NamedWork {

@@ -79,6 +79,8 @@ public:
                     row.collective && row.collective->operation ? row.collective->operation : collectiveOf(row.name);
                 rank.communication.push_back({start, end, kind ? static_cast<int>(*kind) : -1});
             }
+            if (row.category == Category::Memcpy && row.correlation && waitsForNothing(row.name))
+                m_file.hostOf(row.rank).links.addFreeCopy(*row.correlation);
             rank.lanes.noteWork(lane,
                                 copy            ? LaneIndex::Work::Copy
                                 : communication ? LaneIndex::Work::Communication
@@ -264,8 +266,9 @@ private:
     {
         const std::int64_t start = row.start.rounded(), end = row.end.rounded();
         NamedWork& named = m_names.find(row.category, row.name, row.detail);
+        const bool isFreeCopy = m_file.hostOf(row.rank).links.isFreeCopy(row.correlation);
         const Activity activity =
-            row.role == LaneRole::Thread ? callActivity(named.info, Duration{end - start}) : Activity::None;
+            row.role == LaneRole::Thread ? callActivity(named.info, Duration{end - start}, isFreeCopy) : Activity::None;
         const TrackId track = rank.tracks[static_cast<std::size_t>(lane)];
         slice(track, m_names.id(named, Phase::None, 0, activity), start, end, row.correlation);
         if (row.role != LaneRole::Thread) {

@@ -70,6 +70,7 @@ private:
                 file.lastNs = std::max(file.lastNs, work.end);
                 if (work.kind == NsightWork::Kind::Wait) return;
                 const bool copy = work.kind == NsightWork::Kind::Copy || work.kind == NsightWork::Kind::Set;
+                if (work.waitsForNothing && work.correlation) rank.links.addFreeCopy(*work.correlation);
                 const bool communication = !copy && isCommunicationKernel(file.tables.string(work.name));
                 if (communication) {
                     const auto kind = collectiveOf(file.tables.string(work.name));

@@ -20,6 +20,15 @@ constexpr std::int64_t kPushPopRange = 59, kDomainCreated = 75;
 constexpr std::size_t kMostDomains = 10'000;
 constexpr std::size_t kMostMetrics = 10'000;
 
+/// ENUM_CUDA_MEMCPY_OPER
+constexpr std::int64_t kDeviceToDevice = 8, kPeerToPeer = 10;
+
+/// Of ENUM_CUDA_MEM_KIND page-locked memory and a device's. (0 is pageable, 4 and 6 are shared.)
+bool isLockedOrDevice(std::int64_t kind)
+{
+    return kind == 1 || kind == 2 || kind == 3 || kind == 5;
+}
+
 constexpr const char* kNsightAgain = "export the report again with: nsys export --type sqlite";
 
 } // namespace
@@ -203,7 +212,8 @@ Status NsightTables::workOf(const char* table, NsightWork::Kind kind, const char
         table,
         {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "demangledName", "shortName", code,
          "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",
-         kind == NsightWork::Kind::Copy || kind == NsightWork::Kind::Set ? "bytes" : "none"},
+         kind == NsightWork::Kind::Copy || kind == NsightWork::Kind::Set ? "bytes" : "none",
+         kind == NsightWork::Kind::Copy ? "srcKind" : "none", kind == NsightWork::Kind::Copy ? "dstKind" : "none"},
         [&](const sqlite::Statement& row) {
             const auto start = row.asInteger(0), end = row.asInteger(1);
             if (!start || !end || !soundTimes(*start, *end)) return false;
@@ -223,6 +233,10 @@ Status NsightTables::workOf(const char* table, NsightWork::Kind kind, const char
                 work.block[i] = columnOr(row, 12 + i, 0);
             }
             if (const auto bytes = row.asInteger(15); bytes && *bytes >= 0) work.bytes = bytes;
+            work.waitsForNothing =
+                kind == NsightWork::Kind::Copy &&
+                (work.code == kDeviceToDevice || work.code == kPeerToPeer ||
+                 (isLockedOrDevice(columnOr(row, 16, -1)) && isLockedOrDevice(columnOr(row, 17, -1))));
             ++m_timedRows;
             visit(work);
             return true;

@@ -29,6 +29,7 @@ struct NsightWork {
     std::int64_t name = -1, shortName = -1; ///< string ids; -1: none
     std::int64_t code = 0;                  ///< copyKind or syncType
     std::optional<std::int64_t> bytes;      ///< of a copy or set
+    bool waitsForNothing = false;           ///< of a copy: on devices, or from and to page-locked memory
     std::int64_t grid[3] = {}, block[3] = {};
 };
 

@@ -127,7 +127,8 @@ void NsightWriter::call(const NsightCall& call)
     const std::string name = callName(m_file.tables.string(call.name));
     m_launchCalls += isLaunchCall(name);
     NamedWork& named = m_names.find(Category::Runtime, name, {});
-    const Activity activity = callActivity(named.info, Duration{call.end - call.start});
+    const Activity activity =
+        callActivity(named.info, Duration{call.end - call.start}, rank.links.isFreeCopy(call.correlation));
     if (!emit(rank, rank.threadLane(call.thread), m_names.id(named, Phase::None, 0, activity), call.start, call.end,
               call.correlation))
         return;

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <set>
+#include <type_traits>
 
 namespace fourwalls::importers {
 
@@ -35,6 +36,19 @@ struct Extent {
     }
     std::optional<std::int64_t> length() const { return begin ? std::optional(*end - *begin) : std::nullopt; }
 };
+
+/// As waitsForNothing (op_names.h), by what the record says.
+bool keepsNobody(const collect::Memcpy& copy)
+{
+    const auto isLockedOrDevice = [](std::uint8_t kind) {
+        const auto memory = static_cast<collect::MemoryKind>(kind);
+        return memory == collect::MemoryKind::Pinned || memory == collect::MemoryKind::Device ||
+               memory == collect::MemoryKind::Array || memory == collect::MemoryKind::DeviceStatic;
+    };
+    const auto kind = static_cast<collect::CopyKind>(copy.copyKind);
+    return kind == collect::CopyKind::DeviceToDevice || kind == collect::CopyKind::PeerToPeer ||
+           (isLockedOrDevice(copy.sourceKind) && isLockedOrDevice(copy.destinationKind));
+}
 
 class Survey {
 public:
@@ -269,6 +283,8 @@ private:
         m_tables.lanes.noteWork(lane, LaneIndex::Work::Copy, when->second - when->first);
         m_gpuSpan.add(when->first, when->second);
         m_edges.addCopy(lane, copied.correlation, when->first, when->second);
+        if constexpr (std::is_same_v<Copied, collect::Memcpy>)
+            if (copied.correlation != 0 && keepsNobody(copied)) m_tables.links.addFreeCopy(copied.correlation);
         if (isCopy)
             ++m_copies, m_copyTime += static_cast<std::uint64_t>(when->second - when->first);
         else

@@ -317,8 +317,11 @@ void SpoolWriter::call(const collect::ApiCall& call)
         found = m_calls.emplace(key, &work).first;
     }
     const Duration length{static_cast<std::int64_t>(std::min<std::uint64_t>(call.end - call.start, kLargestTimeNs))};
+    const std::optional<std::int64_t> copy =
+        call.correlation != 0 ? std::optional<std::int64_t>(call.correlation) : std::nullopt;
     const bool kept = emit(m_tables.threadLane(call.thread),
-                           m_names.id(*found->second, Phase::None, 0, callActivity(found->second->info, length)),
+                           m_names.id(*found->second, Phase::None, 0,
+                                      callActivity(found->second->info, length, m_tables.links.isFreeCopy(copy))),
                            call.start, call.end, call.correlation);
     if (kept && waitedIn != 0) ++m_stacks;
 }

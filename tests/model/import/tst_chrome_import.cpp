@@ -8,6 +8,8 @@
 
 #include <QTest>
 
+#include <map>
+
 namespace tst_chrome_import {
 
 using namespace fourwalls;
@@ -295,6 +297,26 @@ private slots:
         int distinct = 0;
         names.each([&](const NamedWork&) { ++distinct; });
         QCOMPARE(distinct, 7);
+    }
+
+    /// Two calls of 50 us each: one puts a copy within the device into a full queue, the other waits for its copy.
+    void aCopyWithinTheDeviceKeepsNobody()
+    {
+        const Imported trace = importText(js(
+            "[{'ph':'X','cat':'cuda_runtime','name':'cudaMemcpyAsync','pid':9,'tid':9,'ts':0,'dur':50,"
+            "'args':{'correlation':1}},"
+            "{'ph':'X','cat':'cuda_runtime','name':'cudaMemcpyAsync','pid':9,'tid':9,'ts':100,'dur':50,"
+            "'args':{'correlation':2}},"
+            "{'ph':'X','cat':'gpu_memcpy','name':'Memcpy DtoD (Device -> Device)','pid':0,'tid':7,'ts':60,'dur':5,"
+            "'args':{'device':0,'stream':7,'correlation':1}},"
+            "{'ph':'X','cat':'gpu_memcpy','name':'Memcpy DtoH (Device -> Pageable)','pid':0,'tid':7,'ts':140,'dur':5,"
+            "'args':{'device':0,'stream':7,'correlation':2}}]"));
+        QVERIFY2(trace.data, trace.error.c_str());
+        std::map<std::int64_t, Activity> activities;
+        for (const SliceView& slice : trace.data->slices)
+            if (trace.op(slice).kind == SliceKind::HostCall) activities[slice.start.ns] = trace.op(slice).activity;
+        QCOMPARE(activities,
+                 (std::map<std::int64_t, Activity>{{0, Activity::Launch}, {100'000, Activity::Synchronisation}}));
     }
 
     /// The profiler that PyTorch had before Kineto writes no categories: its processes say what they are.

@@ -323,6 +323,35 @@ private slots:
         QVERIFY2(trace.error.find(says.toStdString()) != std::string::npos, trace.error.c_str());
         QVERIFY(trace.error.find('\n') == std::string::npos);
     }
+
+    /// Calls of 50 us, for a copy within the device, from pageable and from page-locked memory.
+    void aCopyThatKeepsNobodyIsALaunch()
+    {
+        QTemporaryDir folder;
+        const std::string thread = std::to_string(kFirst + 7), process = std::to_string(kFirst);
+        std::string sql =
+            "CREATE TABLE StringIds(id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INTEGER, end INTEGER, globalTid INTEGER, correlationId "
+            "INTEGER, nameId INTEGER);"
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, "
+            "correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER, srcKind INTEGER, dstKind "
+            "INTEGER);"
+            "INSERT INTO StringIds VALUES(1,'cudaMemcpyAsync_v3020');";
+        const char* const kinds[] = {"8,2,2", "1,0,2", "1,1,2"};
+        for (int i = 0; i < 3; ++i) {
+            const std::string at = std::to_string(100'000 * i), id = std::to_string(i + 1);
+            sql += "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(" + at + "," + std::to_string(100'000 * i + 50'000) +
+                   "," + thread + "," + id + ",1);INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES(" +
+                   std::to_string(100'000 * i + 40'000) + "," + std::to_string(100'000 * i + 45'000) + ",0,7," + id +
+                   "," + process + ",64," + kinds[i] + ");";
+        }
+        const Imported trace = importPaths({exported(folder, sql)});
+        QVERIFY2(trace.data, trace.error.c_str());
+        std::vector<Activity> activities;
+        for (const SliceView& slice : trace.data->slices)
+            if (trace.op(slice).kind == SliceKind::HostCall) activities.push_back(trace.op(slice).activity);
+        QCOMPARE(activities, (std::vector<Activity>{Activity::Launch, Activity::Synchronisation, Activity::Launch}));
+    }
 };
 
 FOURWALLS_TEST(NsightImportTest, QCoreApplication)

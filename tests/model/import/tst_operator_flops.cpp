@@ -132,20 +132,27 @@ private slots:
         copy.name = "cudaMemcpyAsync";
         copy.kind = SliceKind::HostCall;
         copy.activity = Activity::Launch;
-        QCOMPARE(callActivity(copy, Duration{5'000}), Activity::Launch);
-        QCOMPARE(callActivity(copy, Duration{5'000'000}), Activity::Synchronisation);
+        QCOMPARE(callActivity(copy, Duration{5'000}, false), Activity::Launch);
+        QCOMPARE(callActivity(copy, Duration{5'000'000}, false), Activity::Synchronisation);
+        // Within the device, or from page-locked memory, it only waits for room in the queue.
+        QCOMPARE(callActivity(copy, Duration{5'000'000}, true), Activity::Launch);
+        QVERIFY(waitsForNothing("Memcpy DtoD (Device -> Device)"));
+        QVERIFY(waitsForNothing("Memcpy HtoD (Pinned -> Device)"));
+        QVERIFY(!waitsForNothing("Memcpy HtoD (Pageable -> Device)"));
+        QVERIFY(!waitsForNothing("Memcpy DtoH (Device -> Pageable)"));
+        QVERIFY(!waitsForNothing("Memcpy DtoH (Device -> Host)")); // of HIP: it may be either
         // A launch that waits for room in the queue does so while the device works.
         OpInfo launch = copy;
         launch.name = "cudaLaunchKernel";
-        QCOMPARE(callActivity(launch, Duration{5'000'000}), Activity::Launch);
+        QCOMPARE(callActivity(launch, Duration{5'000'000}, false), Activity::Launch);
         // So does one that fills memory.
         OpInfo fill = copy;
         fill.name = "cudaMemsetAsync";
-        QCOMPARE(callActivity(fill, Duration{5'000'000}), Activity::Launch);
+        QCOMPARE(callActivity(fill, Duration{5'000'000}, false), Activity::Launch);
         OpInfo sync = copy;
         sync.name = "cudaStreamSynchronize";
         sync.activity = Activity::Synchronisation;
-        QCOMPARE(callActivity(sync, Duration{10}), Activity::Synchronisation);
+        QCOMPARE(callActivity(sync, Duration{10}, false), Activity::Synchronisation);
     }
 };
 
