@@ -33,6 +33,7 @@ struct FinishContext {
     std::int64_t firstTime = kLargestTimeNs, lastTime = -kLargestTimeNs;
     std::map<RankId, std::vector<StepRecord>> steps = {}; ///< by time
     std::map<std::int32_t, StepLookup> lookups = {};
+    std::map<std::int32_t, StepMarks> marks = {}; ///< of the ranks' threads
     std::map<std::int32_t, StepLookup> shared =
         {}; ///< the ranges over which a rank's time is shared out, see sharedSteps
     std::map<std::int32_t, std::vector<CounterRow>> reserved = {}; ///< "reserved_bytes" by rank
@@ -58,9 +59,7 @@ struct FinishContext {
     {
         if (lookups.empty()) return true;
         const auto lookup = lookups.find(rank);
-        if (lookup == lookups.end()) return false;
-        const StepRecord* step = lookup->second.find(Instant{at});
-        return step && step->measured();
+        return lookup != lookups.end() && isMeasuredAt(lookup->second, Instant{at});
     }
 
     /// A failure of the output or the chunks, or the wish to stop.

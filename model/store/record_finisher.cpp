@@ -4,6 +4,7 @@
 
 #include "model/base/sorted_rows.h"
 #include "model/store/duration_class.h"
+#include "model/trace/collective_timing.h"
 
 #include <algorithm>
 #include <cmath>
@@ -202,6 +203,16 @@ Status finishCounters(FinishContext& context)
 Status finishCollectives(FinishContext& context)
 {
     const Definitions& definitions = context.definitions();
+    std::map<std::int32_t, StepLookup> marked; // steps as the programs mark them
+    for (const auto& [rank, marks] : context.marks)
+        if (std::vector<StepRecord> steps = marks.marked(context.steps[RankId(rank)]); !steps.empty())
+            marked.emplace(rank, StepLookup(steps));
+    const auto isMeasured = [&](std::int32_t rank, const CollectiveRow& row) {
+        const bool isRequest = definitions.groups[static_cast<std::size_t>(row.group)].transport == kRequestsOnly;
+        const auto marks = isRequest ? marked.find(rank) : marked.end();
+        if (marks != marked.end()) return isMeasuredAt(marks->second, Instant{row.start});
+        return context.isMeasured(rank, row.start);
+    };
     std::map<std::int32_t, std::vector<std::int32_t>> tracksOfRank;
     for (std::size_t track = 0; track < definitions.tracks.size(); ++track)
         tracksOfRank[definitions.tracks[track].rank.value].push_back(static_cast<std::int32_t>(track));
@@ -229,7 +240,7 @@ Status finishCollectives(FinishContext& context)
                             {nextId++, rank, durationClass(row.end - row.start), row.track, row.start, row.lastArrival,
                              row.end, row.operation, row.group, row.sequence, Value::orNull(row.payloadBytes),
                              Value::orNull(row.wireBytes), Value::orNull(row.peer), row.algorithm, row.protocol});
-            if (!context.isMeasured(rank, row.start)) continue;
+            if (!isMeasured(rank, row)) continue;
             CollectiveRecord record;
             record.start = Instant{row.start};
             record.lastArrival = Instant{row.lastArrival};

@@ -53,6 +53,8 @@ void SliceFinisher::sort(const SliceRow& slice, std::int32_t rank, ActivityFinis
     const OpInfo& op = m_context.definitions().ops[static_cast<std::size_t>(slice.op)];
     if (isMeasured(rank, slice.start))
         m_ops.addInTrack(OpId(slice.op), op.activity, Instant{slice.start}, Duration{slice.duration});
+    if (m_holdsMarks && op.kind == SliceKind::Step)
+        m_context.marks[rank].add(OpId(slice.op), Instant{slice.start}, Duration{slice.duration});
     activity.add(op, slice);
 }
 
@@ -64,6 +66,7 @@ Status SliceFinisher::finishTrack(std::int32_t track, ActivityFinisher& activity
     m_dealt = dealt.get();
     m_assigner = {};
     m_lastStep = nullptr;
+    m_holdsMarks = info.kind == TrackKind::CpuThread && m_context.lookups.contains(info.rank.value);
     m_ops.nextTrack();
     const auto putWait = [&] {
         if (m_wait) sort(*m_wait, info.rank.value, activity);

@@ -41,6 +41,7 @@ private:
     DealtTrack* m_dealt = nullptr; ///< the current track
     LaneAssigner m_assigner;
     std::optional<SliceRow> m_wait;         ///< held until it is known whether what waited comes next
+    bool m_holdsMarks = false;              ///< the current track, of a rank's steps
     const StepRecord* m_lastStep = nullptr; ///< of the current track: slices come by time
     OpSummarizer m_ops;
     TrackRows m_rows; ///< of the jobs

@@ -2,6 +2,7 @@
 // Checking, sorting, lanes and summaries of an in-memory trace.
 #include "model/trace/in_memory_finish.h"
 
+#include "model/trace/collective_timing.h"
 #include "model/trace/lane_assignment.h"
 #include "model/trace/memory_curve.h"
 #include "model/trace/summary_builder.h"
@@ -307,8 +308,14 @@ public:
         CollectiveSummarizer collectives(m_data.info.groups, predicted
                                                                  ? std::span<const RankInfo>(m_data.info.header.ranks)
                                                                  : std::span<const RankInfo>{});
-        for (const CollectiveView& view : m_data.collectives)
-            if (isMeasured(lookupOf(lookups, view.rank), view.record.start)) collectives.add(view.record);
+        const std::map<RankId, StepLookup> marked = markedSteps();
+        for (const CollectiveView& view : m_data.collectives) {
+            const auto group = static_cast<std::size_t>(view.record.group.value);
+            const bool isRequest = m_data.info.groups[group].transport == kRequestsOnly;
+            const StepLookup* marks = isRequest ? lookupOf(marked, view.rank) : nullptr;
+            if (isMeasured(marks ? marks : lookupOf(lookups, view.rank), view.record.start))
+                collectives.add(view.record);
+        }
         m_data.collectiveSummaries = collectives.finish();
     }
 
@@ -340,8 +347,21 @@ private:
     bool isMeasured(const StepLookup* lookup, Instant at) const
     {
         if (m_data.steps.empty()) return true;
-        const StepRecord* step = lookup ? lookup->find(at) : nullptr;
-        return step && step->measured();
+        return lookup && isMeasuredAt(*lookup, at);
+    }
+    /// Each rank's steps as its program marks them, where it does.
+    std::map<RankId, StepLookup> markedSteps() const
+    {
+        std::map<RankId, StepMarks> marks;
+        for (const SliceView& slice : m_data.slices)
+            if (m_data.ops[static_cast<std::size_t>(slice.op.value)]->kind == SliceKind::Step &&
+                trackOf(slice.track).info.kind == TrackKind::CpuThread)
+                marks[trackOf(slice.track).info.rank].add(slice.op, slice.start, slice.duration);
+        std::map<RankId, StepLookup> marked;
+        for (const auto& [rank, own] : marks)
+            if (const std::vector<StepRecord> steps = own.marked(records(rank)); !steps.empty())
+                marked.emplace(rank, StepLookup(steps));
+        return marked;
     }
     static const StepLookup* lookupOf(const std::map<RankId, StepLookup>& lookups, RankId rank)
     {

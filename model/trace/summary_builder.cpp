@@ -88,6 +88,29 @@ std::pair<std::size_t, std::size_t> StepLookup::overlapping(TimeRange range) con
     return {from, std::max(from, static_cast<std::size_t>(last - m_steps.begin()))};
 }
 
+std::vector<StepRecord> StepMarks::marked(std::span<const StepRecord> steps) const
+{
+    std::vector<Mark> marks = m_marks;
+    std::stable_sort(marks.begin(), marks.end(),
+                     [](const Mark& a, const Mark& b) { return a.range.begin < b.range.begin; });
+    std::vector<Mark> whole; // several threads of a loop may mark the same step
+    for (const Mark& mark : marks) {
+        const bool again = !whole.empty() && whole.back().op == mark.op && mark.range.begin < whole.back().range.end;
+        if (again)
+            whole.back().range.end = std::max(whole.back().range.end, mark.range.end);
+        else
+            whole.push_back(mark);
+    }
+    std::vector<StepRecord> found(steps.begin(), steps.end());
+    if (whole.size() != found.size()) return {};
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const TimeRange& mark = whole[i].range;
+        if (mark.begin > found[i].range.begin || mark.end > found[i].range.end) return {};
+        found[i].range = mark;
+    }
+    return found;
+}
+
 RankStepSummarizer::RankStepSummarizer(RankId rank, std::span<const StepRecord> steps, const TraceHeader& header,
                                        const TraceClosing& closing)
     : m_lookup(steps)

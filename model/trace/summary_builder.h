@@ -46,6 +46,31 @@ private:
     std::vector<Instant> m_latestEnd; ///< over steps 0..i: a binary search needs monotonous ends
 };
 
+/// The marks of a rank's steps on its program's threads. A step lasts until its device's work is done, and the program may be
+/// steps ahead by then: what it only asked for is of the step whose mark holds the request.
+class StepMarks {
+public:
+    /// A slice of kind Step on a thread.
+    void add(OpId op, Instant start, Duration duration) { m_marks.push_back({op, {start, start + duration}}); }
+    /// The same steps, each over its mark. Empty where marks and steps do not belong together: steps were found otherwise.
+    /// steps: of the rank, by time.
+    std::vector<StepRecord> marked(std::span<const StepRecord> steps) const;
+
+private:
+    struct Mark {
+        OpId op;
+        TimeRange range;
+    };
+    std::vector<Mark> m_marks;
+};
+
+/// Whether what begins at `at` is of a measured step.
+inline bool isMeasuredAt(const StepLookup& steps, Instant at)
+{
+    const StepRecord* step = steps.find(at);
+    return step && step->measured();
+}
+
 /// The step summaries of one rank: hands each slice to the steps that it overlaps.
 class RankStepSummarizer {
 public:

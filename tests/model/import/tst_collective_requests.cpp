@@ -4,6 +4,7 @@
 #include "model/import/common/kernel_class.h"
 #include "model/import/nsight/nsight_requests.h"
 #include "model/trace/collective_timing.h"
+#include "model/trace/summary_builder.h"
 #include "tests/model/import/import_helpers.h"
 #include "tests/support/test_program.h"
 
@@ -141,6 +142,48 @@ private slots:
         QCOMPARE(record.start, record.end);
         QCOMPARE(record.payloadBytes, std::optional<std::int64_t>(1200));
         QCOMPARE(collectiveTiming(imported.data->info, record.group, record.operation), CollectiveTiming::RequestsOnly);
+    }
+
+    /// Two steps whose work is done at 300 and 500 us; one request in each mark. By those ends both are of the first.
+    void aRequestIsOfTheStepWhoseMarkHoldsIt()
+    {
+        std::string events;
+        for (const int step : {0, 1}) {
+            const auto text = [step](int first, int more) { return std::to_string(first + more * step); };
+            events += (step == 0 ? "" : ",") +
+                      ("{'ph':'X','cat':'user_annotation','name':'ProfilerStep#" + text(3, 1) +
+                       "','pid':9,'tid':9,'ts':" + text(0, 100) +
+                       ",'dur':100},{'ph':'X','cat':'user_annotation','name':'nccl:all_reduce','pid':9,'tid':9,'ts':" +
+                       text(50, 100) + ",'dur':5,'args':{'Input Dims':[[" + text(100, 200) +
+                       "]],'Input type':['float']}},"
+                       "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':9,'tid':9,'ts':" +
+                       text(10, 100) + ",'dur':5,'args':{'correlation':" + text(1, 1) +
+                       "}},"
+                       "{'ph':'X','cat':'kernel','name':'gemm','pid':0,'tid':7,'ts':" +
+                       text(20, 280) + ",'dur':" + text(280, -80) +
+                       ",'args':{'device':0,'stream':7,'correlation':" + text(1, 1) + "}}");
+        }
+        const Imported imported = importText(trace(events));
+        auto data = std::make_shared<InMemoryTraceData>(*imported.data);
+        const std::vector<StepView>& steps = data->steps.at(RankId{0});
+        QCOMPARE(steps.size(), std::size_t{2});
+        QCOMPARE(steps[0].record.range.end.ns, std::int64_t{300'000});
+        QCOMPARE(steps[0].record.state, StepState::Measured);
+        StepMarks marks;
+        for (const SliceView& slice : data->slices)
+            if (imported.op(slice).kind == SliceKind::Step) marks.add(slice.op, slice.start, slice.duration);
+        std::vector<StepRecord> records{steps[0].record, steps[1].record};
+        const std::vector<StepRecord> marked = marks.marked(records);
+        QCOMPARE(marked.size(), std::size_t{2});
+        QCOMPARE(marked[0].range, (TimeRange{Instant{0}, Instant{100'000}}));
+        QCOMPARE(marked[1].range, (TimeRange{Instant{100'000}, Instant{200'000}}));
+        // Marks that are not those of the steps.
+        records[0].range.end = Instant{90'000};
+        QVERIFY(marks.marked(records).empty());
+        records.pop_back();
+        QVERIFY(marks.marked(records).empty());
+        // Both are counted, in their measured steps.
+        QCOMPARE(data->collectiveSummaries.at(0).payloadBytes, std::optional<std::int64_t>(400 + 1200));
     }
 
     void theHostsOwnCollectivesHaveTime()
