@@ -182,7 +182,9 @@ std::string metricsText(const TraceMetrics& metrics)
         std::optional<double> payload;
         if (summary.payloadBytes) payload = static_cast<double>(*summary.payloadBytes);
         std::string time = "requests only, the transfers are not in the trace";
-        if (collective.wait)
+        if (collective.alone)
+            time = "of one rank: nothing is sent";
+        else if (collective.wait)
             time =
                 fmt::format("{}, waiting {}, busbw {}", formatTime(*collective.transfer), formatTime(*collective.wait),
                             orDash(collective.busBytesPerSecond, [](double rate) { return formatRate(rate, "B/s"); }));

@@ -3,6 +3,7 @@
 #include "model/trace/job_time.h"
 
 #include "model/base/median.h"
+#include "model/trace/step_window.h"
 
 #include <algorithm>
 #include <optional>
@@ -151,7 +152,9 @@ std::string_view name(LostTime part)
 Result<std::optional<JobTime>> jobTime(TraceQuery& trace, std::stop_token stop)
 {
     FOURWALLS_TRY_ASSIGN(const std::vector<JobStep> kept, trace.jobSteps());
-    if (kept.empty() || trace.info().header.source == TraceSource::Predicted) return std::optional<JobTime>();
+    const TraceInfo& info = trace.info();
+    if (kept.empty() || info.header.source == TraceSource::Predicted || info.closing.stepsBy == kWholeTrace)
+        return std::optional<JobTime>();
     JobTime time;
     time.keptSteps = static_cast<int>(kept.size());
     time.medianStep = medianStepTime(kept).value_or(usualLength(kept));
@@ -163,7 +166,7 @@ Result<std::optional<JobTime>> jobTime(TraceQuery& trace, std::stop_token stop)
         time.range.begin = std::min(time.range.begin, step.range.begin);
         time.range.end = std::max(time.range.end, step.range.end);
     }
-    for (const RankInfo& rank : trace.info().header.ranks) {
+    for (const RankInfo& rank : info.header.ranks) {
         FOURWALLS_TRY_ASSIGN(const std::vector<StepView> own, trace.steps(rank.rank));
         if (own.empty()) continue;
         for (const StepView& step : own) {

@@ -43,7 +43,7 @@ struct JobTime {
     double goodput() const { return range.empty() ? 0 : training.seconds() / range.length().seconds(); }
 };
 
-/// Of the lowest rank that has steps. Absent: the trace has no steps, or is a prediction. Errors: those of the queries.
+/// Of the lowest rank that has steps. Absent: the trace has no steps of its own, or is a prediction. Errors: those of the queries.
 Result<std::optional<JobTime>> jobTime(TraceQuery& trace, std::stop_token stop = {});
 
 } // namespace fourwalls

@@ -332,8 +332,8 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace, std::optional<StepIndex> 
         if (entry.timing != CollectiveTiming::RequestsOnly) entry.transfer = summary.time;
         if (entry.timing == CollectiveTiming::Separated) entry.wait = summary.wait;
         const bool isRepeat = repeated && summary.operation == CollectiveOp::Receive;
-        const bool alone = coverage.members == std::size_t{1}; // sends nothing
-        if (summary.time.ns > 0 && summary.payloadBytes && entry.wait && !isRepeat && !alone) {
+        entry.alone = coverage.members == std::size_t{1};
+        if (summary.time.ns > 0 && summary.payloadBytes && entry.wait && !isRepeat && !entry.alone) {
             entry.algorithmBytesPerSecond = static_cast<double>(*summary.payloadBytes) / summary.time.seconds();
             entry.busBytesPerSecond =
                 *entry.algorithmBytesPerSecond * busBandwidthFactor(summary.operation, coverage.members.value_or(0));
@@ -341,15 +341,16 @@ Result<TraceMetrics> computeMetrics(TraceQuery& trace, std::optional<StepIndex> 
         metrics.collectives.push_back(entry);
     }
     // Collectives that only the requests tell of took an unknown time.
-    const auto sends = [&](const CollectiveMetrics& each) {
-        return groupCoverage(info, each.summary.group).members != std::size_t{1};
-    };
-    const bool asked = std::any_of(metrics.collectives.begin(), metrics.collectives.end(), sends);
+    const bool asked = std::any_of(metrics.collectives.begin(), metrics.collectives.end(),
+                                   [](const CollectiveMetrics& each) { return !each.alone; });
     const bool timed =
-        std::any_of(metrics.collectives.begin(), metrics.collectives.end(), [&](const CollectiveMetrics& each) {
-            return sends(each) && each.timing != CollectiveTiming::RequestsOnly;
+        std::any_of(metrics.collectives.begin(), metrics.collectives.end(), [](const CollectiveMetrics& each) {
+            return !each.alone && each.timing != CollectiveTiming::RequestsOnly;
         });
-    if (asked && !timed) metrics.exposedCommFraction.reset();
+    if (asked && !timed) {
+        metrics.exposedCommFraction.reset();
+        metrics.waterfall.reset(WaterfallPart::ExposedComm);
+    }
     return metrics;
 }
 

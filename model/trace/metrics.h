@@ -19,6 +19,7 @@ struct CollectiveMetrics {
     CollectiveSummary summary;
     std::string group; ///< as groupLabel
     CollectiveTiming timing = CollectiveTiming::Separated;
+    bool alone = false; ///< the group has one rank, which sends nothing
     /// Without Separated the transfer holds the waiting too; with RequestsOnly neither is known.
     std::optional<Duration> transfer, wait;
     std::optional<double> algorithmBytesPerSecond, busBytesPerSecond;

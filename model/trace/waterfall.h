@@ -41,6 +41,7 @@ public:
     /// The same; an absent part is nothing.
     double operator[](WaterfallPart part) const { return at(part).value_or(0); }
     void set(WaterfallPart part, double share) { m_shares[static_cast<std::size_t>(part)] = share; }
+    void reset(WaterfallPart part) { m_shares[static_cast<std::size_t>(part)].reset(); }
     /// The present ones of those that add up to 1.
     std::vector<Share> parts() const
     {

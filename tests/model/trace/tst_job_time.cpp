@@ -3,6 +3,7 @@
 #include <QtTest>
 
 #include "model/trace/job_time.h"
+#include "model/trace/step_window.h"
 #include "tests/model/trace/step_builder.h"
 #include "tests/support/test_program.h"
 
@@ -28,10 +29,10 @@ void step(Builder& job, int number, std::int64_t begin, std::int64_t end, bool w
     job.step(0, number, begin * kMs, end * kMs, warmup);
 }
 
-std::optional<JobTime> timeOf(Builder& job)
+std::optional<JobTime> timeOf(Builder& job, const TraceClosing& closing = {})
 {
     job.producer.reset();
-    if (!job.trace.finish({}).ok()) return std::nullopt;
+    if (!job.trace.finish(closing).ok()) return std::nullopt;
     InMemoryTraceQuery query(job.trace.data());
     const auto time = jobTime(query);
     return time.ok() ? *time : std::nullopt;
@@ -99,6 +100,16 @@ private slots:
         QCOMPARE(time->goodput(), 1.0);
         Builder empty(1);
         QVERIFY(!timeOf(empty).has_value());
+    }
+
+    /// A trace that is one step for want of marks has no goodput.
+    void aTraceWithoutSteps()
+    {
+        Builder job(1);
+        step(job, 0, 0, 10);
+        TraceClosing closing;
+        closing.stepsBy = std::string(kWholeTrace);
+        QVERIFY(!timeOf(job, closing).has_value());
     }
 };
 
