@@ -73,7 +73,7 @@ WallVerdict judgeWalls(const WallFacts& facts)
     take(verdict, Wall::Performance,
          {{WallReason::MemoryBound, shares[Part::MemoryBound]},
           {WallReason::Inefficiency, shares[Part::Inefficiency] - unavoidable},
-          {WallReason::Idle, shares[Part::Idle]}});
+          {WallReason::Idle, shares[Part::Idle] - facts.startUp}});
     // A better plan takes the bubble away, so the two are not added up.
     const double gain = facts.planGain.value_or(0);
     if (gain > shares[Part::Bubble])

@@ -30,6 +30,7 @@ enum class WallReason {
 struct WallFacts {
     std::optional<double> peakBytes, capacityBytes; ///< of the fullest rank
     Waterfall shares;
+    double startUp = 0; ///< share of the idle time that passes while the program starts up: later steps do not have it
     std::optional<double> planGain; ///< share of the predicted step that the best plan saves
 };
 
@@ -58,7 +59,7 @@ inline constexpr double kAttainable = 0.8;
 
 /// Memory binds where it is full, since then every other change is barred. Else the wall binds that costs most:
 /// memory its price (recomputation, copies); communication what is exposed; performance memory-bound kernels, idle
-/// time, and inefficiency below kAttainable of peak; tuning the bubble, or what a better plan is predicted to save.
+/// time but for the start of the program, and inefficiency below kAttainable of peak; tuning the bubble, or what a better plan is predicted to save.
 WallVerdict judgeWalls(const WallFacts& facts);
 
 } // namespace fourwalls::compare

@@ -178,7 +178,7 @@ Wording reasonOf(const Abstention& abstention)
                                 "The device is idle at times, and the program on the processor is not in the trace.")};
     case Lack::Gap:
         return {FOURWALLS_WORDS("FindingWords",
-                                "The device is idle mostly in one gap in which nothing of the program is recorded.")};
+                                "The device is idle in long gaps in which nothing of the program is recorded.")};
     case Lack::WorkBefore:
         return {FOURWALLS_WORDS(
             "FindingWords", "The step's first work was launched long before the device began it: what the device did "

@@ -24,6 +24,9 @@ constexpr double kAgainstPeers = 3;
 /// A gap that makes this share of the device's idle time or more is told by itself.
 constexpr double kLongGap = 0.1;
 
+/// Shorter gaps are not looked at one by one, as a share of the step.
+constexpr double kLeastGap = 0.01;
+
 /// Of a gap in which calls and operators take less than this share nothing is told by them.
 constexpr double kLeastRecorded = 0.01;
 
@@ -51,8 +54,9 @@ Finding partOf(const CaseFacts& facts, Cause cause, double share, Part part, std
     }
     finding.show.rank = facts.most(part);
     if (activity && finding.show.rank) {
-        const WorkSites sites = workSites(facts, *finding.show.rank, facts.range,
-                                          [activity](const OpInfo& op, Duration) { return op.activity == *activity; });
+        const WorkSites sites =
+            workSites(facts, *finding.show.rank, facts.range,
+                      [activity](const OpInfo& op, const SliceView&) { return op.activity == *activity; });
         finding.source = sites.place();
         if (sites.longest) finding.show.range = TimeRange{sites.longest->start, sites.longest->end()};
     }
@@ -147,25 +151,43 @@ std::map<RankId, Pauses> pausesOf(const CaseFacts& facts)
     return pauses;
 }
 
-/// The longest time in which a rank's device has nothing to do, and what its program does then, where it makes much of the
-/// finding's time. What is loaded, waited for or started up then is another finding's. The time, if nothing whatever is
-/// recorded in it.
-Duration addLongestGap(CaseFacts& facts, Finding& finding, RankId rank)
+/// Gaps in which a rank's device has nothing to do, longest first, and what its program does then.
+struct Gap {
+    TimeRange range;
+    Doing doing;
+    bool isRecorded = false; ///< anything of the program is
+};
+
+std::vector<Gap> longGaps(const CaseFacts& facts, RankId rank)
 {
-    const auto gaps = launchGaps(facts.trace, rank, facts.result.step, facts.stop);
-    if (!gaps.ok() || gaps->longestGapAt.empty()) return {};
-    const auto [done, frame] = doneIn(facts, rank, gaps->longestGapAt);
-    if (done && (done->activity == Activity::DataLoading || done->activity == Activity::Synchronisation)) return {};
+    std::vector<Gap> gaps;
+    const auto found = launchGaps(facts.trace, rank, facts.result.step, facts.stop);
+    if (!found.ok()) return gaps;
+    for (const TimeRange& range : found->longGaps) {
+        if (static_cast<double>(range.length().ns) < kLeastGap * facts.length()) break;
+        Gap gap{range, doneIn(facts, rank, range)};
+        gap.isRecorded = gap.doing.op || gap.doing.frame || recordedIn(facts, rank, range) >= kLeastRecorded;
+        gaps.push_back(std::move(gap));
+    }
+    return gaps;
+}
+
+/// The longest of the recorded gaps where it makes much of the finding's time. What is loaded, waited for or started up then
+/// is another finding's.
+void addLongestGap(CaseFacts& facts, Finding& finding, const std::vector<Gap>& gaps)
+{
+    const auto longest = std::find_if(gaps.begin(), gaps.end(), [](const Gap& each) { return each.isRecorded; });
+    if (longest == gaps.end()) return;
+    const auto& [done, frame] = longest->doing;
+    if (done && (done->activity == Activity::DataLoading || done->activity == Activity::Synchronisation)) return;
     const Finding* start = facts.found(Cause::WarmUp);
-    if (start && start->show.range && !start->show.range->intersected(gaps->longestGapAt).empty()) return {};
-    finding.show.range = gaps->longestGapAt;
-    if (gaps->longestGap.milliseconds() < kLongGap * finding.value(EvidenceKind::TimePerStep)) return {};
-    finding.add(EvidenceKind::LongestPause, gaps->longestGap.milliseconds());
+    if (start && start->show.range && !start->show.range->intersected(longest->range).empty()) return;
+    finding.show.range = longest->range;
+    if (longest->range.length().milliseconds() < kLongGap * finding.value(EvidenceKind::TimePerStep)) return;
+    finding.add(EvidenceKind::LongestPause, longest->range.length().milliseconds());
     if (done) finding.add(EvidenceKind::Meanwhile, done->name);
     if (done) finding.source = sourceOf(*done);
     if (frame) finding.source.frame = frame;
-    const bool isRecorded = done || frame || recordedIn(facts, rank, gaps->longestGapAt) >= kLeastRecorded;
-    return isRecorded ? Duration{} : gaps->longestGap;
 }
 
 /// How long the rank's device does nothing at the begin of the step although its first work was launched by then: it was busy
@@ -211,9 +233,36 @@ Duration launchedBefore(const CaseFacts& facts, RankId rank)
     return std::max(Duration{}, first->to - std::max(facts.range.begin, launched));
 }
 
+/// Of gaps in which nothing whatever is recorded no launches are to blame, and what is, the trace does not tell. Takes off the
+/// share what they make of it.
+void leaveOutUnrecorded(CaseFacts& facts, double& share, const std::vector<Gap>& gaps)
+{
+    double unrecorded = 0;
+    std::int64_t count = 0;
+    for (const Gap& gap : gaps) {
+        if (gap.isRecorded) continue;
+        unrecorded += static_cast<double>(gap.range.length().ns) / facts.length();
+        ++count;
+    }
+    unrecorded = std::min(unrecorded, share);
+    if (unrecorded < kLeastFinding) return;
+    const double milliseconds = unrecorded * facts.length() * 1e-6;
+    facts.abstain(Cause::HostBound, Lack::Gap,
+                  "the device is idle for " + percentOf(facts.deviceIdle()) + " of the step, for " +
+                      std::to_string(std::lround(milliseconds)) + " ms (" + percentOf(unrecorded) + ") in " +
+                      (count == 1 ? "one gap" : std::to_string(count) + " gaps") +
+                      " in which nothing of the program is recorded");
+    share -= unrecorded;
+    if (share < kLeastFinding) facts.result.unexplainedIdle = facts.deviceIdle();
+}
+
 /// share: of the step, in which the devices wait for launches or for nothing that is recorded.
 void addHostBound(CaseFacts& facts, double share)
 {
+    const std::optional<RankId> most = facts.most([](const StepSummary& s) { return s.idleLaunch + s.idleOther; });
+    const std::vector<Gap> gaps = most ? longGaps(facts, *most) : std::vector<Gap>();
+    leaveOutUnrecorded(facts, share, gaps);
+    if (share < kLeastFinding) return;
     Finding finding = facts.ofShare(Cause::HostBound, share);
     const double launches = facts.share([](const StepSummary& s) { return s.idleLaunch; }) - facts.startUpLaunches;
     finding.add(EvidenceKind::LaunchShare, std::clamp(launches, 0.0, share));
@@ -222,15 +271,9 @@ void addHostBound(CaseFacts& facts, double share)
         if (info->kind == SliceKind::Kernel) kernels += summary.count;
     finding.add(EvidenceKind::Occurrences, std::round(facts.perStep(kernels)))
         .add(EvidenceKind::DeviceIdle, facts.deviceIdle());
-    finding.show.rank = facts.most([](const StepSummary& s) { return s.idleLaunch + s.idleOther; });
-    const Duration unrecorded = finding.show.rank ? addLongestGap(facts, finding, *finding.show.rank) : Duration{};
-    if (2 * unrecorded.milliseconds() < finding.value(EvidenceKind::TimePerStep)) return facts.add(std::move(finding));
-    // One gap with nothing in it makes most of the time: no launches are to blame, and what is, the trace does not tell.
-    facts.result.unexplainedIdle = facts.deviceIdle();
-    facts.abstain(Cause::HostBound, Lack::Gap,
-                  "the device is idle for " + percentOf(share) + " of the step, most of it in one gap of " +
-                      std::to_string(std::lround(unrecorded.milliseconds())) +
-                      " ms in which nothing of the program is recorded");
+    finding.show.rank = most;
+    addLongestGap(facts, finding, gaps);
+    facts.add(std::move(finding));
 }
 
 /// Values of tensors that a program without a device reads (.item(), .tolist() of one element, `if tensor`): nothing waits
@@ -244,7 +287,7 @@ void findReads(CaseFacts& facts)
     if (std::none_of(facts.ops.begin(), facts.ops.end(), [&](const auto& each) { return reads(*each.first); })) return;
     std::map<RankId, WorkSites> all;
     for (const RankId rank : facts.result.ranks)
-        all[rank] = workSites(facts, rank, facts.range, [&](const OpInfo& op, Duration) { return reads(op); });
+        all[rank] = workSites(facts, rank, facts.range, [&](const OpInfo& op, const SliceView&) { return reads(op); });
     const auto most = std::max_element(all.begin(), all.end(),
                                        [](const auto& a, const auto& b) { return a.second.count < b.second.count; });
     const WorkSites& sites = most->second;

@@ -56,7 +56,7 @@ public:
         const Kind& kind = at->second;
         const bool within = !m_open.empty() && m_open.back().wanted;
         const auto depth = static_cast<int>(m_open.size());
-        const bool wanted = !within && m_wanted(*kind.op, slice.duration);
+        const bool wanted = !within && m_wanted(*kind.op, slice);
         if (wanted) {
             found.count += 1;
             found.time += slice.duration;

@@ -24,8 +24,8 @@ struct WorkSites {
     SourcePlace place() const;
 };
 
-/// Whether a slice of an operator that took so long is looked for.
-using WantedSlice = std::function<bool(const OpInfo&, Duration)>;
+/// Whether a slice of an operator is looked for.
+using WantedSlice = std::function<bool(const OpInfo&, const SliceView&)>;
 
 /// What the wanted slices of a rank's threads in the range are, and where in the program. Of a range with too many slices
 /// only the longer ones are looked at.

@@ -254,6 +254,14 @@ std::vector<cost::SearchedPlan> paretoFront(const std::vector<cost::SearchedPlan
     return front;
 }
 
+double startUpOf(const OverviewFacts& facts)
+{
+    if (!facts.insight) return 0;
+    for (const diagnose::Finding& finding : facts.insight->findings.findings)
+        if (finding.cause == diagnose::Cause::WarmUp) return finding.value(diagnose::EvidenceKind::ShareOfStep);
+    return 0;
+}
+
 compare::WallFacts wallFactsOf(const OverviewFacts& facts, const PlanOutlook* plans)
 {
     compare::WallFacts walls;
@@ -266,6 +274,7 @@ compare::WallFacts wallFactsOf(const OverviewFacts& facts, const PlanOutlook* pl
         // What did not fit was never alive: the peak alone would say that there is room.
         if (!facts.outOfMemory.empty()) walls.capacityBytes = walls.peakBytes;
     }
+    walls.startUp = startUpOf(facts);
     if (plans) walls.planGain = plans->gain();
     return walls;
 }

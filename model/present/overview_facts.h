@@ -124,6 +124,9 @@ PlanOutlook outlookOf(const RunSpec& spec, compare::PlanSuggestions suggestions,
 /// The plans that no other one beats in both time and memory, quickest first.
 std::vector<cost::SearchedPlan> paretoFront(const std::vector<cost::SearchedPlan>& plans);
 
+/// The share of the step or trace in which the device is idle while the program starts up; 0 where none was found.
+double startUpOf(const OverviewFacts& facts);
+
 /// The verdict over a trace, with what a search found if it is done.
 compare::WallFacts wallFactsOf(const OverviewFacts& facts, const PlanOutlook* plans);
 

@@ -181,17 +181,26 @@ void addGaps(LaunchAnalysis& result, IntervalUnion computing, IntervalUnion othe
     const std::span<const TimeRange> computed = busy[0].ranges();
     if (computed.empty()) return;
     const TimeRange between{computed.front().begin, computed.back().end};
+    std::vector<TimeRange>& longest = result.longGaps;
+    const auto keepLongest = [&longest] {
+        std::stable_sort(longest.begin(), longest.end(),
+                         [](const TimeRange& a, const TimeRange& b) { return a.length() > b.length(); });
+        longest.resize(std::min(longest.size(), kLongGapsKept));
+    };
     partitionByPriority(std::span<IntervalUnion>(busy), result.range, [&](TimeRange range, int which) {
         if (which >= 0) return;
         if (range.length() > result.longestGap) {
             result.longestGap = range.length();
             result.longestGapAt = range;
         }
+        longest.push_back(range);
+        if (longest.size() >= 2 * kLongGapsKept) keepLongest();
         if (between.contains(range.begin)) {
             ++result.gapCount;
             result.gaps += range.length();
         }
     });
+    keepLongest();
 }
 
 /// What a launch costs: by the gaps between kernels, by the calls of the host, or what is typical.

@@ -47,9 +47,10 @@ struct LaunchAnalysis {
     Duration medianGap;  ///< over gaps of consecutive operators, those without length counted
     Duration longestGap; ///< of these, or before the first operator of the step or after its last
     TimeRange longestGapAt;
-    Duration launchOverhead;        ///< what one launch is taken to cost, for the estimate
-    bool overheadFromGaps = false;  ///< the median gap; else the calls that launch, or the constant below
-    bool overheadFromCalls = false; ///< what a call that launches a kernel takes on the host, where gaps are shorter
+    std::vector<TimeRange> longGaps; ///< of these the longest ones, longest first
+    Duration launchOverhead;         ///< what one launch is taken to cost, for the estimate
+    bool overheadFromGaps = false;   ///< the median gap; else the calls that launch, or the constant below
+    bool overheadFromCalls = false;  ///< what a call that launches a kernel takes on the host, where gaps are shorter
     std::vector<FusionCandidate> candidates; ///< most saved first
     Duration shortest;                       ///< see BoundedSlices; above 0 only what is longer was looked at
     bool bandwidthKnown = false;
@@ -59,6 +60,8 @@ struct LaunchAnalysis {
 inline constexpr Duration kTypicalLaunch{5'000};
 /// Gaps longer than this are not a launch.
 inline constexpr Duration kLongestLaunchGap{100'000};
+/// So many of the longest gaps are told one by one.
+inline constexpr std::size_t kLongGapsKept = 16;
 /// Operators longer than this gain nothing from fewer launches, and count only if they are bound by memory.
 inline constexpr Duration kSmallOperator{50'000};
 

@@ -3023,10 +3023,6 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
         <translation>计算占%2的 %1。设备有 %3 的时间空闲，原因在轨迹中看不出来。</translation>
     </message>
     <message>
-        <source>The device is idle mostly in one gap in which nothing of the program is recorded.</source>
-        <translation>设备的空闲大多在一个间隙中，其间没有记录到程序的任何活动。</translation>
-    </message>
-    <message>
         <source>Record Python&apos;s functions, too (with_stack=True; nsys --python-sampling=true).</source>
         <translation>请把 Python 的函数也记录下来（with_stack=True；nsys --python-sampling=true）。</translation>
     </message>
@@ -3053,6 +3049,10 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
     <message>
         <source>no change of a replay takes it away</source>
         <translation>没有重放的改动能去掉它</translation>
+    </message>
+    <message>
+        <source>The device is idle in long gaps in which nothing of the program is recorded.</source>
+        <translation>设备在一些长间隙中空闲，其间没有记录到程序的任何活动。</translation>
     </message>
 </context>
 <context>
@@ -6263,6 +6263,14 @@ Open the run&apos;s profile beside it to see where its time goes.</source>
     <message>
         <source>Without training steps there is no time to take apart.</source>
         <translation>没有训练步，就没有可以拆分的时间。</translation>
+    </message>
+    <message>
+        <source>groups of one rank: nothing is sent</source>
+        <translation>组内只有一个 rank：不发送任何数据</translation>
+    </message>
+    <message>
+        <source>%1 of it while the program starts up</source>
+        <translation>其中 %1 是程序启动期间</translation>
     </message>
 </context>
 <context>

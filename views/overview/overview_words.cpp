@@ -115,6 +115,7 @@ QString communicationVerdict(const OverviewFacts& facts)
     if (why == NoRates::NotInStep && facts.insight->rates.inTrace)
         return with(Overview::tr("none in this step, %1 in the trace")
                         .arg(formatCount(static_cast<qint64>(*facts.insight->rates.inTrace))));
+    if (why == NoRates::OneRankGroups) return with(Overview::tr("groups of one rank: nothing is sent"));
     if (why == NoRates::RequestsOnly)
         return with((facts.scope.wholeTrace
                          ? Overview::tr("%1 requests; how long the transfers took is not in the trace")
@@ -177,6 +178,8 @@ QString performanceVerdict(const OverviewFacts& facts, const compare::WallVerdic
         text = facts.metrics.hostOnly
                    ? Overview::tr("%1 between operators").arg(formatPercent(shares[WaterfallPart::Idle]))
                    : Overview::tr("%1 idle").arg(formatPercent(shares[WaterfallPart::Idle]));
+        if (const double startUp = startUpOf(facts); startUp > 0)
+            text += dot() + Overview::tr("%1 of it while the program starts up").arg(formatPercent(startUp));
         break;
     default: text = computationWords(facts); break;
     }

@@ -69,6 +69,22 @@ private slots:
         QVERIFY(std::abs(verdict.loss[3] - 0.3) < 1e-12);
     }
 
+    /// 90 % idle, of which the start of the program makes 74 or all but 4: that costs later steps nothing.
+    void theStartOfTheProgramIsNotAvoidable()
+    {
+        WallFacts facts;
+        facts.shares.set(WaterfallPart::Compute, 0.1);
+        facts.shares.set(WaterfallPart::Idle, 0.9);
+        facts.startUp = 0.74;
+        WallVerdict verdict = judgeWalls(facts);
+        QCOMPARE(*verdict.binding, Wall::Performance);
+        QCOMPARE(verdict.reason[2], WallReason::Idle);
+        QVERIFY(std::abs(verdict.loss[2] - 0.16) < 1e-12);
+        facts.startUp = 0.86;
+        verdict = judgeWalls(facts);
+        QVERIFY(!verdict.binding);
+    }
+
     void nothingKnownBindsNothing()
     {
         const WallVerdict verdict = judgeWalls({});

@@ -250,6 +250,100 @@ private slots:
         }
     }
 
+    /// Half of 60 ms of idle time are three gaps with nothing in them; the rest has operators.
+    void severalGapsWithNothingInThem()
+    {
+        Builder b(1);
+        b.step(0, 0, 0, 100 * kMs);
+        for (int i = 0; i < 30; ++i) b.work(0, "k", Phase::None, i * kMs, (i + 1) * kMs);
+        for (const int at : {40, 50, 60}) b.work(0, "k", Phase::None, at * kMs, at * kMs + kMs);
+        b.work(0, "k", Phase::None, 93 * kMs, 100 * kMs);
+        program(b, "thread 1", "aten::mm", SliceKind::Operator, Activity::None, 61 * kMs, 93 * kMs);
+        const Said said = diagnosed(b);
+        // Idle: 30 to 40, 41 to 50, 51 to 60 (28 ms, nothing recorded) and 61 to 93 (32 ms).
+        const Abstention* unknown = said.lacks(Lack::Gap);
+        QVERIFY(unknown);
+        QCOMPARE(unknown->because, std::string("the device is idle for 60 % of the step, for 28 ms (28 %) in 3 gaps in "
+                                               "which nothing of the program is recorded"));
+        const Finding* bound = said.has(Cause::HostBound);
+        QVERIFY(bound);
+        QVERIFY(isAbout(bound->value(EvidenceKind::ShareOfStep), 0.32));
+        QVERIFY(isAbout(bound->value(EvidenceKind::DeviceIdle), 0.6));
+        QVERIFY(isAbout(bound->value(EvidenceKind::LongestPause), 32));
+        QCOMPARE(bound->text(EvidenceKind::Meanwhile), std::string("aten::mm"));
+    }
+
+    /// Of calls of one name those are start-up that take ten times what it takes later: 30, 3 and 2 ms before 1.5 ms each,
+    /// which is what an allocation takes here.
+    void firstCallsTakeWhatLaterOnesDoNot()
+    {
+        Builder b(1);
+        idleInTheMiddle(b);
+        const auto allocate = [&b](std::int64_t begin, std::int64_t end) {
+            program(b, "thread 1", "cudaMalloc", SliceKind::HostCall, Activity::None, begin, end);
+        };
+        allocate(20 * kMs, 50 * kMs);
+        allocate(50 * kMs, 53 * kMs);
+        allocate(53 * kMs, 55 * kMs);
+        for (int i = 0; i < 5; ++i) allocate(55 * kMs + 2 * i * kMs, 56 * kMs + 2 * i * kMs + kMs / 2);
+        program(b, "thread 1", "aten::mm", SliceKind::Operator, Activity::None, 66 * kMs, 80 * kMs);
+        const Said said = diagnosed(b);
+        const Finding* start = said.has(Cause::WarmUp);
+        QVERIFY(start);
+        QVERIFY(isAbout(start->value(EvidenceKind::ShareOfStep), 0.3));
+        QCOMPARE(start->value(EvidenceKind::Occurrences), 1.0);
+        QVERIFY(isAbout(said.has(Cause::HostBound)->value(EvidenceKind::ShareOfStep), 0.3));
+    }
+
+    /// Two launches of 30 ms each: the first one of a kernel loads it, that of a kernel that ran before does something else.
+    void theFirstLaunchOfAKernel()
+    {
+        Builder b(1);
+        idleInTheMiddle(b);
+        const auto launch = [&b](const char* kernel, std::int64_t begin, std::int64_t end, std::int64_t at, int id) {
+            OpInfo call, work;
+            call.name = "cudaLaunchKernel";
+            call.kind = SliceKind::HostCall;
+            call.activity = Activity::Launch;
+            work.name = kernel;
+            work.kind = SliceKind::Kernel;
+            work.activity = Activity::Compute;
+            const TrackId thread = b.trace.defineTrack({RankId{0}, TrackKind::CpuThread, "thread 1", 2});
+            const Duration took{end - begin};
+            b.producer->slice({thread, b.trace.defineOp(call), Instant{begin}, took, {}, CorrelationId{id}});
+            b.producer->slice(
+                {b.kernels(0), b.trace.defineOp(work), Instant{at}, Duration{kUs}, {}, CorrelationId{id}});
+        };
+        for (int i = 0; i < 4; ++i) launch("used", i * kMs, i * kMs + 10 * kUs, i * kMs + 20 * kUs, i);
+        launch("new", 20 * kMs, 50 * kMs, 80 * kMs, 10);
+        launch("used", 50 * kMs, 80 * kMs, 81 * kMs, 11);
+        const Said said = diagnosed(b);
+        const Finding* start = said.has(Cause::WarmUp);
+        QVERIFY(start);
+        QVERIFY(isAbout(start->value(EvidenceKind::ShareOfStep), 0.3));
+        QCOMPARE(start->value(EvidenceKind::Occurrences), 1.0);
+        QVERIFY(isAbout(said.has(Cause::HostBound)->value(EvidenceKind::ShareOfStep), 0.3));
+    }
+
+    /// A call within a compilation passes once. Frees before any work start the context, however long the others take.
+    void startUpIsCountedOnce()
+    {
+        Builder b(1);
+        b.step(0, 0, 0, 100 * kMs);
+        b.work(0, "k", Phase::None, 60 * kMs, 100 * kMs);
+        program(b, "thread 1", "cudaFree", SliceKind::HostCall, Activity::Synchronisation, 0, 20 * kMs);
+        program(b, "thread 1", "torch.compile", SliceKind::Marker, Activity::None, 20 * kMs, 50 * kMs);
+        program(b, "thread 1", "cudaLaunchKernel", SliceKind::HostCall, Activity::Launch, 30 * kMs, 50 * kMs);
+        for (int i = 0; i < 4; ++i)
+            program(b, "thread 1", "cudaFree", SliceKind::HostCall, Activity::Synchronisation, (60 + 10 * i) * kMs,
+                    (69 + 10 * i) * kMs);
+        const Said said = diagnosed(b);
+        const Finding* start = said.has(Cause::WarmUp);
+        QVERIFY(start);
+        QVERIFY(isAbout(start->value(EvidenceKind::ShareOfStep), 0.5));
+        QVERIFY(!said.has(Cause::SyncCalls));
+    }
+
     /// A rank that waits in two groups at once waits once: never more than all of the step.
     void waitsThatOverlap()
     {
