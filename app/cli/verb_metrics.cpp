@@ -46,7 +46,7 @@ public:
             return console.answerText(text);
         }
         json object = metricsJson(*metrics);
-        object["job_time"] = *time ? jobTimeJson(**time) : json();
+        if (*time) object["job_time"] = jobTimeJson(**time);
         if (!allocator->empty()) object["allocator"] = allocatorJson(*allocator);
         object["step_states"] = stepStatesJson(*steps, by, lost);
         return console.answerJson(object);
