@@ -5,11 +5,14 @@
 #include "views/plot/theme.h"
 
 #include <QApplication>
+#include <QEvent>
 #include <QLibraryInfo>
 #include <QLocale>
 #include <QPalette>
+#include <QStyle>
 #include <QStyleFactory>
 #include <QTranslator>
+#include <QWidget>
 
 #include <cstring>
 
@@ -35,6 +38,53 @@ public:
 
 } // namespace
 
+namespace {
+
+/// Brings widgets to the style sheet of the theme. Qt would do it to every widget that there is and let each of them
+/// work out its size again, 1 ms a widget; but no size follows the theme, and what is hidden can wait until it is shown.
+class Restyler : public QObject {
+public:
+    static Restyler& instance()
+    {
+        static auto* const restyler = new Restyler; // of the thread of the window, which outlives everything static
+        return *restyler;
+    }
+
+    /// Of all widgets, those that can be seen at once.
+    void useSheet(const QString& sheet)
+    {
+        // Without remembered rules there is no widget that the application would restyle.
+        qApp->style()->unpolish(qApp);
+        qApp->setStyleSheet(sheet);
+        for (QWidget* window : QApplication::topLevelWidgets()) restyle(window);
+    }
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override
+    {
+        if (event->type() == QEvent::Show && watched->isWidgetType()) {
+            watched->removeEventFilter(this);
+            restyle(static_cast<QWidget*>(watched));
+        }
+        return QObject::eventFilter(watched, event);
+    }
+
+private:
+    void restyle(QWidget* widget)
+    {
+        if (widget->isHidden()) {
+            widget->installEventFilter(this);
+            return;
+        }
+        widget->style()->polish(widget); // colours that the sheet gives it
+        widget->update();
+        for (QObject* child : widget->children())
+            if (child->isWidgetType()) restyle(static_cast<QWidget*>(child));
+    }
+};
+
+} // namespace
+
 void applyTheme(bool dark)
 {
     // Fusion draws the same everywhere and takes the palette as it is.
@@ -46,7 +96,7 @@ void applyTheme(bool dark)
     Q_UNUSED(styled);
     views::setCurrentTheme(dark);
     QApplication::setPalette(views::paletteOf(views::currentTheme()));
-    qApp->setStyleSheet(views::styleSheetOf(views::currentTheme()));
+    Restyler::instance().useSheet(views::styleSheetOf(views::currentTheme()));
 }
 
 namespace {

@@ -293,7 +293,7 @@ void MemoryMapCard::showHistory()
 void MemoryMapCard::changeEvent(QEvent* event)
 {
     PlotCard::changeEvent(event);
-    if (event->type() != QEvent::PaletteChange && event->type() != QEvent::StyleChange) return;
+    if (event->type() != QEvent::PaletteChange) return;
     m_overTime->applyTheme();
     showHistory();
 }

@@ -261,7 +261,7 @@ void MemoryMapPlot::focusOutEvent(QFocusEvent* event)
 void MemoryMapPlot::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::StyleChange) m_image = {};
+    if (event->type() == QEvent::PaletteChange) m_image = {};
 }
 
 void MemoryMapPlot::leaveEvent(QEvent*)

@@ -438,7 +438,7 @@ QRect PlanLines::spokenPlace(int part) const
 void PlanLines::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::StyleChange) refresh();
+    if (event->type() == QEvent::PaletteChange) refresh();
 }
 
 } // namespace fourwalls::views

@@ -349,7 +349,7 @@ void PlanScatter::leaveEvent(QEvent*)
 void PlanScatter::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::StyleChange) refresh();
+    if (event->type() == QEvent::PaletteChange) refresh();
 }
 
 } // namespace fourwalls::views

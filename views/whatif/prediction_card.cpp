@@ -384,8 +384,7 @@ void PredictionCard::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
     if (event->type() == QEvent::LanguageChange) refresh();
-    // The labels' own palettes are set in refresh: only a change of the theme itself may come here.
-    if (event->type() == QEvent::StyleChange) refresh();
+    if (event->type() == QEvent::PaletteChange) refresh();
 }
 
 } // namespace fourwalls::views

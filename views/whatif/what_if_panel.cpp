@@ -461,7 +461,7 @@ void WhatIfPanel::setRecordBlocked(const QString& reason)
 void WhatIfPanel::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
-    if (event->type() == QEvent::LanguageChange || event->type() == QEvent::StyleChange) {
+    if (event->type() == QEvent::LanguageChange || event->type() == QEvent::PaletteChange) {
         if (!m_card) return;
         retranslate();
         refresh();
