@@ -240,7 +240,7 @@ private:
 
     void click()
     {
-        QWidget* to = anyWidget();
+        const QPointer<QWidget> to = anyWidget();
         if (!to || !to->isEnabled()) return;
         const QPoint at = pointIn(to);
         const int how = below(12);
@@ -250,10 +250,13 @@ private:
                                                            : Qt::NoModifier;
         note(QStringLiteral("click %1 at %2,%3 in %4").arg(int(button)).arg(at.x()).arg(at.y()).arg(nameOf(to)));
         QTest::mouseMove(to, at);
-        if (how == 4)
-            QTest::mouseDClick(to, Qt::LeftButton, Qt::NoModifier, at);
-        else
-            QTest::mouseClick(to, button, modifiers, at);
+        // What comes meanwhile may take the widget away, and so may the press.
+        if (how == 4) {
+            if (to) QTest::mouseDClick(to, Qt::LeftButton, Qt::NoModifier, at);
+            return;
+        }
+        if (to) QTest::mousePress(to, button, modifiers, at);
+        if (to) QTest::mouseRelease(to, button, modifiers, at);
     }
 
     void drag()
