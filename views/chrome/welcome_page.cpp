@@ -36,8 +36,9 @@ public:
         setCursor(Qt::PointingHandCursor);
         setAttribute(Qt::WA_Hover);
         setFocusPolicy(Qt::StrongFocus);
-        QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-        policy.setHeightForWidth(framed); // its texts wrap
+        // The framed ones' texts wrap: a fixed height would be that of the hint whatever the layout gives.
+        QSizePolicy policy(QSizePolicy::Expanding, framed ? QSizePolicy::Minimum : QSizePolicy::Fixed);
+        policy.setHeightForWidth(framed);
         setSizePolicy(policy);
     }
 

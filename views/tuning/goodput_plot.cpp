@@ -18,7 +18,15 @@ namespace {
 constexpr double kShortestInterval = 10, kLongestInterval = 200'000; // [s]
 constexpr double kMostGoodputDevices = 65'536;
 constexpr int kGoodputPoints = 120;
-constexpr double kGoodputLeft = 40, kGoodputBottom = 32, kGoodputTop = 22;
+constexpr double kGoodputLeft = 40, kGoodputRight = 6, kGoodputMarks = 16, kGoodputGap = 8; ///< around a curve [pixels]
+
+/// A text as high as it is where it wraps.
+double goodputTextHeight(const QPainter& painter, const QString& text, double width)
+{
+    return painter.fontMetrics()
+        .boundingRect(QRect(0, 0, static_cast<int>(width), QWIDGETSIZE_MAX), Qt::TextWordWrap, text)
+        .height();
+}
 
 /// Intervals between checkpoints are minutes or hours.
 QString intervalText(double seconds)
@@ -74,14 +82,29 @@ QString GoodputPlot::sentence() const
         .arg(formatPercent(m_best->goodput), intervalText(m_best->intervalSeconds));
 }
 
+QString GoodputPlot::title(bool intervals)
+{
+    return intervals ? tr("goodput by interval") : tr("goodput by number of devices");
+}
+
+QString GoodputPlot::unit(bool intervals)
+{
+    return intervals ? tr("between two checkpoints") : tr("devices");
+}
+
 void GoodputPlot::paintCurve(QPainter& painter, const QRectF& area, const std::vector<Point>& points,
                              bool intervals) const
 {
     const Theme& t = currentTheme();
-    const QRectF inside = area.adjusted(kGoodputLeft, kGoodputTop, -6, -kGoodputBottom);
+    painter.setFont(fontOf(TextRole::Small));
+    const double titles = std::max(goodputTextHeight(painter, title(true), area.width()),
+                                   goodputTextHeight(painter, title(false), area.width()));
+    const double units = std::max(goodputTextHeight(painter, unit(true), area.width() - kGoodputRight),
+                                  goodputTextHeight(painter, unit(false), area.width() - kGoodputRight));
+    const QRectF inside =
+        area.adjusted(kGoodputLeft, titles + kGoodputGap, -kGoodputRight, -(kGoodputMarks + units + 2));
     const LogAxis x(points.front().x, points.back().x, inside.left(), inside.right());
     const auto y = [&](double share) { return inside.bottom() - share * inside.height(); };
-    painter.setFont(fontOf(TextRole::Small));
     for (const double share : {0.0, 0.5, 1.0}) {
         painter.setPen(QPen(t.line, 1));
         painter.drawLine(QPointF(inside.left(), y(share)), QPointF(inside.right(), y(share)));
@@ -97,11 +120,11 @@ void GoodputPlot::paintCurve(QPainter& painter, const QRectF& area, const std::v
         const double middle = std::min(x.pixel(mark.value), area.right() - half);
         painter.drawText(QRectF(middle - half, inside.bottom() + 2, 2 * half, 14), Qt::AlignCenter, text);
     }
-    painter.drawText(QRectF(area.left(), inside.bottom() + 16, inside.right() - area.left(), 14),
-                     Qt::AlignRight | Qt::AlignVCenter, intervals ? tr("between two checkpoints") : tr("devices"));
+    painter.drawText(QRectF(area.left(), inside.bottom() + kGoodputMarks, inside.right() - area.left(), units),
+                     Qt::AlignRight | Qt::TextWordWrap, unit(intervals));
     painter.setPen(t.text);
-    painter.drawText(QRectF(area.left(), area.top(), area.width(), 14), Qt::AlignLeft | Qt::AlignVCenter,
-                     intervals ? tr("goodput by interval") : tr("goodput by number of devices"));
+    painter.drawText(QRectF(area.left(), area.top(), area.width(), titles), Qt::AlignLeft | Qt::TextWordWrap,
+                     title(intervals));
     QPolygonF line;
     for (const Point& point : points) line << QPointF(x.pixel(point.x), y(std::clamp(point.goodput, 0.0, 1.0)));
     QPen pen(t.prediction, 1.8);

@@ -38,6 +38,8 @@ private:
         double x = 0, goodput = 0;
     };
     void compute();
+    static QString title(bool intervals);
+    static QString unit(bool intervals); ///< below the axis
     void paintCurve(QPainter& painter, const QRectF& area, const std::vector<Point>& points, bool intervals) const;
 
     cost::GoodputInput m_input;

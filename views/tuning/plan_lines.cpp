@@ -103,8 +103,9 @@ void PlanLines::setBrushes(const PlanBrushes& brushes)
 
 QRectF PlanLines::plotRect() const
 {
-    return QRectF(rect()).adjusted(kSide, (m_crowded ? 2 * kNamesRow - 6 : kNamesRow) + kValuesRow, -kSide,
-                                   -kLinesBottom);
+    const double more = m_crowdedValues ? kValuesRow : 0;
+    return QRectF(rect()).adjusted(kSide, (m_crowded ? 2 * kNamesRow - 6 : kNamesRow) + kValuesRow + more, -kSide,
+                                   -kLinesBottom - more);
 }
 
 void PlanLines::chooseAxes()
@@ -115,15 +116,20 @@ void PlanLines::chooseAxes()
         const auto [low, high] = m_cloud->limits(axis);
         if (high > low || axis == PlanAxis::Time || axis == PlanAxis::Memory) m_axes.push_back(axis);
     }
-    // Names that would touch their neighbours' stand in two rows, in turn.
+    // Texts that would touch their neighbours' stand in two rows, in turn.
     const QFontMetricsF metrics(fontOf(TextRole::Small));
     constexpr double kApart = 8;
-    m_crowded = false;
-    for (std::size_t i = 1; i < m_axes.size(); ++i) {
-        const double half =
-            (metrics.horizontalAdvance(name(m_axes[i - 1])) + metrics.horizontalAdvance(name(m_axes[i]))) / 2;
-        if (half + kApart > xOf(m_axes[i]) - xOf(m_axes[i - 1])) m_crowded = true;
-    }
+    const auto touch = [&](const auto& textOf) {
+        for (std::size_t i = 1; i < m_axes.size(); ++i) {
+            const double half =
+                (metrics.horizontalAdvance(textOf(m_axes[i - 1])) + metrics.horizontalAdvance(textOf(m_axes[i]))) / 2;
+            if (half + kApart > xOf(m_axes[i]) - xOf(m_axes[i - 1])) return true;
+        }
+        return false;
+    };
+    m_crowded = touch([this](PlanAxis axis) { return name(axis); });
+    m_crowdedValues = touch([this](PlanAxis axis) { return text(axis, m_cloud->limits(axis).first); }) ||
+                      touch([this](PlanAxis axis) { return text(axis, m_cloud->limits(axis).second); });
 }
 
 double PlanLines::xOf(PlanAxis axis) const
@@ -289,11 +295,12 @@ void PlanLines::paintAxis(QPainter& painter, PlanAxis axis) const
                      Qt::AlignCenter, name(axis));
     painter.setPen(t.secondaryText);
     // Beyond the axis' ends, where no line runs.
+    const double away = m_crowdedValues && place % 2 == 0 ? kValuesRow : 0;
     const auto label = [&](double value, double top) {
         painter.drawText(QRectF(x - kSide, top, 2 * kSide, kValuesRow), Qt::AlignCenter, text(axis, value));
     };
-    label(high, inside.top() - kValuesRow - 2);
-    if (high > low) label(low, inside.bottom() + 3);
+    label(high, inside.top() - kValuesRow - 2 - away);
+    if (high > low) label(low, inside.bottom() + 3 + away);
 }
 
 void PlanLines::paintEvent(QPaintEvent*)

@@ -112,7 +112,8 @@ private:
     QImage m_shown, m_next;   ///< complete, of the last points; being drawn
     std::size_t m_drawn = 0;  ///< strokes in m_next
     std::size_t m_painted = 0;
-    bool m_crowded = false; ///< names stand in two rows
+    bool m_crowded = false;       ///< names stand in two rows
+    bool m_crowdedValues = false; ///< and so do the ends of the axes
 };
 
 } // namespace fourwalls::views
