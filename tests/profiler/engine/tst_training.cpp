@@ -267,7 +267,12 @@ private slots:
         QVERIFY(metrics.ok());
         QCOMPARE(metrics->loss.size(), std::size_t{3});
         QCOMPARE(*metrics->loss[1], report->steps[1].loss);
-        QVERIFY(metrics->mfu.value_or(0) > 0 && *metrics->mfu < 1);
+        // Of the peak that was measured, which a busy machine may find too low: then it is no peak, and that is said.
+        QVERIFY(metrics->flopsPerSecond.value_or(0) > 0);
+        if (metrics->mfu)
+            QVERIFY(*metrics->mfu > 0 && *metrics->mfu <= 1);
+        else
+            QVERIFY(metrics->mfuAbsent == NoMfu::AboveRoof);
     }
 
     void tracedAndUntracedRunsComputeTheSame()
