@@ -50,11 +50,12 @@ Activity activityOf(CostPart part)
     return part == CostPart::Host ? Activity::Launch : Activity::Compute;
 }
 
-/// The parts of a pass in the order in which they are drawn.
+/// The parts of a pass in the order in which they are drawn. Launches and copies belong to no operator: they come last, as
+/// they do behind a pass's operators.
 constexpr CostPart kDrawnParts[] = {
-    CostPart::ParameterComm, CostPart::MemoryBound,  CostPart::Gemm,       CostPart::Attention,   CostPart::Optimizer,
-    CostPart::Host,          CostPart::Contention,   CostPart::TensorComm, CostPart::ContextComm, CostPart::ExpertComm,
-    CostPart::GradientComm,  CostPart::PipelineComm, CostPart::Copy};
+    CostPart::ParameterComm, CostPart::MemoryBound, CostPart::Gemm,        CostPart::Attention,  CostPart::Optimizer,
+    CostPart::Contention,    CostPart::TensorComm,  CostPart::ContextComm, CostPart::ExpertComm, CostPart::GradientComm,
+    CostPart::PipelineComm,  CostPart::Host,        CostPart::Copy};
 
 OpInfo opInfo(std::string name, SliceKind kind, Phase phase, Activity activity)
 {
@@ -172,7 +173,7 @@ void StageScribe::addParts(Script& script, double length, const PassCost& cost, 
     }
 }
 
-/// Layers and operators of a pass, stretched to its simulated length.
+/// Layers and operators of a pass, stretched to its simulated length but for what the device waits for launches.
 void StageScribe::addOperators(Script& script, double length, const PassCost& cost, Phase phase,
                                const std::vector<OperatorCost>& operators)
 {
@@ -196,8 +197,9 @@ void StageScribe::addOperators(Script& script, double length, const PassCost& co
             addExchange(script, exchangeOf(CostPart::ParameterComm, Collective::ReduceScatter, scatters), phase,
                         std::nullopt, length - (seconds - first), length);
     }
-    const double copies = cost.parts[CostPart::Copy]; // nothing hides these: they come last
-    const double stretch = (length - copies) / listed;
+    const double copies = cost.parts[CostPart::Copy];
+    const double launches = std::min(cost.parts[CostPart::Host], length - copies);
+    const double stretch = (length - copies - launches) / listed;
     double at = 0, layerStart = 0;
     std::int64_t layer = -1;
     const auto closeLayer = [&] {
@@ -237,10 +239,12 @@ void StageScribe::addOperators(Script& script, double length, const PassCost& co
         if (!each.hidden) at = end;
     }
     closeLayer();
-    if (copies > 0) {
-        const OpInfo op = opInfo(workName(CostPart::Copy), SliceKind::Kernel, phase, activityOf(CostPart::Copy));
-        script.lines.push_back({m_own.copies, m_sink.defineOp(op), durationOf(length - copies), durationOf(length)});
-    }
+    const auto addLast = [&](CostPart part, TrackId track, double begin, double end) {
+        const OpInfo op = opInfo(workName(part), SliceKind::Kernel, phase, activityOf(part));
+        if (end > begin) script.lines.push_back({track, m_sink.defineOp(op), durationOf(begin), durationOf(end)});
+    };
+    addLast(CostPart::Host, m_own.kernels, length - copies - launches, length - copies);
+    addLast(CostPart::Copy, m_own.copies, length - copies, length);
 }
 
 StageScribe::Script& StageScribe::scriptOf(const DrawnInterval& interval, const ChunkCost& chunk,
