@@ -24,6 +24,13 @@ namespace {
 
 using nlohmann::json;
 
+json inWords(const std::vector<Sentence>& sentences)
+{
+    json all = json::array();
+    for (const Sentence& each : sentences) all.push_back(each.inWords());
+    return all;
+}
+
 const char* nameOf(replay::DelayRule rule)
 {
     switch (rule) {
@@ -168,7 +175,7 @@ private:
                       {"edges", quality.edges},
                       {"ranks", quality.ranks},
                       {"derived_edges", quality.derivedEdges}}},
-                    {"notes", quality.notes},
+                    {"notes", inWords(quality.notes)},
                     {"file", m_output.empty() ? json(nullptr) : json(m_output)}};
         if (!outcome) return object;
         object["changes"] = m_changes;
@@ -178,7 +185,7 @@ private:
         object["peak_bytes"] = outcome->peakBytes ? json(*outcome->peakBytes) : json(nullptr);
         object["shares"] = {
             {"measured", outcome->measured}, {"scaled", outcome->scaled}, {"modelled", outcome->modelled}};
-        object["assumed"] = outcome->assumed;
+        object["assumed"] = inWords(outcome->assumed);
         return object;
     }
 
@@ -193,13 +200,13 @@ private:
                             "error without delays", quality.errorWithoutDelays, "not explained",
                             formatTime(quality.unexplained), "graph", quality.nodes, quality.edges,
                             quality.derivedEdges, "edges", quality.negativeDelays, quality.longDelaysOffPath);
-        for (const std::string& note : quality.notes) text += "\nnote: " + note;
+        for (const Sentence& note : quality.notes) text += "\nnote: " + note.inWords();
         if (!outcome) return text;
         text +=
             fmt::format("\n\n{:<24}{} (from {} to {})\n{:<24}{:.1f} % measured, {:.1f} % scaled, {:.1f} % modelled",
                         "changed", formatTime(outcome->changed), formatTime(outcome->low), formatTime(outcome->high),
                         "rests on", outcome->measured * 100, outcome->scaled * 100, outcome->modelled * 100);
-        for (const std::string& each : outcome->assumed) text += "\nassumed: " + each;
+        for (const Sentence& each : outcome->assumed) text += "\nassumed: " + each.inWords();
         if (!m_output.empty()) text += "\nreplayed steps in " + m_output;
         return text;
     }

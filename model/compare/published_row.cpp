@@ -94,11 +94,11 @@ std::optional<double> publishedSeconds(const Cells& cells, const RunSpec& spec, 
     const double tokens = static_cast<double>(spec.training.batch) * static_cast<double>(spec.training.sequence);
     if (const auto rate = cells.number("tokens_per_s_per_gpu"); rate && *rate > 0) return tokens / (*rate * devices);
     const std::string kind = cells.text("tflops_kind");
-    double flops = trainingFlops(spec.model, spec.training.batch, spec.training.sequence, !has(kind, "causal"));
+    double flops = trainingFlops(spec, !has(kind, "causal"));
     if (has(kind, "hardware") && spec.plan.recompute == Recompute::Full) flops *= 4.0 / 3;
     if (const auto rate = cells.number("tflops_per_gpu"); rate && *rate > 0) return flops / (*rate * 1e12 * devices);
     const auto peak = spec.cluster.device.peak(spec.training.precision);
-    const double model = trainingFlops(spec.model, spec.training.batch, spec.training.sequence, true);
+    const double model = trainingFlops(spec, true);
     if (const auto mfu = cells.number("mfu_pct"); mfu && *mfu > 0 && peak)
         return model / (*mfu / 100 * *peak * devices);
     return std::nullopt;

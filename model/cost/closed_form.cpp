@@ -106,6 +106,20 @@ RateBand rateBandOf(RateKind kind, const Calibration& c)
     return {};
 }
 
+double bandWidth(const RunSpec& spec, const ParallelPlan& plan, const Calibration& calibration, bool narrow)
+{
+    const Calibration::Band& band = calibration.band;
+    if (!(band.dense > 0)) return 0;
+    const bool experts = spec.model.transformer() && spec.model.transformer()->hasExperts();
+    const double kind = experts ? band.experts : narrow ? band.narrow : band.dense;
+    bool measured = true;
+    for (std::size_t device = 0; device < spec.cluster.deviceKinds(); ++device)
+        measured = measured && calibration.family(spec.cluster.deviceOfKind(device).family).relative.empty();
+    const double nodes = static_cast<double>(plan.worldSize()) / std::max(1, spec.cluster.devicesPerNode);
+    const double scale = band.perDoubling * std::log2(std::max(1.0, nodes));
+    return std::sqrt(kind * kind + scale * scale + (measured ? 0 : band.unmeasured * band.unmeasured));
+}
+
 Prediction closedForm(const StepCost& cost, const Calibration& calibration)
 {
     Prediction result;
@@ -150,7 +164,7 @@ Prediction closedForm(const StepCost& cost, const Calibration& calibration)
     parts[CostPart::Optimizer] += optimizer;
     parts[CostPart::Host] += cost.fixedSeconds;
     result.wireBytes = wire + gradientWire + cost.agreementWireBytes;
-    result.bubbleSeconds = fillAndDrain(cost, slowest, allForward, allBackward, transfers);
+    result.bubbleSeconds = fillAndDrain(cost, slowest, allForward, allBackward, transfers) + cost.unevenSeconds;
     result.seconds = parts.total() + result.bubbleSeconds;
 
     const std::array<RateBand, kRateKinds> bands{rateBandOf(RateKind::Compute, calibration),

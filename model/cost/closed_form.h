@@ -7,7 +7,7 @@
 #include "model/base/result.h"
 #include "model/cost/cost_parts.h"
 #include "model/spec/calibration.h"
-#include "model/spec/parallel_plan.h"
+#include "model/spec/run_spec.h"
 
 #include <cstdint>
 #include <string>
@@ -20,7 +20,7 @@ struct StepCost;
 
 struct Prediction {
     double seconds = 0, low = 0, high = 0; ///< of a step, with its band
-    double bubbleSeconds = 0;              ///< of the slowest stage: fill and drain
+    double bubbleSeconds = 0;              ///< of the slowest stage: fill and drain, and waiting for longer documents
     PartSeconds parts;                     ///< of the slowest stage; with the bubble they add up to the step
     CostPart dominant = CostPart::Gemm;    ///< the part that takes most of the step
     bool bubbleDominates = false;          ///< waiting for the pipeline takes more than any part
@@ -38,6 +38,8 @@ struct RateBand {
     double low = 1, high = 1;
 };
 RateBand rateBandOf(RateKind kind, const Calibration& calibration);
+/// Half of the whole step's band in the logarithm; 0: by parts. narrow: linear layers are computed in 8 bits or less.
+double bandWidth(const RunSpec& spec, const ParallelPlan& plan, const Calibration& calibration, bool narrow);
 
 /// Errors cannot happen: `cost` comes from CostModel. Sources of the bubbles: docs/metrics.md, "bubble_fraction".
 Prediction closedForm(const StepCost& cost, const Calibration& calibration);

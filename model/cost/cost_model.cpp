@@ -4,7 +4,9 @@
 #include "model/cost/cost_model.h"
 
 #include "model/cost/chunk_contents.h"
+#include "model/cost/closed_form.h"
 #include "model/cost/collective_time.h"
+#include "model/cost/document_draws.h"
 #include "model/cost/layer_cost.h"
 #include "model/cost/layer_transfers.h"
 #include "model/cost/other_networks.h"
@@ -45,6 +47,8 @@ struct CostModel::State {
     std::vector<DeviceRates> rates; ///< by kind of device
     std::vector<Priced> priced;     ///< so far, likewise
     std::optional<CollectiveTimes> collectives;
+    DocumentDraws documents; ///< of the plan that was checked last
+    double attended = 0;     ///< LayerSetting's
 
     CostContext context(std::size_t device) const
     {
@@ -68,7 +72,6 @@ struct CostModel::State {
     {
         return chunkContents(spec, framework, rates, shape);
     }
-    double bandWidth(const ParallelPlan& plan) const;
     TrafficContext traffic(std::size_t device = 0) const
     {
         return {spec, framework, calibration, rates[device], *collectives};
@@ -82,6 +85,8 @@ struct CostModel::State {
                       StageContents& parameters);
     void addLayerSeconds(const ParallelPlan& plan, double microBatch, const std::vector<ChunkContents>& what,
                          StepCost& cost);
+    /// What is waited for because documents are of unequal lengths.
+    void addUneven(const ParallelPlan& plan, double microBatch, const std::vector<ChunkContents>& what, StepCost& cost);
 };
 
 CostModel::CostModel(std::unique_ptr<State> state) : m_state(std::move(state)) {}
@@ -136,6 +141,7 @@ LayerSetting CostModel::State::setting(const ParallelPlan& plan, double microBat
     LayerSetting s;
     s.microBatch = microBatch;
     s.sequence = static_cast<double>(spec.training.sequence);
+    s.attended = attended;
     s.tp = plan.tp;
     s.cp = plan.cp;
     s.ep = plan.ep;
@@ -181,6 +187,8 @@ Status CostModel::State::check(const ParallelPlan& plan)
     spec.plan = plan;
     FOURWALLS_TRY(fits);
     FOURWALLS_TRY(checkPipeline(pipelineShape(plan)));
+    documents.draw(plan.documents, spec.training.sequence, spec.training.seed);
+    attended = documents.attended();
     if (spec.training.loraRank > 0 && (!t || t->hasExperts()))
         return misfit("lora_rank", "adapters are priced beside the linear layers of dense transformers only",
                       "lora_rank 0, or another network");
@@ -194,20 +202,6 @@ Status CostModel::State::check(const ParallelPlan& plan)
         return misfit("cluster", cluster.name + " does not say how fast the devices of a node are connected",
                       "node_link with bytes_per_second above 0");
     return {};
-}
-
-double CostModel::State::bandWidth(const ParallelPlan& plan) const
-{
-    const Calibration::Band& band = calibration.band;
-    if (!(band.dense > 0)) return 0;
-    const bool experts = spec.model.transformer() && spec.model.transformer()->hasExperts();
-    const double kind = experts ? band.experts : rates[0].castBytes > 0 ? band.narrow : band.dense;
-    bool measured = true;
-    for (std::size_t device = 0; device < spec.cluster.deviceKinds(); ++device)
-        measured = measured && calibration.family(spec.cluster.deviceOfKind(device).family).relative.empty();
-    const double nodes = static_cast<double>(plan.worldSize()) / std::max(1, spec.cluster.devicesPerNode);
-    const double scale = band.perDoubling * std::log2(std::max(1.0, nodes));
-    return std::sqrt(kind * kind + scale * scale + (measured ? 0 : band.unmeasured * band.unmeasured));
 }
 
 void CostModel::State::price(const ParallelPlan& plan, double microBatch, const ChunkContents& what, ChunkCost& chunk,
@@ -361,12 +355,37 @@ void CostModel::State::addLayerSeconds(const ParallelPlan& plan, double microBat
         const auto secondsOf = [&](int count) {
             (t->hasExperts() ? layers.mixture : layers.dense) = count;
             StageContents none;
-            const ChunkCost chunk = chunkOf(plan, microBatch, layers, none);
-            return chunk.forward.seconds() + chunk.recompute.seconds() + chunk.backwardSeconds();
+            return chunkOf(plan, microBatch, layers, none).seconds();
         };
         // Without what every chunk has once.
         cost.stages[i].layerSeconds = secondsOf(2) - secondsOf(1);
     }
+}
+
+void CostModel::State::addUneven(const ParallelPlan& plan, double microBatch, const std::vector<ChunkContents>& what,
+                                 StepCost& cost)
+{
+    if (plan.documents.empty()) return;
+    // Experts are exchanged in every pass, and so are sharded weights where each pass gathers them.
+    const bool meetEachPass = plan.ep > 1 || (shardsPasses(framework, plan) && plan.shards() > 1);
+    const double passes = documents.unevenPasses(plan, std::llround(microBatch), meetEachPass);
+    if (!(passes > 0)) return;
+    // How a stage's time grows with the squares of its documents, by a second price.
+    constexpr double kMore = 0.25;
+    attended = documents.attended() * (1 + kMore);
+    double slowest = 0;
+    for (int stage = 0; stage < cost.shape.stages; ++stage) {
+        double seconds = 0;
+        for (int chunk = 0; chunk < cost.shape.chunks; ++chunk) {
+            const int position = cost.shape.positionOf(stage, chunk);
+            StageContents none;
+            const ChunkCost more = chunkOf(plan, microBatch, what[static_cast<std::size_t>(position)], none);
+            seconds += (more.seconds() - cost.chunk(position).seconds()) / kMore;
+        }
+        slowest = std::max(slowest, seconds);
+    }
+    attended = documents.attended();
+    cost.unevenSeconds = passes * slowest;
 }
 
 Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t batch)
@@ -398,11 +417,13 @@ Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t 
     addBoundaries(traffic(), plan, microBatch, cost);
     addStages(plan, ofKind, cost);
     addLayerSeconds(plan, microBatch, what, cost);
+    addUneven(plan, microBatch, what, cost);
     addAgreement(traffic(), plan, cost);
     cost.flushMessages = framework.flushMessages && plan.pp > 1;
     cost.fixedSeconds = framework.stepSeconds;
-    cost.bandWidth = bandWidth(plan);
-    cost.modelFlopsPerStep = trainingFlops(spec.model, spec.training.batch, spec.training.sequence);
+    cost.bandWidth = bandWidth(spec, plan, calibration, rates[0].castBytes > 0);
+    cost.modelFlopsPerStep =
+        trainingFlops(spec.model, spec.training.batch, spec.training.sequence, false, documents.attended());
     if (spec.training.loraRank > 0) cost.modelFlopsPerStep -= weightGradientFlops(spec.model, samples * sequence);
     cost.tokensPerStep = samples * std::max(1.0, static_cast<double>(spec.training.sequence));
     const MeanDevice mean = meanDevice(spec.cluster, rates, plan);

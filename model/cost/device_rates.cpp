@@ -31,6 +31,9 @@ constexpr double kStreamFraction = 0.8; // of the data sheet's bandwidth, for op
 /// Of the bandwidth that a core reaches alone: 249 products of three networks at 64 to 512 rows (4 MFLOP to 70 MFLOP) take their
 /// FLOPs at the peak that a sweep of products reached and their bytes at 0.5 to 0.7 of it, 5 to 6 % off in the mean.
 constexpr double kCoreStreamFraction = 0.6;
+/// Keys at which the engine's tiled attention on a core has half of the rate that it has of long sequences: fits through its
+/// rates on 64 to 1024 keys, heads 16 and 64 wide; within 6 % from 256 keys on, too quick by up to a half below.
+constexpr double kCoreForwardHalf = 280, kCoreBackwardHalf = 130;
 
 double ceilingOf(const FamilyCalibration& family, Precision precision)
 {
@@ -117,6 +120,10 @@ Result<DeviceRates> deviceRates(const DeviceSpec& device, Precision precision, c
                                (fraction != family.memoryFractions.end() ? fraction->second : family.memoryFraction);
     }
     rates.fetchesInTurn = device.family == "cpu";
+    if (rates.fetchesInTurn) {
+        rates.attentionForwardHalf = kCoreForwardHalf;
+        rates.attentionBackwardHalf = kCoreBackwardHalf;
+    }
     rates.streamBytes = device.memoryBytesPerSecond *
                         (rates.fetchesInTurn ? kCoreStreamFraction : std::max(kStreamFraction, family.memoryFraction));
     rates.rampSeconds = family.rampSeconds;

@@ -219,7 +219,8 @@ std::size_t LayerSettingHash::operator()(const LayerSetting& s) const
         hash = (hash ^ part) * kOdd;
         hash ^= hash >> 29;
     };
-    for (const double each : {s.microBatch, s.sequence, s.added, s.addedShares, s.besideExchange, s.loraRank})
+    for (const double each :
+         {s.microBatch, s.sequence, s.attended, s.added, s.addedShares, s.besideExchange, s.loraRank})
         add(std::hash<double>()(each));
     for (const int each : {s.tp, s.cp, s.ep, s.etp, s.balanced.ranks, s.balanced.perNode, static_cast<int>(s.recompute),
                            static_cast<int>(s.recomputeModules), static_cast<int>(s.collective)})

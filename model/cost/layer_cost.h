@@ -18,6 +18,7 @@ namespace fourwalls::cost {
 struct LayerSetting {
     double microBatch = 1; ///< sequences
     double sequence = 0;   ///< [tokens], whole
+    double attended = 0;   ///< keys that a token meets in the mean, before a causal mask; 0: the whole sequence's
     int tp = 1, cp = 1, ep = 1;
     int etp = 0; ///< tensor parallel degree of experts; 0: as the other layers
     bool sequenceParallel = false;

@@ -52,6 +52,7 @@ LayerShape::LayerShape(const CostContext& c, const LayerSetting& s)
     m_batch = s.microBatch;
     m_queries = s.sequence / s.cp;
     m_keys = s.sequence;
+    m_attended = s.attended > 0 ? std::min(s.attended, m_keys) : m_keys;
     m_causal = m.causal;
 
     parameters = hidden * (qkvWidth + valueWidth);
@@ -136,16 +137,17 @@ void LayerShape::projectLatents(PassBuilder& pass, const CostContext& c) const
 }
 
 /// Keys that one call of the fused kernel works on: in a ring a rank has two stretches, which meet one by one. Where all
-/// keys were brought together it may still go through them so.
+/// keys were brought together it may still go through them so. Of documents it is their mean by tokens: with a rate of
+/// r keys / (keys + half) their times then add up to the same as document by document.
 double LayerShape::keysAtOnce(const CostContext& c, const LayerSetting& s) const
 {
     const bool inPieces = !s.gathersContext || c.framework.contextInPieces;
-    return s.cp > 1 && inPieces ? m_keys / (2 * s.cp) : m_keys;
+    return s.cp > 1 && inPieces ? m_attended / (2 * s.cp) : m_attended;
 }
 
 double LayerShape::attentionFlops(const LayerSetting&) const
 {
-    return 2 * m_batch * m_queries * m_keys * heads * (scoreWidth + headValueWidth);
+    return 2 * m_batch * m_queries * m_attended * heads * (scoreWidth + headValueWidth);
 }
 
 void LayerShape::attentionForward(PassBuilder& pass, const CostContext& c, const LayerSetting& s) const
@@ -160,10 +162,11 @@ void LayerShape::attentionForward(PassBuilder& pass, const CostContext& c, const
         exchangeKeys(pass, c, s, false, pass.computeSeconds() - before);
         return;
     }
-    const double scores = m_batch * heads * m_queries * m_keys;
+    // All pairs are computed and masked, those of different documents as well.
+    const double scores = m_batch * heads * m_queries * m_keys, needed = half * m_attended / m_keys;
     const double align = alignmentOf(scoreWidth);
     const double before = pass.computeSeconds();
-    pass.attentionGemm("attention.scores", {m_batch * heads, m_queries, m_keys, scoreWidth}, align, half);
+    pass.attentionGemm("attention.scores", {m_batch * heads, m_queries, m_keys, scoreWidth}, align, needed);
     pass.memory("attention.softmax", (c.framework.fusedSoftmax ? 2 * e : 7 * e) * scores,
                 c.framework.fusedSoftmax ? 1 : 4, CostPart::MemoryBound);
     // Around it the tracker of random states reads and sets the device's state, twice each.
@@ -171,7 +174,7 @@ void LayerShape::attentionForward(PassBuilder& pass, const CostContext& c, const
         pass.memory("attention.dropout", (2 * e + 1) * scores);
         pass.launches(4);
     }
-    pass.attentionGemm("attention.values", {m_batch * heads, m_queries, headValueWidth, m_keys}, align, half);
+    pass.attentionGemm("attention.values", {m_batch * heads, m_queries, headValueWidth, m_keys}, align, needed);
     exchangeKeys(pass, c, s, false, pass.computeSeconds() - before);
     pass.memory("attention.transpose", 2 * e * rows * valueWidth);
 }
@@ -189,17 +192,17 @@ void LayerShape::attentionBackward(PassBuilder& pass, const CostContext& c, cons
         exchangeKeys(pass, c, s, true, pass.computeSeconds() - before);
         return;
     }
-    const double scores = m_batch * heads * m_queries * m_keys;
+    const double scores = m_batch * heads * m_queries * m_keys, needed = half * m_attended / m_keys;
     const double align = alignmentOf(scoreWidth);
     const double batch = m_batch * heads;
     pass.memory("attention.transpose.backward", 2 * e * rows * valueWidth);
-    pass.attentionGemm("attention.probability_gradient", {batch, m_queries, m_keys, headValueWidth}, align, half);
-    pass.attentionGemm("attention.value_gradient", {batch, m_keys, headValueWidth, m_queries}, align, half, true);
+    pass.attentionGemm("attention.probability_gradient", {batch, m_queries, m_keys, headValueWidth}, align, needed);
+    pass.attentionGemm("attention.value_gradient", {batch, m_keys, headValueWidth, m_queries}, align, needed, true);
     if (c.framework.dropout) pass.memory("attention.dropout.backward", (2 * e + 1) * scores);
     pass.memory("attention.softmax.backward", (c.framework.fusedSoftmax ? 3 * e : 7 * e) * scores,
                 c.framework.fusedSoftmax ? 1 : 4);
-    pass.attentionGemm("attention.query_gradient", {batch, m_queries, scoreWidth, m_keys}, align, half);
-    pass.attentionGemm("attention.key_gradient", {batch, m_keys, scoreWidth, m_queries}, align, half, true);
+    pass.attentionGemm("attention.query_gradient", {batch, m_queries, scoreWidth, m_keys}, align, needed);
+    pass.attentionGemm("attention.key_gradient", {batch, m_keys, scoreWidth, m_queries}, align, needed, true);
     exchangeKeys(pass, c, s, true, pass.computeSeconds() - before);
 }
 

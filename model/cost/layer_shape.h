@@ -108,7 +108,8 @@ private:
 
     double m_qkvSeconds = 0, m_upSeconds = 0;
     double m_batch = 1, m_queries = 0, m_keys = 0; ///< sequences; queries on this rank and keys that they meet
-    double m_topK = 1, m_routed = 0;               ///< copies of tokens that this rank sends to experts
+    double m_attended = 0;           ///< of those keys, the ones in the documents of the queries, in the mean
+    double m_topK = 1, m_routed = 0; ///< copies of tokens that this rank sends to experts
     bool m_causal = true;
 };
 

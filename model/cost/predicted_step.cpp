@@ -99,6 +99,7 @@ void StepCost::scaleTimes(double factor)
         for (double* seconds :
              {&stage.gradientCommSeconds, &stage.gradientCommExposed, &stage.optimizerSeconds, &stage.layerSeconds})
             *seconds *= factor;
+    unevenSeconds *= factor;
     agreementSeconds *= factor;
     fixedSeconds *= factor;
 }

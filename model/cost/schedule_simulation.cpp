@@ -61,6 +61,8 @@ Status checkCost(const StepCost& cost)
     for (const StageCost& stage : cost.stages)
         if (!isTime(stage.gradientCommExposed) || !isTime(stage.optimizerSeconds))
             return unusableCost("stage", "the work after the last backward has no sensible time");
+    if (!isTime(cost.unevenSeconds))
+        return unusableCost("documents", "the wait for the longest documents has no sensible time");
     if (!isTime(cost.agreementSeconds))
         return unusableCost("agreement", "the agreement of all ranks has no sensible time");
     if (!isTime(cost.fixedSeconds)) return unusableCost("fixed", "the fixed part of a step has no sensible time");
@@ -265,11 +267,12 @@ void ScheduleSimulation::StageReader::passes()
 void ScheduleSimulation::StageReader::finish(double allReduced)
 {
     const auto at = static_cast<std::size_t>(m_index);
-    const double reduced = endOf(m_of.m_graph.reductions[at]), agreed = allReduced + m_cost.agreementSeconds;
+    const double reduced = endOf(m_of.m_graph.reductions[at]), met = allReduced + m_cost.unevenSeconds;
+    const double agreed = met + m_cost.agreementSeconds;
     m_stage.end = endOf(m_of.m_graph.optimizers[at]);
     interval(m_now, reduced, SimulatedPart::GradientSync);
-    interval(reduced, allReduced, SimulatedPart::OptimizerWait);
-    interval(allReduced, agreed, SimulatedPart::Agreement);
+    interval(reduced, met, SimulatedPart::OptimizerWait);
+    interval(met, agreed, SimulatedPart::Agreement);
     interval(agreed, m_stage.end, SimulatedPart::Optimizer);
     const MemoryTerms& memory = m_cost.stages[at].memory;
     m_stage.peakBytes = memory.weights + memory.gradients + memory.optimizer + memory.communication + memory.library +
@@ -325,7 +328,7 @@ void ScheduleSimulation::price(const StepCost& cost)
                 cost.boundaries[static_cast<std::size_t>(position)].seconds;
     }
     for (const StageCost& stage : cost.stages) m_seconds.push_back(stage.gradientCommExposed);
-    m_seconds.push_back(cost.agreementSeconds);
+    m_seconds.push_back(cost.unevenSeconds + cost.agreementSeconds);
     for (const StageCost& stage : cost.stages) m_seconds.push_back(stage.optimizerSeconds);
 }
 

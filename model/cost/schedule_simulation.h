@@ -25,7 +25,7 @@ enum class SimulatedPart : std::uint8_t {
     Receive,       ///< the end of a wait, while the tensor is on its way
     PipelineWait,  ///< waiting for a neighbour that is not ready
     GradientSync,  ///< exposed reduction of gradients after the last backward
-    OptimizerWait, ///< waiting for the other stages before the optimizer's step
+    OptimizerWait, ///< waiting for the other stages and replicas before the optimizer's step
     Agreement,     ///< of all ranks on the norm of the gradient
     Optimizer
 };

@@ -303,7 +303,7 @@ void StageScribe::writeOutside(const DrawnInterval& interval)
         outside(m_own.communication,
                 interval.activity == Activity::PipelineWait       ? "wait for a neighbour"
                 : interval.activity == Activity::PipelineTransfer ? "receive"
-                                                                  : "wait for all stages",
+                                                                  : "wait for all ranks",
                 interval.activity);
     } else if (interval.kind == SliceKind::Collective && interval.phase == Phase::Optimizer) {
         writeOnce({CollectiveOp::AllReduce, GroupKind::World, m_cost.agreementWireBytes, "gradient norm"},

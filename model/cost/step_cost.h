@@ -87,6 +87,8 @@ struct ChunkCost {
     double weightGradientBytes = 0; ///< of activationBytes: still held between backwardInput and backwardWeight
 
     double backwardSeconds() const { return backwardInput.seconds() + backwardWeight.seconds(); }
+    /// Of all its passes.
+    double seconds() const { return forward.seconds() + recompute.seconds() + backwardSeconds(); }
     /// Of forward, recomputation and backward together.
     double wireBytes() const
     {
@@ -159,6 +161,7 @@ struct StepCost {
     std::vector<BoundaryCost> boundaries;      ///< by position; one fewer than positions (same stage: 0 seconds)
     bool blockingTransfers = false;            ///< sender and receiver both wait for a transfer (else it runs beside)
     std::vector<StageCost> stages;             ///< by stage
+    double unevenSeconds = 0;                  ///< once per step all wait for the replica with the longest documents
     double agreementSeconds = 0;               ///< once per step all ranks agree on the gradient's norm and the loss
     double agreementWireBytes = 0;             ///< sent by a rank for that
     bool flushMessages = false;                ///< stages tell each other with a word each that their passes are over

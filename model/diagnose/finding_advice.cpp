@@ -2,9 +2,8 @@
 // See finding_advice.h. update_translations reads FOURWALLS_WORDS as a text to translate.
 #include "model/diagnose/finding_advice.h"
 
+#include "model/base/sentence.h"
 #include "model/diagnose/finding_remedy.h"
-
-#define FOURWALLS_WORDS(context, text) text
 
 namespace fourwalls::diagnose {
 

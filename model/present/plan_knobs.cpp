@@ -441,6 +441,7 @@ RunSpec withModel(const RunSpec& spec, const ModelSpec& model)
     if (!t) {
         changed.plan.sequenceParallel = false;
         changed.plan.setRecompute(Recompute::None);
+        changed.plan.documents.clear();
     }
     const KnobLocks usual = KnobLocks::usual(), none;
     for (const KnobLocks& locks : {usual, none})

@@ -166,7 +166,8 @@ Result<PassOrder> orderPasses(const Recording& recording, const ReplayGraph& gra
     PassOrder order;
     const PipelineShape shape = recordedShape(recording, passes);
     if (!recording.info.header.spec)
-        order.assumed.push_back(std::string("the recorded schedule is ") + (shape.chunks > 1 ? "interleaved" : "1f1b"));
+        order.assumed.push_back({FOURWALLS_WORDS("ReplaySentences", "the recorded schedule is %1"),
+                                 {shape.chunks > 1 ? "interleaved" : "1f1b"}});
     PipelineShape wanted = shape;
     for (const ReplayChange& change : changes) {
         if (change.kind == ChangeKind::Schedule) {
@@ -186,10 +187,17 @@ Result<PassOrder> orderPasses(const Recording& recording, const ReplayGraph& gra
         }
     }
     const bool halves = wanted.splitsBackward() && !passes.split();
-    if (halves) order.assumed.push_back("gradients of inputs and of weights take half of a backward pass each");
-    if (wanted.chunks != shape.chunks) order.assumed.push_back("the chunks of a stage take equal times");
+    if (halves)
+        order.assumed.push_back(
+            {FOURWALLS_WORDS("ReplaySentences", "gradients of inputs and of weights take half of a backward pass each"),
+             {}});
+    if (wanted.chunks != shape.chunks)
+        order.assumed.push_back({FOURWALLS_WORDS("ReplaySentences", "the chunks of a stage take equal times"), {}});
     if (wanted.microbatches != shape.microbatches)
-        order.assumed.push_back("micro-batches keep their size, so the batch changes with their number");
+        order.assumed.push_back(
+            {FOURWALLS_WORDS("ReplaySentences",
+                             "micro-batches keep their size, so the batch changes with their number"),
+             {}});
     FOURWALLS_TRY_ASSIGN(const std::int64_t before, windowOf(passes, shape, shape.splitsBackward() && !passes.split()));
     FOURWALLS_TRY_ASSIGN(const std::int64_t after, windowOf(passes, wanted, halves, &order.passes));
     order.recordedShape = shape;

@@ -3,6 +3,7 @@
 // the passes were measured to take, or that other changes give them.
 #pragma once
 
+#include "model/base/sentence.h"
 #include "model/replay/replay_change.h"
 #include "model/spec/pipeline_schedule.h"
 
@@ -24,11 +25,11 @@ struct PassOrder {
     Duration recorded, changed; ///< first to last pass, as the same simulation has them
     double deviation = 0;       ///< of `changed`, from the spread of the passes [ns]
     PipelineShape recordedShape, changedShape;
-    double supposed = 0;              ///< share of the passes' time that was split by a rule, not measured by pass
-    std::vector<double> inputShare;   ///< by stage: of a backward pass, what the gradients of inputs take
-    std::vector<PlacedPass> passes;   ///< of the changed order
-    Duration hop;                     ///< that a message between stages is on its way
-    std::vector<std::string> assumed; ///< sentences
+    double supposed = 0;            ///< share of the passes' time that was split by a rule, not measured by pass
+    std::vector<double> inputShare; ///< by stage: of a backward pass, what the gradients of inputs take
+    std::vector<PlacedPass> passes; ///< of the changed order
+    Duration hop;                   ///< that a message between stages is on its way
+    std::vector<Sentence> assumed;
 };
 
 /// The order that the passes were recorded in. Errors: as orderPasses.

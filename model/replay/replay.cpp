@@ -143,9 +143,10 @@ void keepFloor(const std::vector<std::int64_t>& floor, ReplayOutcome& outcome)
         outcome.steps[i] = Duration{floor[i]};
         if (!isMuch || said) continue;
         said = true;
-        outcome.assumed.push_back("a step takes at least as long as its busiest stream works (" +
-                                  formatTime(Duration{floor[i]}) +
-                                  " in one of them): what else it would wait for is not in the trace");
+        outcome.assumed.push_back(
+            {FOURWALLS_WORDS("ReplaySentences", "a step takes at least as long as its busiest stream works (%1 in one "
+                                                "of them): what else it would wait for is not in the trace"),
+             {formatTime(Duration{floor[i]})}});
     }
 }
 
@@ -212,8 +213,10 @@ Result<Replay> Replay::of(TraceQuery& trace, std::optional<StepChoiceRange> step
         for (const StepIndex step : dropIncompleteSteps(recording))
             numbers += (numbers.empty() ? "" : ", ") + std::to_string(step.value);
         if (!numbers.empty())
-            replay.m_notes.push_back("left out, as ranks or members of operations are missing in them: steps " +
-                                     numbers);
+            replay.m_notes.push_back(
+                {FOURWALLS_WORDS("ReplaySentences",
+                                 "left out, as ranks or members of operations are missing in them: steps %1"),
+                 {numbers}});
     }
     replay.m_recording = std::make_shared<const Recording>(std::move(recording));
     FOURWALLS_TRY_ASSIGN(const std::vector<MemorySummary> memory, trace.memorySummaries());
@@ -239,17 +242,23 @@ Status Replay::build(const std::vector<bool>& hidden)
                                                      : calls    ? hostGraph(of, facts)
                                                                 : deviceGraph(of, hidden));
     if (facts.stalls > 0)
-        m_notes.push_back("a device stood still " + std::to_string(facts.stalls) +
-                          " times for over 0.2 ms although work was queued: kept as recorded");
+        m_notes.push_back(
+            {FOURWALLS_WORDS(
+                 "ReplaySentences",
+                 "a device stood still %1 times for over 0.2 ms although work was queued: kept as recorded"),
+             {std::to_string(facts.stalls)}});
     if (facts.queued > 0)
-        m_notes.push_back(std::to_string(facts.queued) + " launches met a full queue and waited " +
-                          formatTime(facts.queuedTime) + " for their device: no work of the program");
+        m_notes.push_back(
+            {FOURWALLS_WORDS("ReplaySentences",
+                             "%1 launches met a full queue and waited %2 for their device: no work of the program"),
+             {std::to_string(facts.queued), formatTime(facts.queuedTime)}});
     const std::size_t present = of.info.header.ranks.size();
     if (of.info.header.worldSize && static_cast<std::size_t>(*of.info.header.worldSize) > present)
-        m_notes.push_back("the trace has " + std::to_string(present) + " of " +
-                          std::to_string(*of.info.header.worldSize) +
-                          " ranks: of what an operation took, the shortest of its kind and size stands for moving, an "
-                          "estimate, and the rest for waiting, which stays as recorded");
+        m_notes.push_back(
+            {FOURWALLS_WORDS("ReplaySentences",
+                             "the trace has %1 of %2 ranks: of what an operation took, the shortest of its kind and "
+                             "size stands for moving, an estimate, and the rest for waiting, which stays as recorded"),
+             {std::to_string(present), std::to_string(*of.info.header.worldSize)}});
     const auto describe = [&of](std::uint32_t piece) { return of.describe(piece); };
     FOURWALLS_TRY_ASSIGN(ReplayGraph full, builder.finish(true, describe));
     if (!hidden.empty()) keepDelays(*m_full, full);
@@ -316,16 +325,20 @@ Status Replay::tellable(std::span<const ReplayChange> changes) const
     return {};
 }
 
-std::string Replay::coresNote(double error) const
+std::optional<Sentence> Replay::coresNote(double error) const
 {
     if (!m_cores) return {};
     if (m_cores->isCrowded())
-        return std::to_string(m_cores->ranks) + " ranks took turns on " + std::to_string(*m_cores->cores) +
-               " cores: what they waited for their cores counts as work and as moving";
+        return Sentence{
+            FOURWALLS_WORDS(
+                "ReplaySentences",
+                "%1 ranks took turns on %2 cores: what they waited for their cores counts as work and as moving"),
+            {std::to_string(m_cores->ranks), std::to_string(*m_cores->cores)}};
     if (m_cores->cores || error < kCrowdedError) return {};
-    return "unchanged this replay is " + formatPercent(error / 100, 0) +
-           " off, and the recording does not say how many cores its " + std::to_string(m_cores->ranks) +
-           " ranks had: they may have taken turns";
+    return Sentence{FOURWALLS_WORDS("ReplaySentences",
+                                    "unchanged this replay is %1 off, and the recording does not say how many "
+                                    "cores its %2 ranks had: they may have taken turns"),
+                    {formatPercent(error / 100, 0), std::to_string(m_cores->ranks)}};
 }
 
 void Replay::endWithDevice()
@@ -384,10 +397,12 @@ ReplayQuality Replay::quality(DelayRule rule) const
             ++quality.longDelaysOffPath;
     quality.restsOnItself = rule == DelayRule::Class && restsOnItself(graph);
     if (quality.restsOnItself)
-        quality.notes.push_back("most delays are the only ones of their class, so that an unchanged replay agrees says "
-                                "nothing: record more steps, or more ranks");
-    if (std::string note = coresNote(quality.meanError); rule == DelayRule::Class && !note.empty())
-        quality.notes.push_back(std::move(note));
+        quality.notes.push_back(
+            {FOURWALLS_WORDS("ReplaySentences", "most delays are the only ones of their class, so that an unchanged "
+                                                "replay agrees says nothing: record more steps, or more ranks"),
+             {}});
+    if (auto note = coresNote(quality.meanError); rule == DelayRule::Class && note)
+        quality.notes.push_back(std::move(*note));
     if (!graph.steps.empty())
         quality.unexplained = Duration{unexplained / static_cast<std::int64_t>(graph.steps.size())};
     quality.nodes = static_cast<std::int64_t>(graph.nodes());
@@ -439,7 +454,7 @@ Result<ReplayOutcome> Replay::run(DelayRule rule, std::span<const ReplayChange> 
     const double half = kBandDeviations * std::sqrt(basis.variance / steps) +
                         unchanged.meanError / 100 * static_cast<double>(meanOf(outcome.steps).ns);
     setBand(outcome, std::llround(half));
-    if (std::string note = coresNote(unchanged.meanError); !note.empty()) outcome.assumed.push_back(std::move(note));
+    if (auto note = coresNote(unchanged.meanError)) outcome.assumed.push_back(std::move(*note));
     outcome.peakBytes = m_peakBytes;
     if (ofOrder) {
         FOURWALLS_TRY_ASSIGN(const PassOrder order, orderPasses(*m_recording, graph, changed.times, changes));
@@ -449,7 +464,10 @@ Result<ReplayOutcome> Replay::run(DelayRule rule, std::span<const ReplayChange> 
         FOURWALLS_TRY_ASSIGN(const SpecRatio ratio, ratioOfSpecs(*m_recording, changes, rates));
         scale(outcome, ratio);
         if (asks(ChangeKind::Stragglers, ChangeKind::Hide))
-            outcome.assumed.push_back("what the other changes do to the recorded step they do to the changed one, too");
+            outcome.assumed.push_back(
+                {FOURWALLS_WORDS("ReplaySentences",
+                                 "what the other changes do to the recorded step they do to the changed one, too"),
+                 {}});
     }
     if (outcome.changed.ns > 0) return outcome;
     return Error{ErrorCode::Unsupported, "the changes take all work away that the chosen steps hold", "--change",

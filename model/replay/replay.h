@@ -3,6 +3,7 @@
 // step would have taken.
 #pragma once
 
+#include "model/base/sentence.h"
 #include "model/replay/replay_change.h"
 
 #include <memory>
@@ -36,8 +37,8 @@ struct ReplayQuality {
     Duration recorded, replayed,
         unexplained; ///< means over the steps; unexplained: that nothing on the recorded path covers
     std::int64_t nodes = 0, edges = 0, ranks = 0, derivedEdges = 0;
-    bool restsOnItself = false;     ///< most delays are the only ones of their class: that it agrees says nothing
-    std::vector<std::string> notes; ///< what limits the answer, in sentences
+    bool restsOnItself = false;  ///< most delays are the only ones of their class: that it agrees says nothing
+    std::vector<Sentence> notes; ///< what limits the answer
 };
 
 /// A changed replay.
@@ -46,7 +47,7 @@ struct ReplayOutcome {
     Duration changed, low, high;                   ///< mean over the steps, and its band
     std::optional<double> peakBytes;               ///< of the fullest rank; absent: not known
     double measured = 0, scaled = 0, modelled = 0; ///< shares of the step's path, add up to 1
-    std::vector<std::string> assumed;
+    std::vector<Sentence> assumed;
 };
 
 class Replay {
@@ -80,14 +81,14 @@ private:
     /// Errors: Unsupported for changes that tell working from waiting, where ranks waited for their cores.
     Status tellable(std::span<const ReplayChange> changes) const;
     /// What the ranks' cores do to an answer; empty: nothing, as far as is known. error: of the unchanged replay [%].
-    std::string coresNote(double error) const;
+    std::optional<Sentence> coresNote(double error) const;
 
     std::optional<double> m_peakBytes;
     std::shared_ptr<const Recording> m_recording;
     std::shared_ptr<const ReplayGraph> m_full, m_plain; ///< with and without edges that explain waits
     std::shared_ptr<const PeerClasses> m_fullPeers, m_plainPeers;
     std::shared_ptr<const CoreShare> m_cores; ///< null: no question
-    std::vector<std::string> m_notes;
+    std::vector<Sentence> m_notes;
 };
 
 } // namespace fourwalls::replay

@@ -231,7 +231,9 @@ private:
         const bool ofTransfers = role == NodeRole::Work && transfers && !change.pattern.empty();
         if (met > 0) {
             if (ofTransfers)
-                assume("transfers that '" + change.pattern + "' names keep their time: link:GROUP*F changes them");
+                assume({FOURWALLS_WORDS("ReplaySentences",
+                                        "transfers that '%1' names keep their time: link:GROUP*F changes them"),
+                        {change.pattern}});
             return {};
         }
         if (ofTransfers)
@@ -262,7 +264,10 @@ private:
         if (met == 0)
             return Error{ErrorCode::Unsupported, "the trace has no calls of the program that launch work",
                          "--change " + change.text, "record CPU activities together with the device's"};
-        assume("the whole step can be captured: the program decides nothing by values that the device computes");
+        assume({FOURWALLS_WORDS(
+                    "ReplaySentences",
+                    "the whole step can be captured: the program decides nothing by values that the device computes"),
+                {}});
         return {};
     }
 
@@ -341,8 +346,10 @@ private:
                 const ShortestBySize& of = shortest[{static_cast<int>(record->operation), record->group.value}];
                 const std::int64_t latency = latencyOf(of);
                 if (of.size() < 2)
-                    assume("latency 0 of " + std::string(name(record->operation)) + " in group " +
-                           groupOf(*record).name + ": the trace has it with one payload or unknown ones");
+                    assume({FOURWALLS_WORDS(
+                                "ReplaySentences",
+                                "latency 0 of %1 in group %2: the trace has it with one payload or unknown ones"),
+                            {std::string(name(record->operation)), groupOf(*record).name}});
                 std::int64_t& duration = m_changed.times.duration[node];
                 const std::int64_t beyond = std::max<std::int64_t>(0, duration - latency);
                 duration = duration - beyond + std::llround(static_cast<double>(beyond) / change.factor);
@@ -369,7 +376,7 @@ private:
         return m_recording.info.groups[static_cast<std::size_t>(record.group.value)];
     }
 
-    void assume(std::string sentence)
+    void assume(Sentence sentence)
     {
         if (std::find(m_changed.assumed.begin(), m_changed.assumed.end(), sentence) == m_changed.assumed.end())
             m_changed.assumed.push_back(std::move(sentence));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/base/result.h"
+#include "model/base/sentence.h"
 #include "model/replay/replay_times.h"
 
 #include <cstdint>
@@ -53,7 +54,7 @@ struct ChangedTimes {
     NodeTimes times;
     std::vector<TimeOrigin> origin;     ///< by node
     std::vector<std::uint8_t> averaged; ///< by node: takes what its peers take
-    std::vector<std::string> assumed;   ///< sentences, each once
+    std::vector<Sentence> assumed;      ///< each once
 };
 
 /// Whether a change is one of the times of the nodes (else of the graph, the order of passes or the specification).

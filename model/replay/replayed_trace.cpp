@@ -291,8 +291,8 @@ Result<ChangedTrace> ChangedTrace::of(const TraceInfo& recorded, const Replay& r
     for (const ReplayChange& change : changes)
         state->audit.push_back(auditRecord(AuditCounter::ReplayedChange, 1, change.text));
     FOURWALLS_TRY_ASSIGN(const ReplayOutcome outcome, replay.run(rule, changes, rates));
-    for (const std::string& assumed : outcome.assumed)
-        state->audit.push_back(auditRecord(AuditCounter::ReplayAssumed, 1, assumed));
+    for (const Sentence& assumed : outcome.assumed)
+        state->audit.push_back(auditRecord(AuditCounter::ReplayAssumed, 1, assumed.inWords()));
     if (ofSpec) {
         FOURWALLS_TRY_ASSIGN(state->scaled, scaledStep(replay.recording(), changes, outcome.changed, rates));
         state->header = state->scaled->header;

@@ -204,20 +204,30 @@ Result<SpecRatio> ratioOfSpecs(const Recording& recording, std::span<const Repla
     ratio.modelled = std::min(1.0, ratio.modelled);
     if (rates && rates->fromRecording)
         ratio.measured = std::min(1 - ratio.modelled, shareOfSameShapes(recordedModel, changedModel));
-    ratio.assumed.push_back("all work changes by what the cost model says of the whole step: times " +
-                            std::to_string(ratio.time));
+    ratio.assumed.push_back(
+        {FOURWALLS_WORDS("ReplaySentences", "all work changes by what the cost model says of the whole step: times %1"),
+         {std::to_string(ratio.time)}});
     if (ratio.measured > 0)
-        ratio.assumed.push_back(formatPercent(ratio.measured) +
-                                " of it is operators of recorded shapes, at the times that they took there; "
-                                "other shapes take the rates of the recorded ones near them");
+        ratio.assumed.push_back(
+            {FOURWALLS_WORDS("ReplaySentences", "%1 of it is operators of recorded shapes, at the times that they took "
+                                                "there; other shapes take the rates of the recorded ones near them"),
+             {formatPercent(ratio.measured)}});
     if (error > 0)
         ratio.assumed.push_back(
-            "the band is at least the largest error of such answers whose plan was recorded as well: " +
-            formatPercent(error));
+            {FOURWALLS_WORDS(
+                 "ReplaySentences",
+                 "the band is at least the largest error of such answers whose plan was recorded as well: %1"),
+             {formatPercent(error)}});
     if (!keeps && ranOnCores(recorded))
-        ratio.assumed.push_back("the ranks stay on cores as recorded: of the cluster only its links and hosts count");
-    if (!keeps) ratio.assumed.push_back("no answer for another cluster was held against a recording yet");
-    if (!after.feasible) ratio.assumed.push_back("it does not fit: " + after.why);
+        ratio.assumed.push_back(
+            {FOURWALLS_WORDS("ReplaySentences",
+                             "the ranks stay on cores as recorded: of the cluster only its links and hosts count"),
+             {}});
+    if (!keeps)
+        ratio.assumed.push_back(
+            {FOURWALLS_WORDS("ReplaySentences", "no answer for another cluster was held against a recording yet"), {}});
+    if (!after.feasible)
+        ratio.assumed.push_back({FOURWALLS_WORDS("ReplaySentences", "it does not fit: %1"), {after.why}});
     return ratio;
 }
 

@@ -2,6 +2,7 @@
 // Another plan, batch or cluster for a recorded step: the recording scaled by what the cost model says of both.
 #pragma once
 
+#include "model/base/sentence.h"
 #include "model/replay/replay_change.h"
 #include "model/spec/calibration.h"
 #include "model/spec/run_spec.h"
@@ -21,8 +22,8 @@ struct SpecRatio {
     /// Shares of the changed step: in operators of shapes that the recorded step has, too, which take what they took there;
     /// in parts that the recorded one has none of. The rest are other shapes, at the rate of the recorded ones near them.
     double measured = 0, modelled = 0;
-    double bytes = 1;                 ///< of the peak of the fullest rank
-    std::vector<std::string> assumed; ///< sentences
+    double bytes = 1; ///< of the peak of the fullest rank
+    std::vector<Sentence> assumed;
 };
 
 /// Machines with the rates that the cost model shall take of them.

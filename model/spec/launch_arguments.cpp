@@ -403,12 +403,13 @@ Result<LaunchArguments> launchArguments(LaunchTarget target, const RunSpec& spec
     FOURWALLS_TRY(canLaunch(target, spec, spec.plan, framework));
     if (spec.training.loraRank > 0)
         return cannot("such a launch", "low-rank adapters", "the program that trains them says them in code");
-    switch (target) {
-    case LaunchTarget::Megatron: return megatron(spec, framework);
-    case LaunchTarget::Torchtitan: return torchtitan(spec, framework);
-    case LaunchTarget::DeepSpeed: return deepSpeed(spec);
-    }
-    return LaunchArguments{};
+    LaunchArguments launch = target == LaunchTarget::Megatron     ? megatron(spec, framework)
+                             : target == LaunchTarget::Torchtitan ? torchtitan(spec, framework)
+                                                                  : deepSpeed(spec);
+    if (!spec.plan.documents.empty())
+        launch.notes.emplace_back("documents: the data loader packs them, and the model's attention takes their bounds "
+                                  "(kernels for sequences of variable length)");
+    return launch;
 }
 
 } // namespace fourwalls

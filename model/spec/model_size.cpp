@@ -240,7 +240,8 @@ std::int64_t activeParameterCount(const ModelSpec& model)
     return parameterCount(model);
 }
 
-double trainingFlops(const ModelSpec& model, std::int64_t samples, std::int64_t sequence, bool fullAttention)
+double trainingFlops(const ModelSpec& model, std::int64_t samples, std::int64_t sequence, bool fullAttention,
+                     double attended)
 {
     constexpr double kFlopsPerProduct = 2; // a multiplication and an addition
     constexpr double kForwardAndBackward = 3;
@@ -251,8 +252,9 @@ double trainingFlops(const ModelSpec& model, std::int64_t samples, std::int64_t 
     if (!t) return kForwardAndBackward * kFlopsPerProduct * count * totalsOf(*model.resnet()).products;
 
     const auto tokens = static_cast<double>(sequence);
-    // Scores and their product with the values: sequence x sequence x hidden each, per layer and sample.
-    double attention = 2 * static_cast<double>(t->layers) * tokens * tokens * attentionWidth(*t);
+    const double keys = attended > 0 ? attended : tokens;
+    // Scores and their product with the values: sequence x keys x hidden each, per layer and sample.
+    double attention = 2 * static_cast<double>(t->layers) * tokens * keys * attentionWidth(*t);
     if (t->causal && !fullAttention) attention /= 2;
     return kForwardAndBackward * kFlopsPerProduct * count * (tokens * weightProductsPerToken(*t) + attention);
 }

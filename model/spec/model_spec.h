@@ -112,8 +112,10 @@ std::int64_t activeParameterCount(const ModelSpec& model);
 
 /// Model FLOPs of one training step (forward and backward, matrix products and convolutions only) of
 /// `samples` sequences or images. sequence [tokens], ignored for images. Causal attention is counted half
-/// unless fullAttention. Backward counts twice the forward. Source: arXiv:2205.05198 appendix A.
-double trainingFlops(const ModelSpec& model, std::int64_t samples, std::int64_t sequence, bool fullAttention = false);
+/// unless fullAttention. attended: keys that a token meets in the mean, before a causal mask; 0: the whole sequence's.
+/// Backward counts twice the forward. Source: arXiv:2205.05198 appendix A.
+double trainingFlops(const ModelSpec& model, std::int64_t samples, std::int64_t sequence, bool fullAttention = false,
+                     double attended = 0);
 /// Of them, those of the gradients of linear layers' weights, for so many tokens of a transformer; 0 for other networks.
 double weightGradientFlops(const ModelSpec& model, double tokens);
 

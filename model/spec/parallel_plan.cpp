@@ -90,6 +90,26 @@ Status readLayers(std::string_view text, std::vector<int>& target)
     return planError("layers names too many stages", fmt::format("at most {}", kMostPositions));
 }
 
+/// "3x512,2048"
+Status readDocuments(std::string_view text, std::vector<DocumentLength>& target)
+{
+    constexpr int kLongest = 1'000'000'000, kMostOften = 1'000'000;
+    constexpr std::size_t kMostLengths = 1'000;
+    target.clear();
+    while (target.size() < kMostLengths) {
+        const std::size_t comma = text.find(',');
+        const std::string_view part = text.substr(0, comma);
+        const std::size_t times = part.find('x');
+        DocumentLength& length = target.emplace_back();
+        const bool isOnce = times == std::string_view::npos;
+        if (!isOnce) FOURWALLS_TRY(readInt("documents", part.substr(0, times), 1, kMostOften, length.count));
+        FOURWALLS_TRY(readInt("documents", isOnce ? part : part.substr(times + 1), 1, kLongest, length.tokens));
+        if (comma == std::string_view::npos) return {};
+        text.remove_prefix(comma + 1);
+    }
+    return planError("documents names too many lengths", fmt::format("at most {}", kMostLengths));
+}
+
 /// "layernorm+moe_act". 0 where a word is none of a module.
 unsigned modulesOf(std::string_view text)
 {
@@ -136,7 +156,7 @@ Status readRecompute(std::string_view text, ParallelPlan& plan)
 constexpr std::string_view kKeys =
     "dp, tp, pp, cp, ep, etp, vpp, order, layers, microbatches, zero, shard, reshard, sp, recompute, offload, "
     "schedule, collective, overlap, fuse, inplace, "
-    "attention, context, routing, dispatch, epoverlap, conv, ps, servers";
+    "attention, documents, context, routing, dispatch, epoverlap, conv, ps, servers";
 
 Status readKey(std::string_view key, std::string_view value, ParallelPlan& plan)
 {
@@ -162,6 +182,7 @@ Status readKey(std::string_view key, std::string_view value, ParallelPlan& plan)
     if (key == "overlap") return readSwitch(key, value, plan.overlap);
     if (key == "fuse") return readSwitch(key, value, plan.fuse);
     if (key == "inplace") return readSwitch(key, value, plan.inPlace);
+    if (key == "documents") return readDocuments(value, plan.documents);
     if (key == "routing") return readWord(key, value, kRoutingWords, plan.routing);
     if (key == "context") return readWord(key, value, kContextWords, plan.context);
     if (key == "dispatch") return readWord(key, value, kDispatchWords, plan.dispatch);
@@ -192,6 +213,17 @@ void ParallelPlan::setRecompute(std::vector<Recompute> byStage)
     recomputeModules = 0;
     recompute = differ || byStage.empty() ? Recompute::None : byStage.front();
     stageRecompute = differ ? std::move(byStage) : std::vector<Recompute>{};
+}
+
+std::string documentsText(const std::vector<DocumentLength>& documents)
+{
+    std::string text;
+    for (const DocumentLength& each : documents) {
+        if (!text.empty()) text += ',';
+        if (each.count != 1) text += std::to_string(each.count) + "x";
+        text += std::to_string(each.tokens);
+    }
+    return text;
 }
 
 std::string recomputeText(const ParallelPlan& plan)
@@ -277,6 +309,7 @@ std::string formatPlan(const ParallelPlan& plan)
     addInt("fuse", plan.fuse, defaults.fuse);
     addInt("inplace", plan.inPlace, defaults.inPlace);
     if (plan.fusedAttention != defaults.fusedAttention) add("attention", "unfused");
+    if (!plan.documents.empty()) add("documents", documentsText(plan.documents));
     if (plan.context != defaults.context) add("context", wordOf(kContextWords, plan.context));
     if (plan.routing != defaults.routing) add("routing", wordOf(kRoutingWords, plan.routing));
     if (plan.dispatch != defaults.dispatch) add("dispatch", wordOf(kDispatchWords, plan.dispatch));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/base/result.h"
+#include "model/spec/packed_documents.h"
 
 #include <string>
 #include <string_view>
@@ -59,6 +60,8 @@ struct ParallelPlan {
     bool fuse = true;
     bool inPlace = true; ///< results reuse the buffers of operands that are needed no longer
     bool fusedAttention = true;
+    /// Documents that sequences are packed with, which attention stays within; none: a sequence is one document.
+    std::vector<DocumentLength> documents;
     MoeRouting routing = MoeRouting::Balanced;
     ContextExchange context = ContextExchange::Auto;
     ExpertDispatch dispatch = ExpertDispatch::Auto;
@@ -102,6 +105,9 @@ Result<ParallelPlan> parsePlan(std::string_view text);
 
 /// The shortest text that parsePlan reads back as the same plan; keys at their default are left out.
 std::string formatPlan(const ParallelPlan& plan);
+
+/// "3x512,2048": lengths of documents, each with how often it comes; once where that is not said.
+std::string documentsText(const std::vector<DocumentLength>& documents);
 
 /// "full", by module "layernorm+moe_act", or by stage "full,none,none".
 std::string recomputeText(const ParallelPlan& plan);

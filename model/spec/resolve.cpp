@@ -66,6 +66,21 @@ Status checkStageLayers(const ParallelPlan& plan, std::int64_t layers)
     return {};
 }
 
+/// Sequences of so many documents are not drawn one by one.
+Status checkDocuments(const std::vector<DocumentLength>& documents, std::int64_t sequence)
+{
+    for (const DocumentLength& each : documents) {
+        if (each.count < 1 || each.tokens < 1)
+            return misfit("documents", "a document has one token at least, and comes once at least", "documents=512");
+        if (sequence / each.tokens > kMostDocuments)
+            return misfit("documents",
+                          "a sequence of " + text(sequence) + " tokens would hold more than " + text(kMostDocuments) +
+                              " documents of " + text(each.tokens),
+                          "longer documents, or a shorter sequence");
+    }
+    return {};
+}
+
 /// A module that the network does not have is not recomputed.
 Status checkModules(unsigned modules, const TransformerSpec& model)
 {
@@ -95,6 +110,7 @@ Status checkTransformer(RunSpec& spec, const TransformerSpec& model)
                       "sequence " + text(sequence) + " is longer than the model's learned positions (" +
                           text(model.sequence) + ")",
                       "at most " + text(model.sequence));
+    FOURWALLS_TRY(checkDocuments(plan.documents, sequence));
     FOURWALLS_TRY(mustDivide("tp", plan.tp, "heads", model.heads));
     FOURWALLS_TRY(mustDivide("tp", plan.tp, "feed-forward width", model.ffnHidden));
     if (model.kvHeads % plan.tp != 0 && plan.tp % model.kvHeads != 0)
@@ -193,6 +209,8 @@ Status resolve(RunSpec& spec)
         return misfit("recompute", "only a transformer's modules can be recomputed", "recompute=none");
     if (!spec.plan.stageLayers.empty())
         return misfit("layers", "only a transformer's layers can be split over stages", "leave layers out");
+    if (!spec.plan.documents.empty())
+        return misfit("documents", "only sequences of a transformer are packed with documents", "leave documents out");
     const char* samples = recommendation ? "samples of a recommendation model" : "images";
     if (spec.training.sequence != 0)
         return misfit("seq", std::string(samples) + " have no sequence length", "leave --seq out");
@@ -204,6 +222,13 @@ Status resolve(RunSpec& spec)
                           std::string(field) + "=1");
     if (spec.plan.sequenceParallel) return misfit("sp", std::string(samples) + " have no sequence to split", "sp=0");
     return {};
+}
+
+double trainingFlops(const RunSpec& spec, bool fullAttention)
+{
+    const TrainingSettings& training = spec.training;
+    const double attended = meanAttendedKeys(spec.plan.documents, training.sequence, training.seed);
+    return trainingFlops(spec.model, training.batch, training.sequence, fullAttention, attended);
 }
 
 void computeOnCores(ClusterSpec& cluster, Precision precision, std::optional<double> peakFlops,

@@ -59,6 +59,9 @@ unsigned recomputableModules(const TransformerSpec& model);
 /// Errors: InvalidArgument naming the field that does not fit.
 Status resolve(RunSpec& spec);
 
+/// Model FLOPs of a step of a resolved specification: as in model_spec.h, of the documents that its plan packs.
+double trainingFlops(const RunSpec& spec, bool fullAttention = false);
+
 /// 64-bit FNV-1a over the JSON text, as 16 hexadecimal digits: equal specs have equal hashes.
 std::string specHash(const RunSpec& spec);
 

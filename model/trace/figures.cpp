@@ -3,12 +3,11 @@
 #include "model/trace/figures.h"
 
 #include "model/base/format.h"
+#include "model/base/sentence.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-
-#define FOURWALLS_WORDS(context, text) text
 
 namespace fourwalls {
 

@@ -149,8 +149,7 @@ double modelFlops(const TraceHeader& header, const std::vector<RankedStep>& step
     int ranks = 0;
     for (const RankInfo& rank : header.ranks) ranks += std::max(1, rank.multiplicity);
     if (ranks != header.spec->plan.worldSize()) return sums.modelFlops;
-    const TrainingSettings& training = header.spec->training;
-    return static_cast<double>(steps.size()) * trainingFlops(header.spec->model, training.batch, training.sequence);
+    return static_cast<double>(steps.size()) * trainingFlops(*header.spec);
 }
 
 /// More than this share of the compute time cannot be achieved; what is above it by less is rounding of a measured peak.
@@ -184,9 +183,7 @@ void addFlops(TraceMetrics& metrics, const TraceInfo& info, const PeakFacts& pea
         metrics.mfu = std::min(1.0, *achieved);
         metrics.hfu = std::min(1.0, *achieved + recompute);
         if (header.spec) {
-            const auto& [model, training] = std::tie(header.spec->model, header.spec->training);
-            const double half = trainingFlops(model, training.batch, training.sequence);
-            const double whole = trainingFlops(model, training.batch, training.sequence, true);
+            const double half = trainingFlops(*header.spec), whole = trainingFlops(*header.spec, true);
             if (half > 0) metrics.mfuFullAttention = *achieved * whole / half;
         }
         // Shares are never negative.

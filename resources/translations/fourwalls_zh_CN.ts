@@ -1903,6 +1903,17 @@ If other ranks of the job were traced too, import their files together.</source>
     </message>
 </context>
 <context>
+    <name>DocumentsBox</name>
+    <message>
+        <source>whole sequences</source>
+        <translation>整个序列</translation>
+    </message>
+    <message>
+        <source>Documents are lengths such as 512, or 6x512,3x2048</source>
+        <translation>文档写成长度，例如 512，或 6x512,3x2048</translation>
+    </message>
+</context>
+<context>
     <name>ExpertPlot</name>
     <message>
         <source>layer %1, expert %2: %3 tokens, %4 × the mean</source>
@@ -7338,6 +7349,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <source>replicas side by side</source>
         <translation>副本相邻</translation>
     </message>
+    <message>
+        <source>documents %1</source>
+        <translation>文档 %1</translation>
+    </message>
 </context>
 <context>
     <name>PlotTable</name>
@@ -8094,6 +8109,97 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>Machines</source>
         <translation>机器</translation>
+    </message>
+</context>
+<context>
+    <name>ReplaySentences</name>
+    <message>
+        <source>the recorded schedule is %1</source>
+        <translation>录制的调度是 %1</translation>
+    </message>
+    <message>
+        <source>gradients of inputs and of weights take half of a backward pass each</source>
+        <translation>输入的梯度和权重的梯度各占反向的一半</translation>
+    </message>
+    <message>
+        <source>the chunks of a stage take equal times</source>
+        <translation>一级的各个分块耗时相同</translation>
+    </message>
+    <message>
+        <source>micro-batches keep their size, so the batch changes with their number</source>
+        <translation>微批次的大小不变，因此批次随其数量而变</translation>
+    </message>
+    <message>
+        <source>a step takes at least as long as its busiest stream works (%1 in one of them): what else it would wait for is not in the trace</source>
+        <translation>一步至少与其最忙的流的工作一样长（其中一步为 %1）：它还要等待什么，轨迹中没有</translation>
+    </message>
+    <message>
+        <source>left out, as ranks or members of operations are missing in them: steps %1</source>
+        <translation>因缺少 rank 或通信操作的成员而略去的步：%1</translation>
+    </message>
+    <message>
+        <source>a device stood still %1 times for over 0.2 ms although work was queued: kept as recorded</source>
+        <translation>有排队的工作时，设备仍有 %1 次停顿超过 0.2 ms：保持录制的样子</translation>
+    </message>
+    <message>
+        <source>%1 launches met a full queue and waited %2 for their device: no work of the program</source>
+        <translation>%1 次启动遇到已满的队列，为设备等待了 %2：这不是程序的工作</translation>
+    </message>
+    <message>
+        <source>the trace has %1 of %2 ranks: of what an operation took, the shortest of its kind and size stands for moving, an estimate, and the rest for waiting, which stays as recorded</source>
+        <translation>轨迹中有 %2 个 rank 中的 %1 个：操作的耗时中，同类同大小里最短的一次算作传输（估计值），其余算作等待，保持录制的样子</translation>
+    </message>
+    <message>
+        <source>%1 ranks took turns on %2 cores: what they waited for their cores counts as work and as moving</source>
+        <translation>%1 个 rank 轮流使用 %2 个核：等待核的时间算作工作和传输</translation>
+    </message>
+    <message>
+        <source>unchanged this replay is %1 off, and the recording does not say how many cores its %2 ranks had: they may have taken turns</source>
+        <translation>不作改动时，此重放相差 %1，而录制没有说明其 %2 个 rank 有多少个核：它们可能轮流使用</translation>
+    </message>
+    <message>
+        <source>most delays are the only ones of their class, so that an unchanged replay agrees says nothing: record more steps, or more ranks</source>
+        <translation>大多数延迟是各自类别中唯一的，因此不作改动的重放与录制一致并不说明什么：请录制更多的步或更多的 rank</translation>
+    </message>
+    <message>
+        <source>what the other changes do to the recorded step they do to the changed one, too</source>
+        <translation>其他改动对录制的一步的作用，对改动后的一步同样成立</translation>
+    </message>
+    <message>
+        <source>transfers that &apos;%1&apos; names keep their time: link:GROUP*F changes them</source>
+        <translation>“%1”所指的传输保持其时间：link:GROUP*F 可以改变它们</translation>
+    </message>
+    <message>
+        <source>the whole step can be captured: the program decides nothing by values that the device computes</source>
+        <translation>整个一步可以被捕获：程序不根据设备算出的值作任何决定</translation>
+    </message>
+    <message>
+        <source>latency 0 of %1 in group %2: the trace has it with one payload or unknown ones</source>
+        <translation>组 %2 中 %1 的延迟取 0：轨迹中它只有一种数据量，或数据量未知</translation>
+    </message>
+    <message>
+        <source>all work changes by what the cost model says of the whole step: times %1</source>
+        <translation>全部工作按代价模型对整步的说法改变：乘以 %1</translation>
+    </message>
+    <message>
+        <source>%1 of it is operators of recorded shapes, at the times that they took there; other shapes take the rates of the recorded ones near them</source>
+        <translation>其中 %1 是录制过的形状的算子，取其在录制中的时间；其他形状取相近的录制形状的速率</translation>
+    </message>
+    <message>
+        <source>the band is at least the largest error of such answers whose plan was recorded as well: %1</source>
+        <translation>区间至少是此类答案中其计划也被录制过的那些的最大误差：%1</translation>
+    </message>
+    <message>
+        <source>the ranks stay on cores as recorded: of the cluster only its links and hosts count</source>
+        <translation>各 rank 仍在录制时的核上：集群中只有链路和主机起作用</translation>
+    </message>
+    <message>
+        <source>no answer for another cluster was held against a recording yet</source>
+        <translation>对另一集群的答案还没有与录制对照过</translation>
+    </message>
+    <message>
+        <source>it does not fit: %1</source>
+        <translation>放不下：%1</translation>
     </message>
 </context>
 <context>
@@ -11924,6 +12030,14 @@ Its counters and allocations are in the other views. Record without --no-trace t
     <message>
         <source>Drop activations after forward and compute them again in backward: none, those of the attention core, all inside a layer or, where the framework is told names, those of the modules with a mark.</source>
         <translation>前向后丢弃激活，反向时再算一遍：不丢弃、只丢弃注意力核心的、丢弃层内全部的，或者（在框架接受模块名时）丢弃带勾模块的。</translation>
+    </message>
+    <message>
+        <source>Documents</source>
+        <translation>文档</translation>
+    </message>
+    <message>
+        <source>Lengths of the documents that sequences are packed with, which attention stays within: one, or several with how often each comes, as in 6x512,3x2048,8192.</source>
+        <translation>拼接成序列的文档的长度，注意力只在文档内部计算：可以是一个长度，也可以是几个长度，各带出现的次数，例如 6x512,3x2048,8192。</translation>
     </message>
 </context>
 <context>

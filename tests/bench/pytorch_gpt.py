@@ -24,7 +24,7 @@ def mix64(z):
 
 
 def sample_starts(seed, step, batch, starts):
-    """The engine's choice of text (profiler/engine/core/random.h, train/text_data.cpp)."""
+    """The engine's choice of text (model/base/random.h, train/text_data.cpp)."""
     base = mix64(mix64(seed) ^ 0x5A4D504C)
     return [(mix64((base + step * batch + i) & MASK) * starts) >> 64 for i in range(batch)]
 

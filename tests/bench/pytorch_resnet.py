@@ -25,7 +25,7 @@ def mix64(z):
 
 
 class Stream:
-    """profiler/engine/core/random.h"""
+    """model/base/random.h"""
 
     def __init__(self, seed, stream):
         self.base = mix64(mix64(seed) ^ stream)

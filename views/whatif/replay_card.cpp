@@ -31,6 +31,13 @@ QString percentChange(Duration from, Duration to)
     return (share < 0 ? QChar(0x2212) : QLatin1Char('+')) + formatPercent(std::abs(share), 1);
 }
 
+QString inWords(const Sentence& sentence)
+{
+    QString text = QCoreApplication::translate("ReplaySentences", sentence.text);
+    for (const std::string& value : sentence.values) text = text.arg(QString::fromStdString(value));
+    return text;
+}
+
 } // namespace
 
 ReplayCard::ReplayCard(QWidget* parent)
@@ -167,8 +174,8 @@ QString ReplayCard::qualitySentence() const
             .arg(quality.longDelaysOffPath);
     if (replayer()->offers()->offers.empty())
         sentence += QLatin1Char(' ') + tr("None of the usual changes makes it shorter.");
-    for (const std::string& note : quality.notes) {
-        const QString text = QString::fromStdString(note);
+    for (const Sentence& note : quality.notes) {
+        const QString text = inWords(note);
         sentence += QLatin1Char(' ') + text.left(1).toUpper() + text.mid(1) + QLatin1Char('.');
     }
     return sentence;
@@ -218,7 +225,7 @@ void ReplayCard::showOutcome()
     QString rests = tr("%1 of the changed step measured, %2 scaled, %3 modelled.")
                         .arg(formatPercent(outcome.measured, 0), formatPercent(outcome.scaled, 0),
                              formatPercent(outcome.modelled, 0));
-    for (const std::string& assumed : outcome.assumed) rests += QStringLiteral(" · ") + QString::fromStdString(assumed);
+    for (const Sentence& assumed : outcome.assumed) rests += QStringLiteral(" · ") + inWords(assumed);
     if (!replayer.drawingProblem().isEmpty())
         rests += QStringLiteral(" · ") + tr("It is not drawn: %1").arg(replayer.drawingProblem());
     m_rests->setText(rests);

@@ -10,6 +10,7 @@
 #include "views/plot/theme.h"
 #include "views/session/trace_session.h"
 #include "views/whatif/cost_words.h"
+#include "views/whatif/documents_box.h"
 #include "views/whatif/knob_row.h"
 #include "views/whatif/prediction_card.h"
 #include "views/whatif/replay_card.h"
@@ -235,6 +236,7 @@ void WhatIfPanel::refreshChoices()
         box.setCurrentIndex(box.findData(value));
     };
     showModules(spec);
+    m_documents->showPlan(spec);
     // What differs by stage or by module is none of the choices.
     const bool isOne = spec.plan.stageRecompute.empty() && spec.plan.recomputeModules == 0;
     choose(*m_recompute, isOne ? static_cast<int>(spec.plan.recompute) : -1);
@@ -249,6 +251,7 @@ void WhatIfPanel::refreshChoices()
     for (const Switch& each : m_switches) each.button->setChecked(spec.plan.*each.member);
     const bool isTransformer = spec.model.transformer() != nullptr;
     m_recompute->setEnabled(isTransformer);
+    m_documents->setEnabled(isTransformer);
     for (const Switch& each : m_switches) {
         if (each.member == &ParallelPlan::sequenceParallel) each.button->setEnabled(isTransformer && spec.plan.tp > 1);
         if (each.member == &ParallelPlan::fusedAttention) each.button->setEnabled(isTransformer);

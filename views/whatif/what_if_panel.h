@@ -24,6 +24,7 @@ class QToolButton;
 
 namespace fourwalls::views {
 
+class DocumentsBox;
 class ElidedText;
 class KnobRow;
 class PredictionCard;
@@ -89,10 +90,11 @@ private:
     void buildHead(QBoxLayout& column);
     void buildPresets(QBoxLayout& column);
     void buildKnobs(QBoxLayout& column);
+    void buildDocuments(QBoxLayout& column);
     void buildSwitches(QBoxLayout& column);
     void buildFoot(QBoxLayout& column);
     KnobRow* addKnob(QBoxLayout& column, Knob knob);
-    QComboBox* addChoice(QBoxLayout& column, QLabel*& name);
+    QComboBox* addChoice(QBoxLayout& column, QLabel*& name, QComboBox* choice = nullptr);
     QToolButton* addSwitch(QBoxLayout& row, bool ParallelPlan::*member);
     void retranslate();
     void retranslateKnobs();
@@ -136,9 +138,10 @@ private:
     std::vector<Switch> m_switches;
     QLabel *m_title = nullptr, *m_guesses = nullptr, *m_modelName = nullptr, *m_clusterName = nullptr,
            *m_frameworkName = nullptr, *m_scheduleName = nullptr, *m_recomputeName = nullptr,
-           *m_precisionName = nullptr, *m_offloadName = nullptr, *m_none = nullptr;
+           *m_precisionName = nullptr, *m_offloadName = nullptr, *m_documentsName = nullptr, *m_none = nullptr;
     QComboBox *m_model = nullptr, *m_cluster = nullptr, *m_framework = nullptr, *m_schedule = nullptr,
               *m_recompute = nullptr, *m_precision = nullptr;
+    DocumentsBox* m_documents = nullptr;
     QWidget* m_head = nullptr;
     QToolButton *m_undo = nullptr, *m_redo = nullptr, *m_reset = nullptr, *m_close = nullptr;
     QPushButton *m_record = nullptr, *m_copy = nullptr, *m_start = nullptr;

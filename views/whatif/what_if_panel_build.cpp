@@ -7,6 +7,7 @@
 #include "views/plot/theme.h"
 #include "views/session/trace_session.h"
 #include "views/whatif/cost_words.h"
+#include "views/whatif/documents_box.h"
 #include "views/whatif/knob_row.h"
 #include "views/whatif/prediction_card.h"
 #include "views/whatif/replay_card.h"
@@ -19,6 +20,7 @@
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
 #include <QScrollArea>
@@ -142,13 +144,13 @@ void WhatIfPanel::buildHead(QBoxLayout& column)
     column.addWidget(m_head);
 }
 
-QComboBox* WhatIfPanel::addChoice(QBoxLayout& column, QLabel*& name)
+QComboBox* WhatIfPanel::addChoice(QBoxLayout& column, QLabel*& name, QComboBox* choice)
 {
     auto* row = new QHBoxLayout;
     row->setSpacing(6);
     name = bodyLabel(this);
     name->setFixedWidth(kKnobNameWidth);
-    auto* choice = new QComboBox(this);
+    if (!choice) choice = new QComboBox(this);
     choice->setFont(fontOf(TextRole::Small));
     choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     choice->setMinimumContentsLength(4);
@@ -211,8 +213,25 @@ void WhatIfPanel::buildKnobs(QBoxLayout& column)
     addLine(column, m_sliders);
     for (const Knob knob : {Knob::GlobalBatch, Knob::Microbatches, Knob::MicrobatchSize, Knob::Sequence})
         addKnob(column, knob);
+    buildDocuments(column);
     addLine(column, m_sliders);
     addKnob(column, Knob::Zero);
+}
+
+void WhatIfPanel::buildDocuments(QBoxLayout& column)
+{
+    m_documents = new DocumentsBox(this);
+    addChoice(column, m_documentsName, m_documents);
+    connect(m_documents, &DocumentsBox::chosen, this, [this](const std::vector<DocumentLength>& documents) {
+        if (!whatIf() || !whatIf()->spec()) return;
+        ParallelPlan plan = whatIf()->spec()->plan;
+        plan.documents = documents;
+        changePlan(plan, m_documentsName->text());
+    });
+    connect(m_documents, &DocumentsBox::refused, this, [this](const QString& reason) {
+        m_along->setText(reason);
+        m_along->setVisible(true);
+    });
 }
 
 QToolButton* WhatIfPanel::addSwitch(QBoxLayout& row, bool ParallelPlan::*member)
@@ -389,12 +408,13 @@ void WhatIfPanel::retranslate()
     const std::pair<QLabel*, QString> names[] = {
         {m_modelName, tr("Network")},       {m_clusterName, tr("Machines")},    {m_frameworkName, tr("Framework")},
         {m_scheduleName, tr("Schedule")},   {m_recomputeName, tr("Recompute")}, {m_precisionName, tr("Precision")},
-        {m_offloadName, tr("To the host")},
+        {m_offloadName, tr("To the host")}, {m_documentsName, tr("Documents")},
     };
     for (const auto& [label, text] : names) {
         label->setText(text);
         if (label->buddy()) label->buddy()->setAccessibleName(text);
     }
+    m_documents->lineEdit()->setAccessibleName(m_documentsName->text());
     m_model->setToolTip(tr("The network's architecture, as a preset"));
     m_cluster->setToolTip(tr("Devices, nodes and links: a preset, or a file such as 'fourwalls-cli calibrate' writes"));
     fillMachines();
@@ -402,6 +422,9 @@ void WhatIfPanel::retranslate()
     m_recompute->setToolTip(tr("Drop activations after forward and compute them again in backward: none, those of the "
                                "attention core, all inside a layer or, where the framework is told names, those of "
                                "the modules with a mark."));
+    m_documents->setToolTip(
+        tr("Lengths of the documents that sequences are packed with, which attention stays within: one, "
+           "or several with how often each comes, as in 6x512,3x2048,8192."));
     m_schedule->setToolTip(tr("In which order a stage works on micro-batches; only with a pipeline."));
     m_precision->setToolTip(tr("Of weights, activations and matrix products."));
     m_undo->setAccessibleName(tr("Undo"));

@@ -2,7 +2,7 @@
 // See fault.h.
 #include "profiler/engine/core/fault.h"
 
-#include "profiler/engine/core/random.h"
+#include "model/base/random.h"
 
 #include <algorithm>
 #include <array>

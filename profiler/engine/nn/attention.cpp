@@ -71,6 +71,20 @@ double scaleOf(const AttentionShape& s)
 
 } // namespace
 
+template <class F>
+void AttentionCore::forEachDocument(F f) const
+{
+    if (!documents) return f(std::int64_t{0}, shape);
+    AttentionShape one = shape;
+    one.batch = 1;
+    std::int64_t first = 0;
+    for (const std::int64_t rows : *documents) {
+        one.sequence = rows;
+        f(first, one);
+        first += rows;
+    }
+}
+
 Tensor AttentionCore::forward(RankContext& rank, const Tensor& qkv, Saved& saved) const
 {
     const AttentionShape& s = shape;
@@ -80,7 +94,11 @@ Tensor AttentionCore::forward(RankContext& rank, const Tensor& qkv, Saved& saved
     Tensor out = rank.activation({s.batch * s.sequence, s.heads * s.headDim});
     const Scope scope(rank.recorder, SliceKind::Operator, "attention.fused");
     saved.logSumExp = rank.statistic({s.batch, s.heads, s.sequence});
-    rank.device.attentionForward(s, qkv, out, saved.logSumExp);
+    forEachDocument([&](std::int64_t first, const AttentionShape& each) {
+        const std::int64_t rows = each.batch * each.sequence;
+        rank.device.attentionForward(each, qkv.rowRange(first, rows), out.rowRange(first, rows),
+                                     saved.logSumExp.part(first * each.heads, {each.batch, each.heads, each.sequence}));
+    });
     return out;
 }
 
@@ -125,7 +143,13 @@ Tensor AttentionCore::backward(RankContext& rank, const Tensor& qkv, const Tenso
     Tensor dqkv = rank.temporary(qkv.shape());
     if (fused) {
         const Scope scope(rank.recorder, SliceKind::Operator, "attention.fused");
-        rank.device.attentionBackward(s, qkv, out, saved.logSumExp, dout, dqkv);
+        forEachDocument([&](std::int64_t first, const AttentionShape& each) {
+            const std::int64_t rows = each.batch * each.sequence;
+            rank.device.attentionBackward(
+                each, qkv.rowRange(first, rows), out.rowRange(first, rows),
+                saved.logSumExp.part(first * each.heads, {each.batch, each.heads, each.sequence}),
+                dout.rowRange(first, rows), dqkv.rowRange(first, rows));
+        });
         saved.logSumExp.reset();
         return dqkv;
     }

@@ -7,12 +7,23 @@
 
 #include "profiler/engine/nn/sequence_split.h"
 
+#include <memory>
+#include <vector>
+
 namespace fourwalls::engine {
+
+/// The samples of a micro-batch, and the documents that they are packed with (Batch::documents).
+struct SampleRows {
+    std::int64_t samples = 0;
+    std::shared_ptr<const std::vector<std::int64_t>> documents = {};
+};
 
 struct AttentionCore {
     AttentionShape shape;
     bool fused = true;
     SequenceSplit split = {}; ///< which part of each sample shape.sequence is, under context parallelism
+    /// Fused attention within whole samples only: rows of each document, which sees no other. Null: of each sample.
+    const std::vector<std::int64_t>* documents = nullptr;
 
     struct Saved {
         Tensor probabilities; ///< unfused: [batch, heads, sequence, keys]
@@ -36,6 +47,9 @@ private:
     Tensor unfusedForward(RankContext& rank, const Tensor& qkv, const Keys& keys, Saved& saved) const;
     void unfusedBackward(RankContext& rank, const Tensor& qkv, const Keys& keys, Saved& saved, const Tensor& dout,
                          const Tensor& dqkv, const Keys& dKeys) const;
+    /// Calls f(first row, shape) for each document, or once for all samples.
+    template <class F>
+    void forEachDocument(F f) const;
     Tensor gatheredForward(RankContext& rank, const Tensor& qkv, Saved& saved) const;
     Tensor gatheredBackward(RankContext& rank, const Tensor& qkv, Saved& saved, const Tensor& dout) const;
 };

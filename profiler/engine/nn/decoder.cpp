@@ -84,7 +84,7 @@ std::unique_ptr<ForwardState> Decoder::forward(RankContext& rank, const Batch& b
     }
     for (std::size_t i = 0; i < m_layers.size(); ++i) {
         rank.enter(m_layerUnits[i], UnitPass::Forward);
-        x = m_layers[i].forward(rank, x, batch.samples, m_rotary, state->layers[i]);
+        x = m_layers[i].forward(rank, x, {batch.samples, batch.documents}, m_rotary, state->layers[i]);
         if (rank.evaluating)
             state->layers[i] = {};
         else if (rank.offloaded && i < leaving)

@@ -56,7 +56,7 @@ DecoderLayer::DecoderLayer(const RankContext& rank, ParameterList& list, const T
 Tensor DecoderLayer::widen(RankContext& rank, const Tensor& x, const Tensor& residual, Saved& s) const
 {
     if (!m_mixture) return m_feedForward.forward(rank, x, residual, s.feedForward);
-    const Tensor y = m_mixture->forward(rank, x, residual, s.batch, s.mixture);
+    const Tensor y = m_mixture->forward(rank, x, residual, s.of.samples, s.mixture);
     return m_sharedExpert ? m_sharedExpert->forward(rank, x, y, s.feedForward) : y;
 }
 
@@ -69,7 +69,7 @@ Tensor DecoderLayer::widenBackward(RankContext& rank, const Tensor& dy, Saved& s
     return dx;
 }
 
-// s.input and s.batch are set.
+// s.input and s.of are set.
 Tensor DecoderLayer::compute(RankContext& rank, const Tensor& x, const RotaryTables& rotary, Saved& s) const
 {
     const auto norm = [&](const char* name, const Norm& n, const Tensor& in, Norm::Saved& saved) {
@@ -77,25 +77,25 @@ Tensor DecoderLayer::compute(RankContext& rank, const Tensor& x, const RotaryTab
         return n.forward(rank, in, saved);
     };
     if (m_postNorm) {
-        s.middle = m_attention.forward(rank, x, x, s.batch, rotary, s.attention);
+        s.middle = m_attention.forward(rank, x, x, s.of, rotary, s.attention);
         const Tensor normed = norm("norm1", m_norm1, s.middle, s.norm1);
         s.last = widen(rank, normed, normed, s);
         return norm("norm2", m_norm2, s.last, s.norm2);
     }
-    s.middle = m_attention.forward(rank, norm("norm1", m_norm1, x, s.norm1), x, s.batch, rotary, s.attention);
+    s.middle = m_attention.forward(rank, norm("norm1", m_norm1, x, s.norm1), x, s.of, rotary, s.attention);
     return widen(rank, norm("norm2", m_norm2, s.middle, s.norm2), s.middle, s);
 }
 
-Tensor DecoderLayer::forward(RankContext& rank, const Tensor& x, std::int64_t batch, const RotaryTables& rotary,
+Tensor DecoderLayer::forward(RankContext& rank, const Tensor& x, const SampleRows& of, const RotaryTables& rotary,
                              Saved& s) const
 {
     const Scope layer(rank.recorder, SliceKind::Layer, "decoder layer", Phase::None, m_index);
-    s.batch = batch;
+    s.of = of;
     s.forward = rank.recorder.now();
     s.input = x;
     if (m_recompute != Recompute::Full) return compute(rank, x, rotary, s);
     Saved dropped;
-    dropped.batch = batch;
+    dropped.of = of;
     return compute(rank, x, rotary, dropped);
 }
 

@@ -26,7 +26,7 @@ public:
         SelfAttention::Saved attention;
         FeedForward::Saved feedForward; ///< or of the shared expert
         MixtureOfExperts::Saved mixture;
-        std::int64_t batch = 0;
+        SampleRows of;
         Instant forward; ///< a moment inside the layer's forward slice
 
         template <class F>
@@ -41,8 +41,8 @@ public:
         }
     };
 
-    /// x: held rows of [batch * sequence, hidden]; returns the same shape.
-    Tensor forward(RankContext& rank, const Tensor& x, std::int64_t batch, const RotaryTables& rotary,
+    /// x: held rows of [samples * sequence, hidden]; returns the same shape.
+    Tensor forward(RankContext& rank, const Tensor& x, const SampleRows& of, const RotaryTables& rotary,
                    Saved& saved) const;
     /// Returns dx, which is dy overwritten unless the rank defers weight gradients; empties `saved`.
     Tensor backward(RankContext& rank, Tensor dy, const RotaryTables& rotary, Saved& saved) const;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace fourwalls::engine {
 
@@ -20,6 +21,9 @@ struct Batch {
     std::int64_t length = 0; ///< tokens of each sample, before any cut; 0: samples are not sequences
     double targetShare = 1;  ///< of the targets those that count; the others (masked-token loss) are -1
     Tensor rows = {};        ///< [samples, tables * look-ups per table] of I32
+    /// Text: lengths of the documents that the samples are packed with, in the order of their rows; attention stays within
+    /// them. Null: each sample is one.
+    std::shared_ptr<const std::vector<std::int64_t>> documents = {};
 };
 
 /// Where a chunk lies in the network.

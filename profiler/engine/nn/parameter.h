@@ -2,9 +2,9 @@
 // A trainable tensor with everything that belongs to it, and the rank that works on it.
 #pragma once
 
+#include "model/base/random.h"
 #include "profiler/engine/comm/parallel_groups.h"
 #include "profiler/engine/core/host_pool.h"
-#include "profiler/engine/core/random.h"
 #include "profiler/engine/core/tensor.h"
 #include "profiler/engine/device/device.h"
 #include "profiler/engine/nn/shard.h"

@@ -51,21 +51,21 @@ SelfAttention::SelfAttention(const RankContext& rank, LayerParameters& p, const 
                          p.named("attention.output.dense", "self_attn.o_proj", "attn.c_proj"), spec.biases);
 }
 
-AttentionCore SelfAttention::coreFor(const RankContext& rank, std::int64_t batch, std::int64_t rows) const
+AttentionCore SelfAttention::coreFor(const RankContext& rank, const SampleRows& of, std::int64_t rows) const
 {
     AttentionShape shape = m_shape;
-    shape.batch = batch;
-    shape.sequence = rows / batch;
+    shape.batch = of.samples;
+    shape.sequence = rows / of.samples;
     const SequenceSplit split = SequenceSplit::of(rank, shape.sequence * sizeOf(rank.contextGroup()));
-    return {shape, m_options.fusedAttention, split};
+    return {shape, m_options.fusedAttention, split, of.documents.get()};
 }
 
-Tensor SelfAttention::forward(RankContext& rank, const Tensor& x, const Tensor& residual, std::int64_t batch,
+Tensor SelfAttention::forward(RankContext& rank, const Tensor& x, const Tensor& residual, const SampleRows& of,
                               const RotaryTables& rotary, Saved& s) const
 {
     const std::int64_t n = allRows(rank, x.rows());
-    const AttentionCore core = coreFor(rank, batch, n);
-    s.batch = batch;
+    const AttentionCore core = coreFor(rank, of, n);
+    s.of = of;
     if (m_latent) {
         s.qkv = m_latent->forward(rank, x, core.shape.sequence, rotary, s.latent);
     } else {
@@ -88,7 +88,7 @@ Tensor SelfAttention::forward(RankContext& rank, const Tensor& x, const Tensor& 
 
 Tensor SelfAttention::backward(RankContext& rank, const Tensor& dy, const RotaryTables& rotary, Saved& s) const
 {
-    const AttentionCore core = coreFor(rank, s.batch, s.qkv.rows());
+    const AttentionCore core = coreFor(rank, s.of, s.qkv.rows());
     Tensor up; // the gradient on its way down
     {
         const Scope op(rank.recorder, SliceKind::Operator, "attention.projection");

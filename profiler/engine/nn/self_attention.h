@@ -30,7 +30,7 @@ public:
         Tensor input, qkv, attended;
         LatentProjections::Saved latent; ///< in place of the input
         AttentionCore::Saved core;
-        std::int64_t batch = 0;
+        SampleRows of;
 
         template <class F>
         void forEachTensor(F f)
@@ -41,14 +41,14 @@ public:
         }
     };
 
-    /// x, residual: held rows [., hidden] of `batch` samples; returns the like.
-    Tensor forward(RankContext& rank, const Tensor& x, const Tensor& residual, std::int64_t batch,
+    /// x, residual: held rows [., hidden] of the samples `of`; returns the like.
+    Tensor forward(RankContext& rank, const Tensor& x, const Tensor& residual, const SampleRows& of,
                    const RotaryTables& rotary, Saved& saved) const;
     /// Returns the gradient with respect to x (the residual's is dy itself); empties `saved`.
     Tensor backward(RankContext& rank, const Tensor& dy, const RotaryTables& rotary, Saved& saved) const;
 
 private:
-    AttentionCore coreFor(const RankContext& rank, std::int64_t batch, std::int64_t rows) const;
+    AttentionCore coreFor(const RankContext& rank, const SampleRows& of, std::int64_t rows) const;
 
     AttentionShape m_shape; ///< this rank's heads; batch and sequence follow from the input
     ComputeOptions m_options;

@@ -2,8 +2,8 @@
 // See click_data.h.
 #include "profiler/engine/train/click_data.h"
 
+#include "model/base/random.h"
 #include "profiler/engine/core/host_access.h"
-#include "profiler/engine/core/random.h"
 
 #include <cmath>
 

@@ -2,7 +2,7 @@
 // See masked_text_data.h.
 #include "profiler/engine/train/masked_text_data.h"
 
-#include "profiler/engine/core/random.h"
+#include "model/base/random.h"
 #include "profiler/engine/nn/sequence_split.h"
 
 #include <algorithm>

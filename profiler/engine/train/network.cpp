@@ -131,8 +131,8 @@ Result<Network> makeNetwork(RankContext& rank, const RunSpec& spec)
     const ComputeOptions options{spec.plan.fusedAttention, spec.plan.fuse, spec.plan.recomputeOf(stage),
                                  spec.plan.routing, spec.plan.microbatches};
     const TransformerSpec& transformer = *spec.model.transformer();
-    FOURWALLS_TRY_ASSIGN(TextData text,
-                         TextData::open(spec.training.dataFile, spec.training.sequence, spec.training.seed));
+    FOURWALLS_TRY_ASSIGN(TextData text, TextData::open(spec.training.dataFile, spec.training.sequence,
+                                                       spec.training.seed, spec.plan.documents));
     if (transformer.causal)
         network.data = std::make_unique<TextData>(std::move(text));
     else

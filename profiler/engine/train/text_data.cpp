@@ -9,6 +9,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <utility>
 
 namespace fourwalls::engine {
 
@@ -24,11 +26,13 @@ std::string_view TextData::text() const
     return m_builtin ? builtinText() : std::string_view(m_owned);
 }
 
-Result<TextData> TextData::open(const std::string& file, std::int64_t sequence, std::uint64_t seed)
+Result<TextData> TextData::open(const std::string& file, std::int64_t sequence, std::uint64_t seed,
+                                std::vector<DocumentLength> documents)
 {
     TextData data;
     data.m_sequence = sequence;
     data.m_seed = seed;
+    data.m_documents = std::move(documents);
     data.m_builtin = file.empty();
     if (!data.m_builtin) {
         std::error_code problem;
@@ -59,11 +63,16 @@ Batch TextData::batch(RankContext& rank, std::int64_t step, std::int64_t globalB
         return Tensor::make(rank.allocator, {count, split.length()}, DType::I32, MemoryCategory::Other);
     };
     Batch batch{token(), token(), count, length};
+    std::vector<std::int64_t> documents;
     const RandomStream random(m_seed, kSampleStream);
     const std::string_view all = text();
     const auto starts = static_cast<std::uint64_t>(static_cast<std::int64_t>(all.size()) - m_sequence);
     for (std::int64_t i = 0; i < count; ++i) {
         const auto sample = static_cast<std::uint64_t>(step * globalBatch + first + i);
+        if (!m_documents.empty()) {
+            const std::vector<std::int64_t> own = packedDocuments(m_documents, length, m_seed, sample);
+            documents.insert(documents.end(), own.begin(), own.end());
+        }
         const auto start = static_cast<std::int64_t>(random.below(sample, starts));
         std::int32_t* in = batch.inputs.as<std::int32_t>() + i * split.length();
         std::int32_t* out = batch.targets.as<std::int32_t>() + i * split.length();
@@ -73,6 +82,7 @@ Batch TextData::batch(RankContext& rank, std::int64_t step, std::int64_t globalB
             out[t] = static_cast<unsigned char>(all[at + 1]);
         }
     }
+    if (!documents.empty()) batch.documents = std::make_shared<const std::vector<std::int64_t>>(std::move(documents));
     return batch;
 }
 

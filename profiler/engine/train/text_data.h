@@ -3,19 +3,22 @@
 #pragma once
 
 #include "model/base/result.h"
+#include "model/spec/packed_documents.h"
 #include "profiler/engine/train/data_source.h"
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fourwalls::engine {
 
 class TextData final : public DataSource {
 public:
-    /// file: any file; empty: the built-in text. Errors: Io if it cannot be read, InvalidArgument if it is shorter
+    /// file: any file; empty: the built-in text. documents: of what lengths the samples are packed with. Errors: Io if it cannot be read, InvalidArgument if it is shorter
     /// than one sample.
-    static Result<TextData> open(const std::string& file, std::int64_t sequence, std::uint64_t seed);
+    static Result<TextData> open(const std::string& file, std::int64_t sequence, std::uint64_t seed,
+                                 std::vector<DocumentLength> documents = {});
 
     std::int64_t sampleBytes(std::int64_t length) const override { return 2 * length * bytesOf(DType::I32); }
     /// Targets are the inputs moved on by one byte. Under context parallelism: the rank's positions of each sample.
@@ -27,6 +30,7 @@ private:
     bool m_builtin = false;
     std::int64_t m_sequence = 0;
     std::uint64_t m_seed = 0;
+    std::vector<DocumentLength> m_documents;
 
     std::string_view text() const;
 };

@@ -78,6 +78,7 @@ RunSpec randomSpec(Chance& chance)
     plan.offloadActivations = chance.oneIn(6);
     plan.overlap = chance.oneIn(2);
     plan.fusedAttention = chance.oneIn(2);
+    if (chance.oneIn(4)) plan.documents = {{chance.degree(), 300}, {1, 100 * chance.degree()}};
     return spec;
 }
 

@@ -45,10 +45,10 @@ Replay turns(const TraceHeader& of, int late = 0)
     return std::move(*made);
 }
 
-bool has(const std::vector<std::string>& sentences, const char* words)
+bool has(const std::vector<Sentence>& sentences, const char* words)
 {
     return std::any_of(sentences.begin(), sentences.end(),
-                       [&](const std::string& each) { return each.find(words) != std::string::npos; });
+                       [&](const Sentence& each) { return each.inWords().find(words) != std::string::npos; });
 }
 
 Result<ReplayOutcome> after(const Replay& replay, const char* change)

@@ -90,7 +90,7 @@ void HostRulesTest::aFullQueueWaitsForItsDevice()
     QCOMPARE(quality.replayed, quality.recorded);
     QCOMPARE(quality.negativeDelays, std::int64_t(0));
     QVERIFY(std::any_of(quality.notes.begin(), quality.notes.end(),
-                        [](const std::string& note) { return note.find("full queue") != std::string::npos; }));
+                        [](const Sentence& note) { return note.inWords().find("full queue") != std::string::npos; }));
     // The program has 1.6 us of work of its own: what it waited for shrinks and grows with the kernels.
     QCOMPARE(after(replay, "kernels:*0.5"), 120.0);
     QCOMPARE(after(replay, "kernels:*2"), 480.0);
@@ -163,8 +163,8 @@ void HostRulesTest::noStepIsShorterThanItsStream()
     const auto outcome = replay.run(DelayRule::Class, changes);
     QVERIFY(outcome.ok());
     QCOMPARE(outcome->changed.ns, std::int64_t(36'000));
-    QVERIFY(std::any_of(outcome->assumed.begin(), outcome->assumed.end(), [](const std::string& sentence) {
-        return sentence.find("busiest stream") != std::string::npos;
+    QVERIFY(std::any_of(outcome->assumed.begin(), outcome->assumed.end(), [](const Sentence& sentence) {
+        return sentence.inWords().find("busiest stream") != std::string::npos;
     }));
 }
 

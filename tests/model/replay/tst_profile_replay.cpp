@@ -65,8 +65,8 @@ void ProfileReplayTest::unchanged()
     QVERIFY2(quality.meanError < 0.3, qPrintable(QString::number(quality.meanError)));
     QCOMPARE(quality.negativeDelays, std::int64_t(0));
     // Rank 0 of the second job stands still again and again while work is queued: said, and kept.
-    const bool said = std::any_of(quality.notes.begin(), quality.notes.end(), [](const std::string& note) {
-        return note.find("stood still") != std::string::npos;
+    const bool said = std::any_of(quality.notes.begin(), quality.notes.end(), [](const Sentence& note) {
+        return note.inWords().find("stood still") != std::string::npos;
     });
     QVERIFY(said || !stalls);
     QCOMPARE(replay->quality(DelayRule::Own).maxError, 0.0);

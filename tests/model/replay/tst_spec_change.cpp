@@ -67,7 +67,7 @@ void SpecChangeTest::sharesOfShapes()
     QVERIFY2(ratio.ok(), ratio.ok() ? "" : ratio.error().message().c_str());
     QVERIFY2(ratio->measured >= least && ratio->measured <= most, qPrintable(QString::number(ratio->measured)));
     QVERIFY(ratio->measured + ratio->modelled <= 1);
-    const auto says = [&](const std::string& each) { return each.find("recorded shapes") != std::string::npos; };
+    const auto says = [&](const Sentence& each) { return each.inWords().find("recorded shapes") != std::string::npos; };
     QCOMPARE(std::any_of(ratio->assumed.begin(), ratio->assumed.end(), says), ratio->measured > 0);
 }
 

@@ -269,6 +269,12 @@ void LaunchArgumentsTest::deepSpeed()
     QCOMPARE(read["zero_optimization"]["offload_optimizer"]["device"].get<std::string>(), std::string("cpu"));
     QVERIFY(read["bf16"]["enabled"].get<bool>());
     QCOMPARE(launch->notes.size(), std::size_t{1}); // recomputation is said in code
+    for (const LaunchTarget target : {LaunchTarget::Megatron, LaunchTarget::Torchtitan, LaunchTarget::DeepSpeed}) {
+        const auto packed = told(target, specOf("dp=16 zero=0 documents=3x512,2048"));
+        QVERIFY2(packed.ok(), packed.ok() ? "" : packed.error().message().c_str());
+        QCOMPARE(packed->notes.size(), std::size_t{1}); // and so are documents
+        QVERIFY(packed->notes[0].starts_with("documents"));
+    }
 }
 
 void LaunchArgumentsTest::precisions_data()

@@ -76,14 +76,27 @@ void ParallelPlanTest::readsEveryKey()
 void ParallelPlanTest::roundTrip_data()
 {
     QTest::addColumn<QString>("text");
-    for (const char* text :
-         {"dp=2", "pp=4 microbatches=8 schedule=gpipe", "pp=4 vpp=2", "pp=4 vpp=2 schedule=1f1b",
-          "pp=4 schedule=interleaved", "pp=2 schedule=zb2p", "zero=3 offload=optimizer,activations",
-          "recompute=full overlap=0 fuse=0 attention=unfused", "ps=sync servers=2", "dp=16 zero=3 shard=8",
-          "dp=4 tp=4 ep=8 etp=1", "cp=2 context=ring", "dp=8 ep=8 dispatch=alltoall epoverlap=1",
-          "pp=4 layers=5,6,6,5 microbatches=8", "pp=2 vpp=2 layers=1,2,2,1", "pp=3 recompute=full,none,selective",
-          "dp=2 pp=2 order=tp-cp-ep-pp-dp", "recompute=layernorm+moe_act",
-          "recompute=core_attn+layernorm+mla_up_proj+mlp+moe+moe_act+shared_experts"})
+    for (const char* text : {"dp=2",
+                             "pp=4 microbatches=8 schedule=gpipe",
+                             "pp=4 vpp=2",
+                             "pp=4 vpp=2 schedule=1f1b",
+                             "pp=4 schedule=interleaved",
+                             "pp=2 schedule=zb2p",
+                             "zero=3 offload=optimizer,activations",
+                             "recompute=full overlap=0 fuse=0 attention=unfused",
+                             "ps=sync servers=2",
+                             "dp=16 zero=3 shard=8",
+                             "dp=4 tp=4 ep=8 etp=1",
+                             "cp=2 context=ring",
+                             "dp=8 ep=8 dispatch=alltoall epoverlap=1",
+                             "pp=4 layers=5,6,6,5 microbatches=8",
+                             "pp=2 vpp=2 layers=1,2,2,1",
+                             "pp=3 recompute=full,none,selective",
+                             "dp=2 pp=2 order=tp-cp-ep-pp-dp",
+                             "recompute=layernorm+moe_act",
+                             "documents=512",
+                             "dp=2 documents=6x512,3x2048,8192 context=ring",
+                             "recompute=core_attn+layernorm+mla_up_proj+mlp+moe+moe_act+shared_experts"})
         QTest::newRow(text) << QString(text);
 }
 
@@ -116,6 +129,9 @@ void ParallelPlanTest::refuses_data()
                                             << "recompute";
     QTest::newRow("modules by stage") << "pp=2 recompute=layernorm,full"
                                       << "recompute";
+    for (const char* text : {"documents=", "documents=0", "documents=512,", "documents=2x", "documents=x512",
+                             "documents=0x512", "documents=1e3", "documents=512x-1"})
+        QTest::newRow(text) << text << "documents";
     QTest::newRow("unknown") << "dp=2 tensor=4"
                              << "tensor";
     QTest::newRow("repeated") << "dp=2 pp=4 dp=2"

@@ -144,6 +144,7 @@ inline RunSpec referenceOf(const RunSpec& spec, bool equalMicrobatches = false)
     one.plan = ParallelPlan{};
     one.plan.fuse = spec.plan.fuse;
     one.plan.fusedAttention = spec.plan.fusedAttention;
+    one.plan.documents = spec.plan.documents;
     if (equalMicrobatches) one.plan.microbatches = spec.plan.dp * spec.plan.microbatches;
     return one;
 }

@@ -19,6 +19,10 @@ struct ParityPlan {
 inline constexpr ParityPlan kParityPlans[] = {
     {"dp=2"},
     {"dp=2 overlap=0"},
+    {"dp=2 microbatches=2 documents=2x3,5"},
+    {"tp=2 sp=1 pp=2 microbatches=4 schedule=zb recompute=selective documents=2x3,5"},
+    {"dp=2 pp=2 vpp=2 microbatches=2 zero=3 recompute=full documents=2x3,5"},
+    {"dp=2 offload=activations documents=2x3,5"},
     {"dp=4 microbatches=2"},
     {"dp=8", 2},
     {"dp=2 microbatches=4 zero=1"},
@@ -129,7 +133,7 @@ inline RunSpec paritySpec(const ParityPlan& p)
 inline std::string referenceKey(const ParityPlan& p)
 {
     return std::to_string(p.layers) + (p.untied ? "u" : "t") + (p.adamw ? "a" : "s") +
-           std::to_string(paritySpec(p).training.batch);
+           std::to_string(paritySpec(p).training.batch) + documentsText(paritySpec(p).plan.documents);
 }
 
 } // namespace fourwalls::engine::testing

@@ -2,10 +2,10 @@
 // The tracked caching allocator: alignment, reuse, joining, categories, peaks, limits, and what it reports.
 #include <QtTest> // first: moc stumbles over <compare> otherwise
 
+#include "model/base/random.h"
 #include "model/trace/in_memory_query.h"
 #include "model/trace/in_memory_trace.h"
 #include "profiler/engine/core/engine_error.h"
-#include "profiler/engine/core/random.h"
 #include "profiler/engine/core/tensor.h"
 #include "tests/support/test_program.h"
 

@@ -190,6 +190,48 @@ private slots:
         QVERIFY(slopeError(f, qkv, d, 1) < kTolerance);
     }
 
+    /// Attention that stays within documents: unfused attention with all other pairs masked, written out.
+    void documents()
+    {
+        const std::vector<std::int64_t> lengths{2, 4, 1, 3, 2}; // two samples of six
+        AttentionCore core{{2, 6, 4, 2, 3, true}, true};
+        core.documents = &lengths;
+        const AttentionShape& s = core.shape;
+        const Tensor qkv = m_rank.random({12, s.width()}, kType, 1, 1.5), weights = random({12, 12}, 2);
+        AttentionCore::Saved saved;
+        const Tensor out = core.forward(*m_rank.context, qkv, saved);
+        std::int64_t first = 0;
+        for (const std::int64_t length : lengths) {
+            for (std::int64_t i = first; i < first + length; ++i)
+                for (std::int64_t head = 0; head < s.heads; ++head) {
+                    std::vector<double> scores;
+                    double sum = 0;
+                    for (std::int64_t j = first; j <= i; ++j) {
+                        double score = 0;
+                        for (std::int64_t d = 0; d < s.headDim; ++d)
+                            score += element(qkv, i * s.width() + head * s.headDim + d) *
+                                     element(qkv, j * s.width() + s.keyColumn() + head / 2 * s.headDim + d);
+                        scores.push_back(std::exp(score / std::sqrt(3.0)));
+                        sum += scores.back();
+                    }
+                    for (std::int64_t d = 0; d < s.headDim; ++d) {
+                        double expected = 0;
+                        for (std::int64_t j = first; j <= i; ++j)
+                            expected += scores[static_cast<std::size_t>(j - first)] / sum *
+                                        element(qkv, j * s.width() + s.valueColumn() + head / 2 * s.headDim + d);
+                        QVERIFY(std::abs(element(out, i * 12 + head * s.headDim + d) - expected) < 1e-13);
+                    }
+                }
+            first += length;
+        }
+        const auto f = [&] {
+            AttentionCore::Saved own;
+            return dot(core.forward(*m_rank.context, qkv, own), weights);
+        };
+        const Tensor d = core.backward(*m_rank.context, qkv, out, saved, weights);
+        QVERIFY(slopeError(f, qkv, d, 1) < kTolerance);
+    }
+
     void matmulWithEverything()
     {
         const Tensor a = random({3, 4}, 1), b = random({5, 4}, 2), bias = random({5}, 3), residual = random({3, 5}, 4),

@@ -290,7 +290,8 @@ private slots:
     void refusesWithAReason_data()
     {
         QTest::addColumn<QString>("plan");
-        for (const char* plan : {"sp=1", "dp=2 zero=1 offload=parameters", "zero=1", "recompute=layernorm"})
+        for (const char* plan : {"sp=1", "dp=2 zero=1 offload=parameters", "zero=1", "recompute=layernorm",
+                                 "documents=32 attention=unfused", "cp=2 documents=32"})
             QTest::newRow(plan) << plan;
     }
 

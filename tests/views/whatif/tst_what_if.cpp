@@ -4,6 +4,7 @@
 
 #include "tests/views/fail_on_warning.h"
 #include "tests/views/layout_problems.h"
+#include "views/whatif/documents_box.h"
 #include "views/whatif/knob_row.h"
 #include "views/whatif/prediction_card.h"
 #include "views/whatif/what_if.h"
@@ -13,6 +14,7 @@
 #include "tests/views/whatif/predicted_sample.h"
 #endif
 
+#include <QLineEdit>
 #include <QToolButton>
 #include <QUndoStack>
 
@@ -65,6 +67,31 @@ private:
     };
 
 private slots:
+    void documentsAreChosenOrTyped()
+    {
+        Probe probe(sample::smallSpec());
+        QVERIFY(probe.settled());
+        auto& box = *probe.panel.findChild<DocumentsBox*>();
+        const int whole = static_cast<int>(probe.whatIf.spec()->training.sequence);
+        QCOMPARE(box.itemText(1).toInt(), whole / 2);
+        const auto type = [&box](const char* text) {
+            box.lineEdit()->selectAll();
+            QTest::keyClicks(box.lineEdit(), QString::fromLatin1(text));
+            QTest::keyClick(box.lineEdit(), Qt::Key_Return);
+        };
+        type("3x16, 64");
+        QVERIFY((probe.whatIf.spec()->plan.documents == std::vector<DocumentLength>{{3, 16}, {1, 64}}));
+        QCOMPARE(box.currentText(), QStringLiteral("3x16,64"));
+        QVERIFY(probe.settled());
+        QCOMPARE(probe.whatIf.history()->count(), 1);
+        type("16 or so"); // says no lengths: the plan stays, and is shown again
+        QCOMPARE(box.currentText(), QStringLiteral("3x16,64"));
+        QCOMPARE(probe.whatIf.history()->count(), 1);
+        probe.whatIf.history()->undo();
+        QVERIFY(probe.whatIf.spec()->plan.documents.empty());
+        QCOMPARE(box.currentText(), box.itemText(0));
+    }
+
     void init() { m_warnings = std::make_unique<tests::FailOnWarning>(); }
     void cleanup() { QCOMPARE(tests::FailOnWarning::take(), QString()); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's random numbers: counter-based, so that a value depends only on (seed, stream, index) and not on who
-// asks first, on the number of ranks or on the order of evaluation.
+// Random numbers of the engine and of what prices its runs: counter-based, so that a value depends only on (seed, stream,
+// index) and not on who asks first, on the number of ranks or on the order of evaluation.
 #pragma once
 
 #include "model/base/fnv_hash.h"
@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace fourwalls::engine {
+namespace fourwalls {
 
 /// SplitMix64's output function (Steele, Lea, Flood 2014, doi:10.1145/2660193.2660195), a bijection of 64 bits.
 constexpr std::uint64_t mix64(std::uint64_t z)
@@ -53,4 +53,4 @@ private:
     std::uint64_t m_base;
 };
 
-} // namespace fourwalls::engine
+} // namespace fourwalls

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// See documents_box.h.
+#include "views/whatif/documents_box.h"
+
+#include "views/plot/theme.h"
+
+#include <QLineEdit>
+#include <QSignalBlocker>
+
+namespace fourwalls::views {
+
+DocumentsBox::DocumentsBox(QWidget* parent) : QComboBox(parent)
+{
+    setObjectName(QStringLiteral("documents"));
+    setEditable(true);
+    setInsertPolicy(NoInsert);
+    setCompleter(nullptr);
+    lineEdit()->setFont(
+        fontOf(TextRole::Small)); // the style sheet's for lines would be wider than those of other boxes
+    connect(this, &QComboBox::activated, this, &DocumentsBox::take);
+    connect(lineEdit(), &QLineEdit::editingFinished, this, &DocumentsBox::take);
+}
+
+void DocumentsBox::showPlan(const RunSpec& spec)
+{
+    const QSignalBlocker quiet(*this);
+    m_shown = spec.plan.documents;
+    clear();
+    addItem(tr("whole sequences"));
+    for (const int parts : {2, 4, 8, 16, 32})
+        if (spec.training.sequence % parts == 0 && spec.training.sequence > parts)
+            addItem(QString::number(spec.training.sequence / parts));
+    setEditText(m_shown.empty() ? itemText(0) : QString::fromStdString(documentsText(m_shown)));
+    lineEdit()->setCursorPosition(0);
+}
+
+void DocumentsBox::take()
+{
+    std::vector<DocumentLength> documents;
+    const QString text = currentText().simplified();
+    if (!text.isEmpty() && text != itemText(0)) {
+        const auto typed = parsePlan("documents=" + QString(text).remove(QLatin1Char(' ')).toStdString());
+        if (!typed) {
+            setEditText(m_shown.empty() ? itemText(0) : QString::fromStdString(documentsText(m_shown)));
+            emit refused(tr("Documents are lengths such as 512, or 6x512,3x2048"));
+            return;
+        }
+        documents = typed->documents;
+    }
+    if (documents != m_shown) emit chosen(documents);
+}
+
+} // namespace fourwalls::views
