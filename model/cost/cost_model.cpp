@@ -371,16 +371,16 @@ void CostModel::State::addUneven(const ParallelPlan& plan, double microBatch, co
     const double passes = documents.unevenPasses(plan, std::llround(microBatch), meetEachPass);
     if (!(passes > 0)) return;
     // How a stage's time grows with the squares of its documents, by a second price.
-    constexpr double kMore = 0.25;
-    attended = documents.attended() * (1 + kMore);
+    constexpr double kLess = 0.25; // more could be more than the sequence has
+    attended = documents.attended() * (1 - kLess);
     double slowest = 0;
     for (int stage = 0; stage < cost.shape.stages; ++stage) {
         double seconds = 0;
         for (int chunk = 0; chunk < cost.shape.chunks; ++chunk) {
             const int position = cost.shape.positionOf(stage, chunk);
             StageContents none;
-            const ChunkCost more = chunkOf(plan, microBatch, what[static_cast<std::size_t>(position)], none);
-            seconds += (more.seconds() - cost.chunk(position).seconds()) / kMore;
+            const ChunkCost less = chunkOf(plan, microBatch, what[static_cast<std::size_t>(position)], none);
+            seconds += (cost.chunk(position).seconds() - less.seconds()) / kLess;
         }
         slowest = std::max(slowest, seconds);
     }

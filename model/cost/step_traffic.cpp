@@ -253,9 +253,12 @@ void addAgreement(const TrafficContext& c, const ParallelPlan& plan, StepCost& c
 {
     if (plan.parameterServer != ParameterServer::None) return; // the servers know all of it
     const GroupPlacement all = placeGroup(plan.worldSize(), 1, c.spec.cluster.devicesPerNode);
-    constexpr int kNumbers = 2, kBytes = 8; // in double precision
-    cost.agreementSeconds = c.collectives.seconds(Collective::AllReduce, kNumbers * kBytes, all);
-    cost.agreementWireBytes = c.collectives.smallReduceBytes(kNumbers, kBytes, all);
+    // The loss and the squared norm of what lies in no layer, or of all of it.
+    const TransformerSpec* t = c.spec.model.transformer();
+    const auto numbers = static_cast<int>(2 + (c.framework.normsByLayer && t ? t->layers : 0));
+    constexpr int kBytes = 8; // in double precision
+    cost.agreementSeconds = c.collectives.seconds(Collective::AllReduce, numbers * kBytes, all);
+    cost.agreementWireBytes = c.collectives.smallReduceBytes(numbers, kBytes, all);
 }
 
 } // namespace fourwalls::cost

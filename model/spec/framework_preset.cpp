@@ -63,6 +63,7 @@ constexpr std::pair<const char*, bool FrameworkPreset::*> kFlags[] = {
     {"recompute_modules", &FrameworkPreset::recomputesModules},
     {"recompute_selective", &FrameworkPreset::recomputesSelected},
     {"sums_table_shards", &FrameworkPreset::sumsTableShards},
+    {"norms_by_layer", &FrameworkPreset::normsByLayer},
     {"flush_messages", &FrameworkPreset::flushMessages},
     {"offloads_parameters", &FrameworkPreset::offloadsParameters},
     {"takes_layer_counts", &FrameworkPreset::takesLayerCounts},

@@ -105,6 +105,7 @@ struct FrameworkPreset {
     bool gathersEachPass = false;   ///< ZeRO-3 in a pipeline: weights come and go with every pass, not once a step
     bool sumsTableShards = false;   ///< the ends of a pipeline add up their shards of the shared table, not all of it
     bool contextInPieces = false;   ///< attention over gathered keys runs piece by piece, the gather beside the first
+    bool normsByLayer = false;      ///< the ranks agree on the gradient's norm layer by layer
     bool flushMessages = false;     ///< stages tell each other that their passes are over, before anything else
     StageSplit stageSplit = StageSplit::Automatic;
     // What it can run, for the search and for plans that are started: canRun.

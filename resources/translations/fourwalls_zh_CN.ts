@@ -1673,6 +1673,18 @@ If other ranks of the job were traced too, import their files together.</source>
         <source>step %1</source>
         <translation>第 %1 步</translation>
     </message>
+    <message>
+        <source>peak</source>
+        <translation>峰值算力</translation>
+    </message>
+    <message>
+        <source>link</source>
+        <translation>链路</translation>
+    </message>
+    <message>
+        <source>memory bandwidth</source>
+        <translation>内存带宽</translation>
+    </message>
 </context>
 <context>
     <name>CounterCurves</name>
@@ -7871,6 +7883,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>Record the program with its steps: %1</source>
         <translation>请连同步一起录制程序：%1</translation>
+    </message>
+    <message>
+        <source>device work</source>
+        <translation>设备工作</translation>
     </message>
 </context>
 <context>

@@ -185,8 +185,11 @@ constexpr const char* kFieldNames[] = {
     QT_TRANSLATE_NOOP("CostWords", "microbatches"), QT_TRANSLATE_NOOP("CostWords", "microbatch_size"),
     QT_TRANSLATE_NOOP("CostWords", "optimizer"),    QT_TRANSLATE_NOOP("CostWords", "precision"),
     QT_TRANSLATE_NOOP("CostWords", "sequence"),     QT_TRANSLATE_NOOP("CostWords", "vocabulary"),
-    QT_TRANSLATE_NOOP("CostWords", "world_size"),
+    QT_TRANSLATE_NOOP("CostWords", "world_size"),   QT_TRANSLATE_NOOP("CostWords", "peak"),
+    QT_TRANSLATE_NOOP("CostWords", "link"),         QT_TRANSLATE_NOOP("CostWords", "memory bandwidth"),
 };
+
+} // namespace
 
 QString fieldWords(const std::string& field)
 {
@@ -194,8 +197,6 @@ QString fieldWords(const std::string& field)
         if (field == name) return CostWords::tr(name);
     return QString::fromStdString(field);
 }
-
-} // namespace
 
 QString inferredText(const InferredField& field)
 {

@@ -42,6 +42,8 @@ QString ghostFigure(const WhatIf* whatIf, const QString& value);
 QString ghostNote(const WhatIf* whatIf);
 /// Something that an importer could tell: "layers = 12", "hidden = 2880 (or 64, 50 % as likely)".
 QString inferredText(const InferredField& field);
+/// The name of a field of the specification, in words where the language has some.
+QString fieldWords(const std::string& field);
 /// Why nothing is predicted for a trace without a specification, what to fill in, and what the trace shows of it; empty
 /// where something is predicted. whatIf: null without predictions.
 QString whyNothingIsPredicted(const WhatIf* whatIf, std::span<const InferredField> inferred = {});

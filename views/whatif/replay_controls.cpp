@@ -293,7 +293,7 @@ void ReplayControls::addFactor(const QString& text, const std::string& prefix, b
 }
 
 void ReplayControls::addChoice(const QString& text, std::vector<std::pair<QString, std::string>> entries,
-                               const QString& gain)
+                               const QString& gain, const QString& toolTip)
 {
     auto* line = new QWidget(m_body);
     auto* row = new QHBoxLayout(line);
@@ -309,6 +309,7 @@ void ReplayControls::addChoice(const QString& text, std::vector<std::pair<QStrin
     box->setFont(fontOf(TextRole::Small));
     box->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
     box->setAccessibleName(text);
+    box->setToolTip(toolTip);
     name->setBuddy(box);
     for (const auto& [words, change] : entries) box->addItem(words, QString::fromStdString(change));
     row->addWidget(name);
@@ -357,7 +358,7 @@ void ReplayControls::addPassControls()
     if (!m_offers->knobs.passes) return;
     const PipelineShape shape = *m_offers->knobs.passes;
     addHeading(tr("Order of the passes"));
-    std::vector<std::pair<QString, std::string>> schedules{{tr("recorded: %1").arg(words(shape.schedule)), ""}};
+    std::vector<std::pair<QString, std::string>> schedules{{words(shape.schedule), ""}};
     const replay::ReplayOffer* best = nullptr;
     for (const auto& [schedule, word] : kScheduleWords) {
         if (schedule == shape.schedule || schedule == PipelineSchedule::Naive) continue;
@@ -366,7 +367,9 @@ void ReplayControls::addPassControls()
         const auto* offer = m_offers->find(replay::OfferKind::Schedule, std::string(word));
         if (offer && (!best || offer->outcome.changed < best->outcome.changed)) best = offer;
     }
-    addChoice(tr("Schedule"), std::move(schedules), best ? gainOf(replay::OfferKind::Schedule, best->what) : QString());
+    // The box is narrow: which of them was recorded stands in its tool tip.
+    addChoice(tr("Schedule"), std::move(schedules), best ? gainOf(replay::OfferKind::Schedule, best->what) : QString(),
+              tr("recorded: %1").arg(words(shape.schedule)));
     addNumber(tr("Micro-batches"), "microbatches", shape.microbatches, std::max(64, shape.microbatches),
               tr("They keep their size, so the batch changes with their number"));
     addNumber(tr("Chunks per stage"), "vpp", shape.chunks, std::max(8, shape.chunks),

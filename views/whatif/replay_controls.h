@@ -61,7 +61,8 @@ private:
     /// prefix: of the change, before "*F". divided: the value divides the time, else it is the share of it that is left.
     void addFactor(const QString& text, const std::string& prefix, bool divided, replay::OfferKind kind,
                    const std::string& what = {});
-    void addChoice(const QString& text, std::vector<std::pair<QString, std::string>> entries, const QString& gain = {});
+    void addChoice(const QString& text, std::vector<std::pair<QString, std::string>> entries, const QString& gain = {},
+                   const QString& toolTip = {});
     void addPeerControls();
     void addPassControls();
     void addNumber(const QString& text, const std::string& key, int recorded, int most, const QString& explanation);

@@ -276,7 +276,7 @@ void WhatIfPanel::refreshGuesses()
     QStringList names;
     if (whatIf()) {
         for (const InferredField& field : whatIf()->assumed())
-            if (names.size() < kMostNamed) names << QString::fromStdString(field.field);
+            if (names.size() < kMostNamed) names << fieldWords(field.field);
     }
     if (!names.isEmpty()) text += QStringLiteral(": ") + names.join(QStringLiteral(", "));
     if (lines.size() > kMostNamed) text += QStringLiteral(", …");

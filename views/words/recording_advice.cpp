@@ -15,6 +15,7 @@ struct RecordingAdvice {
 QString lackName(Lack lack)
 {
     switch (lack) {
+    case Lack::Device: return RecordingAdvice::tr("device work");
     case Lack::Steps: return RecordingAdvice::tr("steps");
     case Lack::Flops: return RecordingAdvice::tr("FLOPs");
     case Lack::Memory: return RecordingAdvice::tr("memory");
@@ -42,6 +43,10 @@ QString linesToRecord(Lack lack, Recorder recorder)
     case Recorder::PyTorch:
     case Recorder::AscendPyTorch:
         switch (lack) {
+        case Lack::Device:
+            return recorder == Recorder::PyTorch
+                       ? QStringLiteral("activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]")
+                       : QStringLiteral("activities=[ProfilerActivity.CPU, ProfilerActivity.NPU]");
         case Lack::Steps: return QStringLiteral("prof.step()");
         case Lack::Flops: return QStringLiteral("with_flops=True, record_shapes=True");
         case Lack::Memory: return QStringLiteral("profile_memory=True");
@@ -49,6 +54,7 @@ QString linesToRecord(Lack lack, Recorder recorder)
         break;
     case Recorder::NsightSystems:
         switch (lack) {
+        case Lack::Device: return QStringLiteral("nsys profile --trace=cuda,nvtx");
         case Lack::Steps: return QStringLiteral("with torch.cuda.nvtx.range(\"step\"): …");
         case Lack::Flops: return {};
         case Lack::Memory: return QStringLiteral("nsys profile --cuda-memory-usage=true");

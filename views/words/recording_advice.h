@@ -10,7 +10,7 @@
 
 namespace fourwalls::views {
 
-enum class Lack { Steps, Flops, Memory };
+enum class Lack { Device, Steps, Flops, Memory };
 
 /// The exact lines, or the options of a command, that record it with that tool; empty where the tool cannot. Code is not
 /// translated.

@@ -103,6 +103,16 @@ void DocumentCostsTest::stepsWait()
     const double formMore =
         closedForm(after, model.calibration()).seconds - closedForm(even, model.calibration()).seconds;
     QVERIFY(std::abs(formMore / after.unevenSeconds - 1) < 1e-9);
+    // Of documents nearly as long as the sequence, most of attention's time goes with their squares, too.
+    const ParallelPlan nearly = plan((std::string(whole) + " documents=50x8192,4000").c_str());
+    const StepCost almost = *model.stepCost(nearly);
+    DocumentDraws draws;
+    draws.draw(nearly.documents, 8192, spec.training.seed);
+    double attention = 0;
+    for (const PassCost* pass : {&almost.kinds[1].forward, &almost.kinds[1].recompute, &almost.kinds[1].backwardInput})
+        attention += pass->parts[CostPart::Attention];
+    const double slope = almost.unevenSeconds / draws.unevenPasses(nearly, 4, false);
+    QVERIFY2(slope > 0.6 * attention && slope <= 1.01 * attention, qPrintable(QString::number(slope / attention)));
     // The model's next plan without documents is priced as before.
     QCOMPARE(model.stepCost(plan(whole))->kinds[0].forward.seconds(), before.kinds[0].forward.seconds());
     // Documents as long as the sequence change nothing, nor do longer ones.

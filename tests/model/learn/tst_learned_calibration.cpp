@@ -5,6 +5,7 @@
 
 #include "model/cost/cost_model.h"
 #include "model/cost/predicted_step.h"
+#include "model/cost/step_cost.h"
 #include "model/learn/learned_calibration.h"
 #include "model/spec/framework_preset.h"
 #include "model/trace/in_memory_query.h"
@@ -232,6 +233,7 @@ private slots:
     void severalPlansTeachTheirOwn();
     void stepsThatDifferWidenTheBand();
     void aFileHoldsAll();
+    void bytesAsPredicted();
 
 private:
     QTemporaryDir m_folder;
@@ -351,6 +353,30 @@ void LearnedCalibrationTest::theClocksOwnRatesComeBack()
     QVERIFY2(near(rate, told_link.bytesPerSecond, 0.05), std::to_string(rate / told_link.bytesPerSecond).c_str());
     QVERIFY2(near(learned->cluster.nodeLink.latencySeconds, told_link.latencySeconds, 0.05),
              std::to_string(learned->cluster.nodeLink.latencySeconds * 1e9).c_str());
+}
+
+/// What the ranks agree on in a step is as many bytes as the model says: losses, and norms of gradients by layer.
+void LearnedCalibrationTest::bytesAsPredicted()
+{
+    for (const char* plan : {"dp=2", "dp=2 tp=2"}) {
+        const auto trace = record(plan, m_folder.filePath("bytes.json").toStdString());
+        QVERIFY(trace);
+        InMemoryTraceQuery query(trace);
+        const auto& groups = query.info().groups;
+        const auto collectives =
+            query.collectives(std::nullopt, {Instant{0}, Instant{std::int64_t{1} << 60}}, 1'000'000);
+        QVERIFY(collectives.ok());
+        std::map<std::string, std::int64_t> sent;
+        for (const CollectiveView& each : *collectives)
+            sent[groups[static_cast<std::size_t>(each.record.group.value)].name] += each.record.wireBytes.value();
+        const RunSpec& spec = *query.info().header.spec;
+        auto model = *cost::CostModel::create(spec);
+        const cost::StepCost cost = *model.stepCost(spec.plan);
+        // Numbers that the ring's ranks cannot share out evenly are more for some of them than for others.
+        const auto times = static_cast<double>(spec.training.steps * spec.plan.worldSize());
+        QCOMPARE(sent.at("world"), std::llround(cost.agreementWireBytes * times));
+        QCOMPARE(sent.at("dp_cp"), std::llround(cost.stages[0].gradientWireBytes * times));
+    }
 }
 
 void LearnedCalibrationTest::theBandHoldsTheNextPlan()
