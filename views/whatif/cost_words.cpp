@@ -3,6 +3,7 @@
 #include "views/whatif/cost_words.h"
 
 #include "model/spec/names.h"
+#include "views/session/trace_session.h"
 #include "views/whatif/gain_words.h"
 #include "views/whatif/replayer.h"
 #include "views/whatif/what_if.h"

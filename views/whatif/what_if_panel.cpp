@@ -15,6 +15,7 @@
 #include "views/whatif/prediction_card.h"
 #include "views/whatif/replay_card.h"
 #include "views/whatif/what_if.h"
+#include "views/words/plan_words.h"
 #include "views/words/words.h"
 
 #include <QComboBox>
