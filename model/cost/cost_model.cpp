@@ -366,9 +366,7 @@ void CostModel::State::addUneven(const ParallelPlan& plan, double microBatch, co
                                  StepCost& cost)
 {
     if (plan.documents.empty()) return;
-    // Experts are exchanged in every pass, and so are sharded weights where each pass gathers them.
-    const bool meetEachPass = plan.ep > 1 || (shardsPasses(framework, plan) && plan.shards() > 1);
-    const double passes = documents.unevenPasses(plan, std::llround(microBatch), meetEachPass);
+    const double passes = documents.unevenPasses(plan, std::llround(microBatch), waitingReplicas(framework, plan));
     if (!(passes > 0)) return;
     // How a stage's time grows with the squares of its documents, by a second price.
     constexpr double kLess = 0.25; // more could be more than the sequence has

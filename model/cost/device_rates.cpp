@@ -120,10 +120,8 @@ Result<DeviceRates> deviceRates(const DeviceSpec& device, Precision precision, c
                                (fraction != family.memoryFractions.end() ? fraction->second : family.memoryFraction);
     }
     rates.fetchesInTurn = device.family == "cpu";
-    if (rates.fetchesInTurn) {
-        rates.attentionForwardHalf = kCoreForwardHalf;
-        rates.attentionBackwardHalf = kCoreBackwardHalf;
-    }
+    if (rates.fetchesInTurn && rates.attentionForwardHalf <= 0) rates.attentionForwardHalf = kCoreForwardHalf;
+    if (rates.fetchesInTurn && rates.attentionBackwardHalf <= 0) rates.attentionBackwardHalf = kCoreBackwardHalf;
     rates.streamBytes = device.memoryBytesPerSecond *
                         (rates.fetchesInTurn ? kCoreStreamFraction : std::max(kStreamFraction, family.memoryFraction));
     rates.rampSeconds = family.rampSeconds;

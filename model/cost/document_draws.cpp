@@ -5,6 +5,7 @@
 #include "model/base/random.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace fourwalls::cost {
@@ -27,51 +28,57 @@ void DocumentDraws::draw(const std::vector<DocumentLength>& lengths, std::int64_
 
 double DocumentDraws::drawnPasses(const Shape& shape) const
 {
-    const auto [replicas, microbatches, stages, samples, meetEachPass] = shape;
-    constexpr double kMostDrawn = 1 << 18;
-    constexpr std::int64_t kFewest = 4, kMost = 4096;
-    const double sequences = static_cast<double>(replicas) * microbatches * static_cast<double>(samples);
-    const std::int64_t steps =
-        std::clamp(static_cast<std::int64_t>(kMostDrawn / std::min(sequences, kMostDrawn)), kFewest, kMost);
+    const auto [waiting, meeting, microbatches, stages, chunks, samples] = shape;
+    // The spread of a mean of many is that of a mean of fewer, by the root of their numbers.
+    constexpr std::int64_t kMostReplicas = 1 << 14, kMostSamples = 64, kMostDrawn = 1 << 20, kFewDrawn = 1 << 18;
+    const std::int64_t replicas = std::min<std::int64_t>(waiting, kMostReplicas);
+    const std::int64_t each = std::min(samples, kMostSamples);
+    const std::int64_t passes = std::clamp<std::int64_t>(kMostDrawn / (replicas * each), 1, microbatches);
+    const double narrower = std::sqrt(static_cast<double>(each) / static_cast<double>(samples));
+    const double fewer = std::sqrt(static_cast<double>(microbatches) / static_cast<double>(passes));
+    const std::int64_t sequences = replicas * each * passes;
+    const std::int64_t steps = std::clamp<std::int64_t>(kFewDrawn / sequences, sequences > kFewDrawn ? 1 : 4, 4096);
     const RandomStream random = RandomStream::named(m_seed, "drawn steps");
     std::uint64_t drawn = 0;
-    const auto microbatch = [&] {
+    const auto more = [&] { // of a micro-batch than the mean's
         double sum = 0;
-        for (std::int64_t i = 0; i < samples; ++i) sum += m_works[random.below(drawn++, m_works.size())];
-        return sum / static_cast<double>(samples);
+        for (std::int64_t i = 0; i < each; ++i) sum += m_works[random.below(drawn++, m_works.size())];
+        return (sum / static_cast<double>(each) - 1) * narrower;
     };
-    std::vector<double> slowest(meetEachPass ? static_cast<std::size_t>(microbatches) : 0);
-    const double behind = stages - 1;
+    const double behind = static_cast<double>(stages - 1) / chunks;
+    std::vector<double> slowest;
     double excess = 0;
     for (std::int64_t step = 0; step < steps; ++step) {
-        std::fill(slowest.begin(), slowest.end(), 0.0);
-        double longest = 0, all = 0;
-        for (int replica = 0; replica < replicas; ++replica) {
-            double sum = 0, most = 0;
-            for (int m = 0; m < microbatches; ++m) {
-                const double work = microbatch();
-                sum += work;
-                most = std::max(most, work);
-                if (meetEachPass)
-                    slowest[static_cast<std::size_t>(m)] = std::max(slowest[static_cast<std::size_t>(m)], work);
-            }
-            all += sum;
-            longest = std::max(longest, sum + behind * most);
+        double longest = -1e300, all = 0;
+        for (std::int64_t first = 0; first < replicas; first += meeting) {
+            slowest.assign(static_cast<std::size_t>(passes), -1.0);
+            const std::int64_t end = std::min(replicas, first + meeting);
+            for (std::int64_t replica = first; replica < end; ++replica)
+                for (double& pass : slowest) {
+                    const double own = more();
+                    all += own;
+                    pass = std::max(pass, own);
+                }
+            const double sum = std::accumulate(slowest.begin(), slowest.end(), 0.0);
+            longest = std::max(longest, sum * (meeting > 1 ? fewer * fewer : fewer) +
+                                            behind * *std::max_element(slowest.begin(), slowest.end()));
         }
-        if (meetEachPass)
-            longest = std::accumulate(slowest.begin(), slowest.end(), 0.0) +
-                      behind * *std::max_element(slowest.begin(), slowest.end());
-        // Against the mean of what was drawn here, which is not quite 1.
-        const double mean = all / replicas / microbatches;
-        excess += longest - mean * (microbatches + behind);
+        // Against the mean of what was drawn here, which is not quite 0.
+        const double mean = all / static_cast<double>(replicas) / static_cast<double>(passes);
+        excess += longest - mean * ((meeting > 1 ? fewer * fewer : fewer) * static_cast<double>(passes) + behind);
     }
     return std::max(0.0, excess / static_cast<double>(steps));
 }
 
-double DocumentDraws::unevenPasses(const ParallelPlan& plan, std::int64_t samples, bool meetEachPass)
+double DocumentDraws::unevenPasses(const ParallelPlan& plan, std::int64_t samples, const Replicas& replicas)
 {
     if (m_works.size() < 2) return 0; // all sequences are the same
-    const Shape shape{plan.dp, plan.microbatches, plan.pp, std::max<std::int64_t>(1, samples), meetEachPass};
+    const Shape shape{std::max(1, replicas.waiting),
+                      std::clamp(replicas.meeting, 1, std::max(1, replicas.waiting)),
+                      plan.microbatches,
+                      plan.pp,
+                      std::max(1, plan.schedule == PipelineSchedule::ZeroBubbleV ? 2 : plan.vpp),
+                      std::max<std::int64_t>(1, samples)};
     const auto found = m_passes.find(shape);
     if (found != m_passes.end()) return found->second;
     return m_passes[shape] = drawnPasses(shape);

@@ -20,15 +20,20 @@ public:
     /// Keys that a token meets in the mean, before a causal mask; 0 without documents.
     double attended() const { return m_attended; }
 
+    /// Replicas that differ in their documents, and how they wait for each other.
+    struct Replicas {
+        int meeting = 1; ///< neighbours that meet in every micro-batch; all meet at the step's end
+        int waiting = 1; ///< that meet at all
+    };
     /// How much longer a step takes than one whose micro-batches all have the mean's attention, in attention of a mean
     /// micro-batch of the slowest stage. A stage takes its micro-batches one after the other, and each stage behind the
-    /// first adds the longest of them once more (the makespan of a flow shop whose jobs take the same on every machine);
-    /// the replica that takes longest is waited for. meetEachPass: replicas wait for each other in every micro-batch.
-    /// samples: sequences of a micro-batch. The mean over drawn steps.
-    double unevenPasses(const ParallelPlan& plan, std::int64_t samples, bool meetEachPass);
+    /// first adds a chunk of the longest of them once more (the makespan of a flow shop whose jobs take the same on every
+    /// machine); the replica that takes longest is waited for. samples: sequences of a micro-batch. The mean over drawn
+    /// steps; of more than a million sequences a step's spread is worked out from fewer.
+    double unevenPasses(const ParallelPlan& plan, std::int64_t samples, const Replicas& replicas);
 
 private:
-    using Shape = std::tuple<int, int, int, std::int64_t, bool>;
+    using Shape = std::tuple<int, int, int, int, int, std::int64_t>;
     double drawnPasses(const Shape& shape) const;
 
     std::vector<DocumentLength> m_lengths;

@@ -309,8 +309,9 @@ SplitBound boundOfSplits(const StepCost& even, const Prediction& prediction)
                         (mostExposed - exposed / stages) -
                         (mostOptimizer - (balance.least < all ? 0 : optimizer / stages));
     // A zero-bubble schedule may fill the whole bubble.
-    const double bubble =
-        even.shape.splitsBackward() ? 0 : prediction.bubbleSeconds + slowest - all + balance.least - balance.each;
+    const double bubble = even.shape.splitsBackward() ? 0
+                                                      : prediction.bubbleSeconds - even.unevenSeconds + slowest - all +
+                                                            balance.least - balance.each;
     bound.seconds = even.shape.microbatches * balance.each + bubble + once;
     bound.joules = energyOf(even, bound.seconds, computingSeconds(even).passes * (all > 0 ? balance.least / all : 1));
     return bound;

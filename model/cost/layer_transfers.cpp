@@ -21,6 +21,16 @@ double backwardWindow(const ParallelPlan& plan, const LayerCost& layer)
 
 } // namespace
 
+DocumentDraws::Replicas waitingReplicas(const FrameworkPreset& framework, const ParallelPlan& plan)
+{
+    if (plan.parameterServer == ParameterServer::Async) return {};
+    // A context group holds the same sequences, and so does a tensor group that experts are cut apart from.
+    const int alike = plan.cp * (plan.tp / plan.expertTensorDegree());
+    const bool reducesEach = plan.zero == 2 && !(framework.reducesOnce && plan.pp > 1);
+    const int sharding = shardsPasses(framework, plan) || reducesEach ? plan.shards() / plan.cp : 1;
+    return {std::min(plan.dp, std::max({1, plan.ep / alike, sharding})), plan.dp};
+}
+
 bool shardsPasses(const FrameworkPreset& framework, const ParallelPlan& plan)
 {
     return plan.zero >= 3 && plan.dp * plan.cp > 1 && (plan.pp == 1 || framework.gathersEachPass);

@@ -259,6 +259,9 @@ ParallelPlan FixedParts::named() const
     if (layers) result.stageLayers = plan.stageLayers;
     // Without a word on them they are the framework's.
     result.context = plan.context;
+    // What is attended to is the job's, whatever is searched.
+    result.documents = plan.documents;
+    result.fusedAttention = plan.fusedAttention;
     result.dispatch = plan.dispatch;
     result.overlapExperts = plan.overlapExperts;
     return result;

@@ -253,9 +253,10 @@ void addAgreement(const TrafficContext& c, const ParallelPlan& plan, StepCost& c
 {
     if (plan.parameterServer != ParameterServer::None) return; // the servers know all of it
     const GroupPlacement all = placeGroup(plan.worldSize(), 1, c.spec.cluster.devicesPerNode);
-    // The loss and the squared norm of what lies in no layer, or of all of it.
+    // The loss and the squared norm of what lies in no layer, or of all of it. A GPU does not sum layer by layer.
     const TransformerSpec* t = c.spec.model.transformer();
-    const auto numbers = static_cast<int>(2 + (c.framework.normsByLayer && t ? t->layers : 0));
+    const bool byLayer = c.framework.normsByLayer && t && c.spec.training.device != DeviceKind::Cuda;
+    const auto numbers = static_cast<int>(2 + (byLayer ? t->layers : 0));
     constexpr int kBytes = 8; // in double precision
     cost.agreementSeconds = c.collectives.seconds(Collective::AllReduce, numbers * kBytes, all);
     cost.agreementWireBytes = c.collectives.smallReduceBytes(numbers, kBytes, all);

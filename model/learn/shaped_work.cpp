@@ -78,6 +78,7 @@ std::optional<ShapedWork> shapedWork(const OpInfo& op, double elementBytes, doub
         const auto rows = static_cast<double>(shape[0]) * static_cast<double>(shape[1]);
         const auto keys = static_cast<double>(shape[2]), width = static_cast<double>(shape[3]);
         // Two products of half the pairs of queries and keys where later keys are left out; the backward pass has five.
+        if (keys < 3) return std::nullopt; // a cut end of a document: half of so few pairs is nearly all of them
         const double whole = 4 * rows * keys * keys * width;
         const bool causal = op.flops < 0.75 * (gradient ? 2 : 1) * whole;
         const double flops = whole * (causal ? 0.5 : 1) * (gradient ? 2.5 : 1);

@@ -80,7 +80,7 @@ private:
     void endWithDevice();
     /// Errors: Unsupported for changes that tell working from waiting, where ranks waited for their cores.
     Status tellable(std::span<const ReplayChange> changes) const;
-    /// What the ranks' cores do to an answer; empty: nothing, as far as is known. error: of the unchanged replay [%].
+    /// What the ranks' cores do to an answer; absent: nothing, as far as is known. error: of the unchanged replay [%].
     std::optional<Sentence> coresNote(double error) const;
 
     std::optional<double> m_peakBytes;

@@ -164,6 +164,8 @@ Status canRun(const FrameworkPreset& framework, const ParallelPlan& plan)
     if ((plan.pp > 1 || plan.schedule != PipelineSchedule::OneFOneB) && !framework.runs(plan.schedule))
         return lacks(framework, "schedule " + std::string(name(plan.schedule)), schedulesOf(framework));
     if (plan.sequenceParallel && !framework.splitsSequences) return lacks(framework, "sp=1", "sp=0");
+    if (!plan.documents.empty() && framework.attentionKernel == "engine" && (plan.cp > 1 || !plan.fusedAttention))
+        return lacks(framework, "documents with cp or unfused attention", "cp=1 attention=fused");
     if (plan.recomputeModules != 0 && !framework.recomputesModules)
         return lacks(framework, "recompute=" + recomputeText(plan), "recompute=full, selective or none");
     if (plan.recompute == Recompute::Selective && !framework.recomputesSelected)

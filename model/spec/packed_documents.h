@@ -16,7 +16,7 @@ struct DocumentLength {
     friend bool operator==(const DocumentLength&, const DocumentLength&) = default;
 };
 
-/// More documents than a sequence may hold.
+/// The most documents that a sequence may hold.
 inline constexpr std::int64_t kMostDocuments = 100'000;
 
 /// Lengths [tokens] of the documents in a sequence of `tokens`, from its begin; they add up to it. Drawn one after the
@@ -26,7 +26,7 @@ std::vector<std::int64_t> packedDocuments(const std::vector<DocumentLength>& len
                                           std::uint64_t seed, std::uint64_t number);
 
 /// How many keys a token meets in a sequence, in the mean over its tokens and before a causal mask: its documents' squares
-/// over its tokens. One figure a sequence, of the first ones; a single one where all are the same.
+/// over its tokens. One figure a sequence, of the first ones; a single one where all are the same, or too many to draw.
 std::vector<double> attendedKeys(const std::vector<DocumentLength>& lengths, std::int64_t tokens, std::uint64_t seed);
 /// Their mean; `tokens` for an empty list.
 double meanAttendedKeys(const std::vector<DocumentLength>& lengths, std::int64_t tokens, std::uint64_t seed);

@@ -7475,8 +7475,8 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>等待相邻阶段</translation>
     </message>
     <message>
-        <source>waiting for the other stages</source>
-        <translation>等待其他阶段</translation>
+        <source>waiting for the other ranks</source>
+        <translation>等待其他 rank</translation>
     </message>
 </context>
 <context>

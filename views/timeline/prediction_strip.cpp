@@ -39,7 +39,7 @@ QString workWords(const DrawnInterval& work)
     case SliceKind::Wait:
         if (isMessage) return Words::tr("receiving");
         if (work.activity == Activity::PipelineWait) return Words::tr("waiting for a neighbour");
-        return work.phase == Phase::Optimizer ? Words::tr("waiting for the other stages") : views::words(work.activity);
+        return work.phase == Phase::Optimizer ? Words::tr("waiting for the other ranks") : views::words(work.activity);
     default:
         if (isMessage) return Words::tr("sending");
         return views::words(work.phase == Phase::None ? Phase::GradientSync : work.phase);

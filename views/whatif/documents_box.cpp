@@ -5,6 +5,7 @@
 #include "views/plot/theme.h"
 
 #include <QLineEdit>
+#include <QRegularExpression>
 #include <QSignalBlocker>
 
 namespace fourwalls::views {
@@ -23,6 +24,7 @@ DocumentsBox::DocumentsBox(QWidget* parent) : QComboBox(parent)
 
 void DocumentsBox::showPlan(const RunSpec& spec)
 {
+    if (lineEdit()->hasFocus() && lineEdit()->isModified()) return; // somebody is typing
     const QSignalBlocker quiet(*this);
     m_shown = spec.plan.documents;
     clear();
@@ -38,8 +40,13 @@ void DocumentsBox::take()
 {
     std::vector<DocumentLength> documents;
     const QString text = currentText().simplified();
+    lineEdit()->setModified(false);
     if (!text.isEmpty() && text != itemText(0)) {
-        const auto typed = parsePlan("documents=" + QString(text).remove(QLatin1Char(' ')).toStdString());
+        // Spaces beside a comma or an x say nothing; between numbers they would join them.
+        static const QRegularExpression kAround(QStringLiteral("\\s*([,x])\\s*"));
+        const QString packed =
+            QString(text).replace(kAround, QStringLiteral("\\1")).replace(QLatin1Char(' '), QLatin1Char('?'));
+        const auto typed = parsePlan("documents=" + packed.toStdString());
         if (!typed) {
             setEditText(m_shown.empty() ? itemText(0) : QString::fromStdString(documentsText(m_shown)));
             emit refused(tr("Documents are lengths such as 512, or 6x512,3x2048"));

@@ -21,6 +21,12 @@ public:
     {}
 
     std::int64_t sampleBytes(std::int64_t length) const override { return m_text.sampleBytes(length); }
+    std::shared_ptr<const std::vector<std::int64_t>> documents(std::int64_t step, std::int64_t globalBatch,
+                                                               std::int64_t first, std::int64_t count,
+                                                               std::int64_t length = 0) const override
+    {
+        return m_text.documents(step, globalBatch, first, count, length);
+    }
     /// The same number of tokens of every sample is to be guessed: of these eight in ten are replaced by the mask (a
     /// token that no text holds: 256, or byte 0 if the vocabulary has bytes only), one by a random byte, one stays.
     /// Targets of all others are -1.

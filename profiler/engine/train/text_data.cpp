@@ -54,6 +54,21 @@ Result<TextData> TextData::open(const std::string& file, std::int64_t sequence, 
     return data;
 }
 
+std::shared_ptr<const std::vector<std::int64_t>> TextData::documents(std::int64_t step, std::int64_t globalBatch,
+                                                                     std::int64_t first, std::int64_t count,
+                                                                     std::int64_t length) const
+{
+    if (m_documents.empty()) return {};
+    if (length == 0) length = m_sequence;
+    std::vector<std::int64_t> all;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const auto sample = static_cast<std::uint64_t>(step * globalBatch + first + i);
+        const std::vector<std::int64_t> own = packedDocuments(m_documents, length, m_seed, sample);
+        all.insert(all.end(), own.begin(), own.end());
+    }
+    return std::make_shared<const std::vector<std::int64_t>>(std::move(all));
+}
+
 Batch TextData::batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first,
                       std::int64_t count, std::int64_t length) const
 {
@@ -63,16 +78,12 @@ Batch TextData::batch(RankContext& rank, std::int64_t step, std::int64_t globalB
         return Tensor::make(rank.allocator, {count, split.length()}, DType::I32, MemoryCategory::Other);
     };
     Batch batch{token(), token(), count, length};
-    std::vector<std::int64_t> documents;
+    batch.documents = documents(step, globalBatch, first, count, length);
     const RandomStream random(m_seed, kSampleStream);
     const std::string_view all = text();
     const auto starts = static_cast<std::uint64_t>(static_cast<std::int64_t>(all.size()) - m_sequence);
     for (std::int64_t i = 0; i < count; ++i) {
         const auto sample = static_cast<std::uint64_t>(step * globalBatch + first + i);
-        if (!m_documents.empty()) {
-            const std::vector<std::int64_t> own = packedDocuments(m_documents, length, m_seed, sample);
-            documents.insert(documents.end(), own.begin(), own.end());
-        }
         const auto start = static_cast<std::int64_t>(random.below(sample, starts));
         std::int32_t* in = batch.inputs.as<std::int32_t>() + i * split.length();
         std::int32_t* out = batch.targets.as<std::int32_t>() + i * split.length();
@@ -82,7 +93,6 @@ Batch TextData::batch(RankContext& rank, std::int64_t step, std::int64_t globalB
             out[t] = static_cast<unsigned char>(all[at + 1]);
         }
     }
-    if (!documents.empty()) batch.documents = std::make_shared<const std::vector<std::int64_t>>(std::move(documents));
     return batch;
 }
 

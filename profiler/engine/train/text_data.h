@@ -15,12 +15,15 @@ namespace fourwalls::engine {
 
 class TextData final : public DataSource {
 public:
-    /// file: any file; empty: the built-in text. documents: of what lengths the samples are packed with. Errors: Io if it cannot be read, InvalidArgument if it is shorter
-    /// than one sample.
+    /// file: any file; empty: the built-in text. documents: of what lengths the samples are packed with.
+    /// Errors: Io if it cannot be read, InvalidArgument if it is shorter than one sample.
     static Result<TextData> open(const std::string& file, std::int64_t sequence, std::uint64_t seed,
                                  std::vector<DocumentLength> documents = {});
 
     std::int64_t sampleBytes(std::int64_t length) const override { return 2 * length * bytesOf(DType::I32); }
+    std::shared_ptr<const std::vector<std::int64_t>> documents(std::int64_t step, std::int64_t globalBatch,
+                                                               std::int64_t first, std::int64_t count,
+                                                               std::int64_t length = 0) const override;
     /// Targets are the inputs moved on by one byte. Under context parallelism: the rank's positions of each sample.
     Batch batch(RankContext& rank, std::int64_t step, std::int64_t globalBatch, std::int64_t first, std::int64_t count,
                 std::int64_t length = 0) const override;

@@ -79,7 +79,8 @@ double Trainer::accumulateGradients(std::int64_t index)
     const RankDisturbance& disturbance = m_rank.recorder.disturbance();
     const double sum = m_executor->run(share, [&](int m, bool read) {
         const std::int64_t length = disturbance.sequence(number, m).value_or(m_spec.training.sequence);
-        return read ? loadBatch(number, (m * plan.dp + own) * micro, micro, length) : Batch{{}, {}, micro, length};
+        const std::int64_t first = (m * plan.dp + own) * micro;
+        return read ? loadBatch(number, first, micro, length) : unreadBatch(number, first, micro, length);
     });
     m_store->finishGradients();
     return share * sum;
@@ -99,7 +100,8 @@ double Trainer::evaluate(std::int64_t batches)
         const std::int64_t index = m_spec.training.steps + static_cast<std::int64_t>(m_skipped.size()) + i;
         const std::int64_t length = m_spec.training.sequence;
         loss += share * m_executor->evaluate(plan.microbatches, [&](int m, bool read) {
-            return read ? loadBatch(index, first + m * micro, micro, length) : Batch{{}, {}, micro, length};
+            return read ? loadBatch(index, first + m * micro, micro, length)
+                        : unreadBatch(index, first + m * micro, micro, length);
         });
     }
     m_store->afterEvaluation();
@@ -258,6 +260,13 @@ Batch Trainer::loadBatch(std::int64_t step, std::int64_t first, std::int64_t cou
                       count * m_network.data->sampleBytes(length));
     m_rank.recorder.standStill(m_rank.recorder.disturbance().loading());
     return m_network.data->batch(m_rank, step, m_spec.training.batch, first, count, length);
+}
+
+Batch Trainer::unreadBatch(std::int64_t step, std::int64_t first, std::int64_t count, std::int64_t length) const
+{
+    Batch batch{{}, {}, count, length};
+    batch.documents = m_network.data->documents(step, m_spec.training.batch, first, count, length);
+    return batch;
 }
 
 StepProgress Trainer::step(std::int64_t index)

@@ -89,6 +89,8 @@ private:
     Trainer(RankContext& rank, const RunSpec& spec, Network network);
     Status setUp();
     Batch loadBatch(std::int64_t step, std::int64_t first, std::int64_t count, std::int64_t length);
+    /// The same for stages in the middle of a pipeline, which need no tokens, but what attention stays within.
+    Batch unreadBatch(std::int64_t step, std::int64_t first, std::int64_t count, std::int64_t length) const;
 
     RankContext& m_rank;
     RunSpec m_spec;

@@ -2,6 +2,7 @@
 // What packed documents do to a step's price: attention by the squares of their lengths, and the wait for the replica and
 // the micro-batches with the longest ones, against figures by hand.
 #include "model/cost/document_draws.h"
+#include "model/cost/layer_transfers.h"
 #include "model/cost/predicted_step.h"
 #include "model/cost/schedule_simulation.h"
 #include "model/cost/step_cost.h"
@@ -68,19 +69,26 @@ void DocumentCostsTest::drawnWaits()
     draws.draw({{1, 1}, {1, 2}}, 2, 1);
     QVERIFY(std::abs(draws.attended() - 1.5) < 0.05);
     const auto near = [](double value, double expected) { return std::abs(value - expected) < 0.02; };
-    QVERIFY(near(draws.unevenPasses(plan("dp=2"), 1, false), 1.0 / 6));
-    QCOMPARE(draws.unevenPasses(plan("microbatches=4"), 1, false), 0.0); // nobody waits
+    QVERIFY(near(draws.unevenPasses(plan("dp=2"), 1, {1, 2}), 1.0 / 6));
+    QCOMPARE(draws.unevenPasses(plan("microbatches=4"), 1, {1, 1}), 0.0); // nobody waits
     // A second stage takes the longest of two micro-batches once more.
-    QVERIFY(near(draws.unevenPasses(plan("pp=2 microbatches=2"), 1, false), 1.0 / 6));
+    QVERIFY(near(draws.unevenPasses(plan("pp=2 microbatches=2"), 1, {1, 1}), 1.0 / 6));
+    // Of two chunks a stage, only one more of them.
+    QVERIFY(near(draws.unevenPasses(plan("pp=2 vpp=2 microbatches=2"), 1, {1, 1}), 1.0 / 12));
     // Two replicas that meet in each of three micro-batches wait three times; at the end only, the sums differ by less.
-    QVERIFY(near(draws.unevenPasses(plan("dp=2 microbatches=3"), 1, true), 0.5));
-    const double atEnd = draws.unevenPasses(plan("dp=2 microbatches=3"), 1, false);
+    QVERIFY(near(draws.unevenPasses(plan("dp=2 microbatches=3"), 1, {2, 2}), 0.5));
+    const double atEnd = draws.unevenPasses(plan("dp=2 microbatches=3"), 1, {1, 2});
     // Of three coins each the difference is 0, 1, 2 or 3 heads with 20, 30, 12 and 2 of 64; half of it is waited for.
     QVERIFY(near(atEnd, (30.0 + 24 + 6) / 64 * (2.0 / 3) / 2));
+    // A mean of many sequences spreads by the root of their number, however many they are: of 64 and of 6400.
+    const double some = draws.unevenPasses(plan("dp=2"), 64, {1, 2});
+    QVERIFY(near(10 * draws.unevenPasses(plan("dp=2"), 6400, {1, 2}), some));
+    QVERIFY(some > 0.1 / 6 &&
+            draws.unevenPasses(plan("dp=1000000 microbatches=1000000"), 1'000'000, {1, 1'000'000}) > 0);
     // Sequences of equal documents are all the same.
     draws.draw({{1, 64}}, 1024, 1);
     QCOMPARE(draws.attended(), 64.0);
-    QCOMPARE(draws.unevenPasses(plan("dp=8 microbatches=3"), 2, true), 0.0);
+    QCOMPARE(draws.unevenPasses(plan("dp=8 microbatches=3"), 2, {8, 8}), 0.0);
     draws.draw({}, 1024, 1);
     QCOMPARE(draws.attended(), 0.0);
 }
@@ -111,8 +119,17 @@ void DocumentCostsTest::stepsWait()
     double attention = 0;
     for (const PassCost* pass : {&almost.kinds[1].forward, &almost.kinds[1].recompute, &almost.kinds[1].backwardInput})
         attention += pass->parts[CostPart::Attention];
-    const double slope = almost.unevenSeconds / draws.unevenPasses(nearly, 4, false);
+    const double slope = almost.unevenSeconds / draws.unevenPasses(nearly, 4, {1, 8});
     QVERIFY2(slope > 0.6 * attention && slope <= 1.01 * attention, qPrintable(QString::number(slope / attention)));
+    // Who meets in every micro-batch waits longer than who meets at the end: gathered weights, reduced gradients, experts.
+    const FrameworkPreset& framework = model.framework();
+    const auto meeting = [&](const char* text) { return waitingReplicas(framework, plan(text)).meeting; };
+    QCOMPARE(meeting("dp=8"), 1);
+    QCOMPARE(meeting("dp=8 cp=2 zero=3"), 8);
+    QCOMPARE(meeting("dp=8 zero=2"), 8);
+    QCOMPARE(meeting("dp=8 zero=3 shard=4"), 4);
+    QCOMPARE(meeting("dp=8 cp=2 ep=8"), 4);
+    QCOMPARE(waitingReplicas(framework, plan("dp=8 ps=async servers=1")).waiting, 1);
     // The model's next plan without documents is priced as before.
     QCOMPARE(model.stepCost(plan(whole))->kinds[0].forward.seconds(), before.kinds[0].forward.seconds());
     // Documents as long as the sequence change nothing, nor do longer ones.

@@ -84,6 +84,9 @@ void PackedDocumentsTest::meanOfAllWays()
     QVERIFY2(std::abs(mean - expected) < 4 * error,
              qPrintable(QString::number(mean) + " " + QString::number(expected)));
     QCOMPARE(meanAttendedKeys(lengths, kTokens, 3), mean);
+    // Too many to draw, as a foreign trace may say: those of a sequence without end.
+    QCOMPARE(meanAttendedKeys({{1, 1}, {1, 3}}, std::int64_t{1} << 40, 1), (1.0 + 9) / (1 + 3));
+    QVERIFY(meanAttendedKeys({{1, 0}, {1, -5}}, 1024, 1) >= 0);
 }
 
 void PackedDocumentsTest::flopsOfDocuments()

@@ -23,6 +23,8 @@ inline constexpr ParityPlan kParityPlans[] = {
     {"tp=2 sp=1 pp=2 microbatches=4 schedule=zb recompute=selective documents=2x3,5"},
     {"dp=2 pp=2 vpp=2 microbatches=2 zero=3 recompute=full documents=2x3,5"},
     {"dp=2 offload=activations documents=2x3,5"},
+    {"pp=4 microbatches=4 documents=2x3,5"}, // stages in the middle read no tokens
+    {"pp=3 recompute=full,none,full microbatches=4 documents=2x3,5", 5},
     {"dp=4 microbatches=2"},
     {"dp=8", 2},
     {"dp=2 microbatches=4 zero=1"},
