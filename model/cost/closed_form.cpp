@@ -185,7 +185,7 @@ Prediction closedForm(const StepCost& cost, const Calibration& calibration)
     const double width = std::exp(cost.bandWidth);
     result.low = cost.bandWidth > 0 ? result.seconds / width : result.seconds * low / work; // bubbles scale with work
     result.high = cost.bandWidth > 0 ? result.seconds * width : result.seconds * high / work;
-    result.bubbleDominates = result.bubbleSeconds > largest;
+    result.bubbleDominates = result.bubbleSeconds - cost.unevenSeconds > largest;
     result.tokensPerSecond = result.seconds > 0 ? cost.tokensPerStep / result.seconds : 0;
     if (cost.peakFlops > 0 && result.seconds > 0)
         result.mfu = cost.modelFlopsPerStep / (cost.peakFlops * cost.devices * result.seconds);

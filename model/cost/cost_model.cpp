@@ -85,8 +85,9 @@ struct CostModel::State {
                       StageContents& parameters);
     void addLayerSeconds(const ParallelPlan& plan, double microBatch, const std::vector<ChunkContents>& what,
                          StepCost& cost);
-    /// What is waited for because documents are of unequal lengths.
-    void addUneven(const ParallelPlan& plan, double microBatch, const std::vector<ChunkContents>& what, StepCost& cost);
+    /// What is waited for because documents are of unequal lengths. first: a position of every kind.
+    void addUneven(const ParallelPlan& plan, double microBatch, const std::vector<ChunkContents>& what,
+                   const std::vector<std::size_t>& first, StepCost& cost);
 };
 
 CostModel::CostModel(std::unique_ptr<State> state) : m_state(std::move(state)) {}
@@ -363,7 +364,7 @@ void CostModel::State::addLayerSeconds(const ParallelPlan& plan, double microBat
 }
 
 void CostModel::State::addUneven(const ParallelPlan& plan, double microBatch, const std::vector<ChunkContents>& what,
-                                 StepCost& cost)
+                                 const std::vector<std::size_t>& first, StepCost& cost)
 {
     if (plan.documents.empty()) return;
     const double passes = documents.unevenPasses(plan, std::llround(microBatch), waitingReplicas(framework, plan));
@@ -371,19 +372,16 @@ void CostModel::State::addUneven(const ParallelPlan& plan, double microBatch, co
     // How a stage's time grows with the squares of its documents, by a second price.
     constexpr double kLess = 0.25; // more could be more than the sequence has
     attended = documents.attended() * (1 - kLess);
-    double slowest = 0;
-    for (int stage = 0; stage < cost.shape.stages; ++stage) {
-        double seconds = 0;
-        for (int chunk = 0; chunk < cost.shape.chunks; ++chunk) {
-            const int position = cost.shape.positionOf(stage, chunk);
-            StageContents none;
-            const ChunkCost less = chunkOf(plan, microBatch, what[static_cast<std::size_t>(position)], none);
-            seconds += (cost.chunk(position).seconds() - less.seconds()) / kLess;
-        }
-        slowest = std::max(slowest, seconds);
+    StepCost less = cost;
+    for (std::size_t kind = 0; kind < first.size(); ++kind) {
+        StageContents none;
+        less.kinds[kind] = chunkOf(plan, microBatch, what[first[kind]], none);
     }
+    const std::vector<double> all = stageSeconds(cost), without = stageSeconds(less);
+    double slowest = 0;
+    for (std::size_t stage = 0; stage < all.size(); ++stage) slowest = std::max(slowest, all[stage] - without[stage]);
     attended = documents.attended();
-    cost.unevenSeconds = passes * slowest;
+    cost.unevenSeconds = passes * slowest / kLess;
 }
 
 Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t batch)
@@ -415,7 +413,7 @@ Result<StepCost> CostModel::State::build(const ParallelPlan& plan, std::int64_t 
     addBoundaries(traffic(), plan, microBatch, cost);
     addStages(plan, ofKind, cost);
     addLayerSeconds(plan, microBatch, what, cost);
-    addUneven(plan, microBatch, what, cost);
+    addUneven(plan, microBatch, what, first, cost);
     addAgreement(traffic(), plan, cost);
     cost.flushMessages = framework.flushMessages && plan.pp > 1;
     cost.fixedSeconds = framework.stepSeconds;

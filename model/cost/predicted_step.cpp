@@ -130,8 +130,9 @@ Result<PredictedStep> predict(CostModel& model, const RunSpec& spec, double time
     predicted.waitSeconds = std::max(0.0, step.seconds - predicted.parts.total());
     const auto& seconds = predicted.parts.seconds;
     const auto largest = std::max_element(seconds.begin(), seconds.end());
-    predicted.dominantTerm =
-        predicted.waitSeconds > *largest ? "bubble" : name(static_cast<CostPart>(largest - seconds.begin()));
+    predicted.dominantTerm = predicted.waitSeconds - cost.unevenSeconds > *largest
+                                 ? "bubble"
+                                 : name(static_cast<CostPart>(largest - seconds.begin()));
     predicted.tokensPerStep = cost.tokensPerStep;
     predicted.modelFlopsPerStep = cost.modelFlopsPerStep;
     predicted.peakFlops = cost.peakFlops;

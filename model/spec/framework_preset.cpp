@@ -164,6 +164,7 @@ Status canRun(const FrameworkPreset& framework, const ParallelPlan& plan)
     if ((plan.pp > 1 || plan.schedule != PipelineSchedule::OneFOneB) && !framework.runs(plan.schedule))
         return lacks(framework, "schedule " + std::string(name(plan.schedule)), schedulesOf(framework));
     if (plan.sequenceParallel && !framework.splitsSequences) return lacks(framework, "sp=1", "sp=0");
+    // The embedded engine's kernel works on documents of whole sequences; others take their bounds wherever they are.
     if (!plan.documents.empty() && framework.attentionKernel == "engine" && (plan.cp > 1 || !plan.fusedAttention))
         return lacks(framework, "documents with cp or unfused attention", "cp=1 attention=fused");
     if (plan.recomputeModules != 0 && !framework.recomputesModules)

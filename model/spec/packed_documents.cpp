@@ -46,7 +46,7 @@ std::vector<std::int64_t> packedDocuments(const std::vector<DocumentLength>& len
 
 std::vector<double> attendedKeys(const std::vector<DocumentLength>& lengths, std::int64_t tokens, std::uint64_t seed)
 {
-    constexpr double kMostDrawn = 1 << 20, kFewest = 64, kMost = 4096; // documents, sequences
+    constexpr double kMostDrawn = 1 << 18, kFewest = 64, kMost = 4096; // documents, sequences
     if (lengths.empty() || tokens < 1) return {static_cast<double>(tokens)};
     double all = 0, sum = 0, ofSquares = 0;
     int shortest = lengths.front().tokens;

@@ -16,8 +16,8 @@ DocumentsBox::DocumentsBox(QWidget* parent) : QComboBox(parent)
     setEditable(true);
     setInsertPolicy(NoInsert);
     setCompleter(nullptr);
-    lineEdit()->setFont(
-        fontOf(TextRole::Small)); // the style sheet's for lines would be wider than those of other boxes
+    // As in other boxes; the style sheet's for lines of text is larger.
+    lineEdit()->setFont(fontOf(TextRole::Small));
     connect(this, &QComboBox::activated, this, &DocumentsBox::take);
     connect(lineEdit(), &QLineEdit::editingFinished, this, &DocumentsBox::take);
 }
