@@ -430,7 +430,7 @@ QList<Lack> lacksOf(const OverviewFacts& facts)
 {
     if (facts.source != TraceSource::Imported) return {};
     QList<Lack> lacks;
-    if (facts.metrics.mfuAbsent == NoMfu::NoDevice && !facts.memoryOnly && !facts.orderOnly) lacks << Lack::Device;
+    if ((facts.metrics.hostOnly || facts.threadsOnly) && !facts.memoryOnly) lacks << Lack::Device;
     if (facts.scope.wholeTrace || !facts.metrics.stepTime) lacks << Lack::Steps;
     // Where FLOPs are there and no kernel is theirs, more of them do not help.
     const bool unlinked = facts.metrics.mfuAbsent == NoMfu::NotLinked || facts.metrics.mfuAbsent == NoMfu::NoDevice;

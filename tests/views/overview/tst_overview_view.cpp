@@ -393,6 +393,16 @@ private slots:
         QVERIFY2(other.contains(QStringLiteral("fourwalls-cli record")), qPrintable(other));
         QCOMPARE(otherCommands, QStringList());
         QCOMPARE(howToRecord({Lack::Memory}, Recorder::Own), QString());
+        // Of operators of processors alone, the work of a device is missing first of all.
+        QVERIFY(!torch.contains(QStringLiteral("ProfilerActivity.CUDA")));
+        OverviewFacts facts;
+        facts.source = TraceSource::Imported;
+        facts.metrics.hostOnly = true;
+        QCOMPARE(lacksOf(facts).first(), Lack::Device);
+        QVERIFY(howToRecord(lacksOf(facts), Recorder::PyTorch).contains(QStringLiteral("ProfilerActivity.CUDA")));
+        QVERIFY(howToRecord(lacksOf(facts), Recorder::AscendPyTorch).contains(QStringLiteral("ProfilerActivity.NPU")));
+        facts.memoryOnly = true;
+        QVERIFY(!lacksOf(facts).contains(Lack::Device));
     }
 
     void aButtonAsksTheWindow()
