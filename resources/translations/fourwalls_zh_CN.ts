@@ -7361,10 +7361,6 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <source>replicas side by side</source>
         <translation>副本相邻</translation>
     </message>
-    <message>
-        <source>documents %1</source>
-        <translation>文档 %1</translation>
-    </message>
 </context>
 <context>
     <name>PlotTable</name>

@@ -105,8 +105,6 @@ QString planSummary(const ParallelPlan& plan)
     add("m", plan.microbatches);
     if (plan.recomputes()) parts << partWords("recompute", plan);
     if (plan.sequenceParallel) parts << QStringLiteral("sp");
-    if (!plan.documents.empty())
-        parts << PlanWords::tr("documents %1").arg(QString::fromStdString(documentsText(plan.documents)));
     return parts.isEmpty() ? PlanWords::tr("one device") : parts.join(QStringLiteral(" \u00b7 "));
 }
 
