@@ -7291,10 +7291,6 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <translation>步时间</translation>
     </message>
     <message>
-        <source>peak memory</source>
-        <translation>峰值内存</translation>
-    </message>
-    <message>
         <source>throughput</source>
         <translation>吞吐</translation>
     </message>
@@ -7305,6 +7301,14 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     <message>
         <source>energy</source>
         <translation>能量</translation>
+    </message>
+    <message>
+        <source>Peak memory of the rank that fills its device most</source>
+        <translation>设备占用最多的 rank 的峰值内存</translation>
+    </message>
+    <message>
+        <source>peak</source>
+        <translation>峰值内存</translation>
     </message>
 </context>
 <context>

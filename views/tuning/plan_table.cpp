@@ -77,11 +77,12 @@ QVariant PlanTableModel::headerData(int section, Qt::Orientation orientation, in
     if (role == Qt::ToolTipRole && section == Energy)
         return tr("Energy of all devices in a step, modelled: each draws its power limit while it computes and half of "
                   "it while it waits");
+    if (role == Qt::ToolTipRole && section == Memory) return tr("Peak memory of the rank that fills its device most");
     if (role != Qt::DisplayRole) return {};
     switch (section) {
     case Plan: return tr("plan");
     case Time: return tr("step time");
-    case Memory: return tr("peak memory");
+    case Memory: return tr("peak"); // short: in a small window plans need the room
     case Throughput: return tr("throughput");
     case Energy: return tr("energy");
     default: return {};

@@ -63,7 +63,7 @@ public:
     /// Sets "KEY=value", or takes it back where the value is empty.
     void setValue(std::string_view key, const std::string& value);
 
-    /// What a change would make of the step, without those that are set. Null: not known yet, asked for now (gainsChanged
+    /// What a change would make of the step, without those that are set. Null: it is being worked out (gainsChanged
     /// follows), or the step cannot be run again.
     const ReplayGain* gain(const std::string& change);
 
