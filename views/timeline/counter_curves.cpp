@@ -223,7 +223,7 @@ void CounterCurves::paint(QPainter& painter, CounterId counter, const QRect& rec
             painter.drawText(place, Qt::AlignCenter, text);
         };
         write(high, Qt::AlignTop);
-        if (rect.height() >= 2 * metrics.height()) write(low, Qt::AlignBottom);
+        if (rect.height() >= 2 * metrics.height() + 2) write(low, Qt::AlignBottom);
     }
     painter.restore();
 }

@@ -21,34 +21,43 @@ constexpr int kNoteFlag = 9;  ///< of a note's flag [pixels]
 constexpr int kMarkFlag = 12; ///< of one with a digit [pixels]
 constexpr int kNoteHeight = 16;
 constexpr int kNarrowestNote = 30, kWidestNote = 180;
+constexpr int kBetweenNumbers = 8; ///< of the axis, at the least [pixels]
 constexpr int kMostMarkLines = 6;
 
-/// What stands on the axis for a note.
+/// What stands on the axis for a note that begins in view.
 struct NoteLabel {
-    int left = 0, flag = 0; ///< where its flag begins, and how wide that is
+    std::size_t note = 0;   ///< its index
+    int left = 0, flag = 0; ///< where its flag begins, and how wide that is: 0 where the one before leaves no room
     QRect place;            ///< of the text
     QString text;           ///< empty: there is no room for one
     int right() const { return text.isEmpty() ? left + flag : place.right(); }
 };
 
-/// Absent where the note does not begin in view. The text goes as far as the next flag. notes: by begin.
-std::optional<NoteLabel> noteLabelOf(const std::vector<TimelineNote>& notes, std::size_t index,
-                                     const TimeCamera& camera, const QRect& plot, const QFontMetrics& metrics)
+/// Flags and texts never lie over each other: a text goes as far as the next flag, and a flag that would begin within
+/// the one before is left out, its line is not. notes: by begin.
+std::vector<NoteLabel> noteLabels(const std::vector<TimelineNote>& notes, const TimeCamera& camera, const QRect& plot,
+                                  const QFontMetrics& metrics)
 {
-    const TimelineNote& note = notes[index];
-    const double x = camera.xOf(note.range.begin);
-    if (x < 0 || x > plot.width()) return std::nullopt;
-    NoteLabel label;
-    label.left = plot.left() + static_cast<int>(x);
-    label.flag = note.number ? kMarkFlag : kNoteFlag;
-    const double next = index + 1 < notes.size() ? camera.xOf(notes[index + 1].range.begin) : plot.width();
-    const int room = std::min(
-        {kWidestNote, static_cast<int>(next - x) - label.flag - 10, plot.right() - label.left - label.flag - 8});
-    if (room < kNarrowestNote) return label;
-    label.text = metrics.elidedText(note.text, Qt::ElideRight, room);
-    label.place = QRect(label.left + label.flag + 3, plot.top() - kNoteHeight - 2,
-                        metrics.horizontalAdvance(label.text) + 4, metrics.height());
-    return label;
+    std::vector<NoteLabel> labels;
+    int free = plot.left(); // right of the last flag
+    for (std::size_t i = 0; i < notes.size(); ++i) {
+        const double x = camera.xOf(notes[i].range.begin);
+        if (x < 0 || x > plot.width()) continue;
+        NoteLabel& label = labels.emplace_back();
+        label.note = i;
+        label.left = plot.left() + static_cast<int>(x);
+        if (label.left < free) continue;
+        label.flag = notes[i].number ? kMarkFlag : kNoteFlag;
+        free = label.left + label.flag + 1;
+        const double next = i + 1 < notes.size() ? camera.xOf(notes[i + 1].range.begin) : plot.width();
+        const int room = std::min(
+            {kWidestNote, static_cast<int>(next - x) - label.flag - 10, plot.right() - label.left - label.flag - 8});
+        if (room < kNarrowestNote) continue;
+        label.text = metrics.elidedText(notes[i].text, Qt::ElideRight, room);
+        label.place = QRect(label.left + label.flag + 3, plot.top() - kNoteHeight - 2,
+                            metrics.horizontalAdvance(label.text) + 4, metrics.height());
+    }
+    return labels;
 }
 
 } // namespace
@@ -128,9 +137,9 @@ void TimelineAxis::paintTicks(QPainter& painter, const QRect& plot, const QRect&
     const Theme& theme = currentTheme();
     const QFontMetrics metrics(painter.font());
     const int bottom = plot.top() - 1;
-    std::vector<NoteLabel> flags; // numbers do not stand under them
-    for (std::size_t i = 0; i < m_notes.size(); ++i)
-        if (const auto label = noteLabelOf(m_notes, i, m_camera, plot, metrics)) flags.push_back(*label);
+    const std::vector<NoteLabel> flags =
+        noteLabels(m_notes, m_camera, plot, metrics); // numbers do not stand under them
+    int free = plot.left();                           // right of the last number: they never touch
     for (const auto& tick : m_ticks.ticks) {
         const double x = m_camera.xOf(tick.at);
         if (x < 0 || x > plot.width()) continue;
@@ -146,7 +155,8 @@ void TimelineAxis::paintTicks(QPainter& painter, const QRect& plot, const QRect&
         const auto covers = [&](const NoteLabel& label) {
             return label.left < place.right() && place.left() < label.right();
         };
-        if (std::ranges::any_of(flags, covers)) continue;
+        if (left < free || std::ranges::any_of(flags, covers)) continue;
+        free = place.right() + kBetweenNumbers;
         painter.setPen(theme.secondaryText);
         painter.drawText(place, Qt::AlignCenter, tick.text);
     }
@@ -175,32 +185,31 @@ void TimelineAxis::paintNotes(QPainter& painter, const QRect& plot) const
     painter.save();
     painter.setFont(fontOf(TextRole::Small));
     const QFontMetrics metrics(painter.font());
-    for (std::size_t i = 0; i < m_notes.size(); ++i) {
-        const TimelineNote& note = m_notes[i];
+    for (const TimelineNote& note : m_notes) {
         const double x = m_camera.xOf(note.range.begin), end = m_camera.xOf(note.range.end);
         if (end < 0 || x > plot.width()) continue;
         const int left = plot.left() + static_cast<int>(std::clamp(x, 0.0, plot.width() * 1.0)),
                   right = plot.left() + static_cast<int>(std::clamp(end, 0.0, plot.width() * 1.0));
         painter.fillRect(QRect(left, plot.top() - 3, std::max(2, right - left), 3), theme.accent);
-        const auto label = noteLabelOf(m_notes, i, m_camera, plot, metrics);
-        if (!label) continue;
-        const int top = plot.top() - kNoteHeight;
+    }
+    for (const NoteLabel& label : noteLabels(m_notes, m_camera, plot, metrics)) {
+        const std::optional<int> number = m_notes[label.note].number;
+        const int left = label.left, top = plot.top() - kNoteHeight;
         painter.fillRect(QRect(left, top, 1, kNoteHeight), theme.accent);
-        painter.fillRect(QRect(left, top, label->flag, note.number ? kNoteHeight - 3 : kNoteFlag - 2), theme.accent);
-        if (note.number) {
+        painter.fillRect(QRect(left, top, label.flag, number ? kNoteHeight - 3 : kNoteFlag - 2), theme.accent);
+        if (number && label.flag > 0) {
             painter.setPen(theme.card);
-            painter.drawText(QRect(left, top, label->flag, kNoteHeight - 3), Qt::AlignCenter,
-                             QString::number(*note.number));
+            painter.drawText(QRect(left, top, label.flag, kNoteHeight - 3), Qt::AlignCenter, QString::number(*number));
         }
         QPen pen(theme.accent, 1, Qt::CustomDashLine);
         pen.setDashPattern({2, 3});
         painter.setPen(pen);
         painter.drawLine(left, plot.top(), left, plot.bottom());
-        if (label->text.isEmpty()) continue;
-        const QRect marks(label->place.left(), 2, label->place.width(), plot.top() - 5); // of the axis
+        if (label.text.isEmpty()) continue;
+        const QRect marks(label.place.left(), 2, label.place.width(), plot.top() - 5); // of the axis
         painter.fillRect(marks, theme.card);
         painter.setPen(theme.accent);
-        painter.drawText(label->place, Qt::AlignLeft | Qt::AlignVCenter, label->text);
+        painter.drawText(label.place, Qt::AlignLeft | Qt::AlignVCenter, label.text);
     }
     painter.restore();
 }
