@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads /proc, and asks the engine for the GPU.
+// Asks the system, and the engine for the GPU.
 #include "app/cli/this_machine.h"
 
+#include "model/base/machine_memory.h"
 #include "profiler/engine/device/processor_name.h"
 #include "profiler/engine/gpu/gpu_description.h"
 #include "profiler/engine/run.h"
 
-#include <fstream>
-#include <sstream>
-#include <string>
 #include <thread>
 
 namespace fourwalls::cli {
@@ -16,14 +14,7 @@ namespace fourwalls::cli {
 void describeThisMachine(ClusterSpec& cluster)
 {
     cluster.device.name = engine::processorName();
-    std::string line;
-    for (std::ifstream memory("/proc/meminfo"); std::getline(memory, line);) {
-        if (!line.starts_with("MemTotal:")) continue;
-        std::istringstream fields(line.substr(9));
-        std::int64_t kibibytes = 0;
-        if (fields >> kibibytes) cluster.device.memoryBytes = kibibytes * 1024;
-        break;
-    }
+    cluster.device.memoryBytes = machineMemoryBytes();
     if (const unsigned threads = std::thread::hardware_concurrency(); threads > 0)
         cluster.devicesPerNode = static_cast<int>(threads); // one rank per hardware thread
 }

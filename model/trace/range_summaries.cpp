@@ -3,6 +3,7 @@
 // beside them, which need their thread's launches.
 #include "model/trace/range_summaries.h"
 
+#include "model/base/machine_memory.h"
 #include "model/trace/duration_distribution.h"
 #include "model/trace/slice_walk.h"
 
@@ -237,6 +238,12 @@ std::size_t RangeSummaries::bytes() const
     std::size_t bytes = 0;
     for (const auto& [rank, summary] : m_ranks) bytes += bytesOf(*summary);
     return bytes;
+}
+
+std::int64_t SummaryLimits::affordableDurations()
+{
+    constexpr std::int64_t kLeast = 16'000'000, kShare = 16, kBytes = sizeof(std::uint32_t);
+    return std::max(kLeast, machineMemoryBytes() / kShare / kBytes);
 }
 
 Status summarize(TraceQuery& trace, RangeSummaries& summaries, const std::stop_token& stop, const SummaryLimits& limits)

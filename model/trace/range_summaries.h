@@ -92,9 +92,12 @@ private:
 /// What summaries may take.
 struct SummaryLimits {
     BlockSize blocks, treeBlocks{8192, 4};
-    std::int64_t mostSlices = 400'000'000;   ///< of longer traces there are none: their rows are read for each question
-    std::int64_t mostOps = 2'000'000;        ///< likewise
-    std::int64_t mostDurations = 16'000'000; ///< that are kept one by one, 4 bytes each
+    std::int64_t mostSlices = 400'000'000; ///< of longer traces there are none: their rows are read for each question
+    std::int64_t mostOps = 2'000'000;      ///< likewise
+    std::int64_t mostDurations = affordableDurations(); ///< that are kept one by one, 4 bytes each
+
+    /// What a sixteenth of the machine's memory holds of them, 16 million at the least.
+    static std::int64_t affordableDurations();
 };
 
 /// Reads the whole trace once, rank by rank. Errors: those of TraceQuery::slices; Cancelled.

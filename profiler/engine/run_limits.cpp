@@ -4,8 +4,8 @@
 #include "profiler/engine/train/server_protocol.h"
 
 #include "model/base/format.h"
+#include "model/base/machine_memory.h"
 #include "profiler/engine/device/cpu_device.h"
-#include "profiler/engine/device/machine_peak.h"
 #include "profiler/engine/gpu/gpu_description.h"
 #include "profiler/engine/gpu/gpu_run.h"
 #include "profiler/engine/nn/resnet.h"

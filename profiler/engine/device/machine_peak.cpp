@@ -5,7 +5,6 @@
 #include "profiler/engine/device/cpu_device.h"
 
 #include <algorithm>
-#include <unistd.h>
 
 namespace fourwalls::engine {
 
@@ -62,12 +61,6 @@ MachinePeak measureMachinePeak(DType compute, const std::function<bool()>& stop)
             std::max(peak.bytesPerSecond, static_cast<double>(3 * x.bytes()) / (silent.now() - start).seconds());
     }
     return peak;
-}
-
-std::int64_t machineMemoryBytes()
-{
-    const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    return pages > 0 && size > 0 ? static_cast<std::int64_t>(pages) * size : 0;
 }
 
 } // namespace fourwalls::engine

@@ -19,7 +19,4 @@ struct MachinePeak {
 /// it has (a busy machine takes many times as long).
 MachinePeak measureMachinePeak(DType compute, const std::function<bool()>& stop = {});
 
-/// Main memory of the machine [bytes]; 0 if the system does not say.
-std::int64_t machineMemoryBytes();
-
 } // namespace fourwalls::engine
