@@ -111,9 +111,7 @@ bool MemoryAnswers::needWindow(const MemoryInSight& sight)
     ask<MemoryWindowAnswer>(
         "window",
         [facts = m_facts, range, pixels](TraceQuery& trace) { return askMemoryWindow(trace, *facts, range, pixels); },
-        [this, asked = sight.shown](const std::shared_ptr<const MemoryWindowAnswer>& answer) {
-            emit windowKnown(*answer, asked);
-        });
+        [this](const std::shared_ptr<const MemoryWindowAnswer>& answer) { emit windowKnown(*answer); });
     return true;
 }
 

@@ -52,7 +52,7 @@ public:
 signals:
     void factsKnown();
     /// asked: the range that was in sight when it was asked for.
-    void windowKnown(const fourwalls::MemoryWindowAnswer& answer, fourwalls::TimeRange asked);
+    void windowKnown(const fourwalls::MemoryWindowAnswer& answer);
     void buffersKnown();
     void aliveKnown();
     void failed(const fourwalls::Error& error);

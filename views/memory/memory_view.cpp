@@ -112,7 +112,7 @@ void MemoryView::onShownRange()
     m_answers->needBuffers(sight);
 }
 
-void MemoryView::onWindow(const MemoryWindowAnswer& answer, TimeRange asked)
+void MemoryView::onWindow(const MemoryWindowAnswer& answer)
 {
     m_area->setAwaiting(false);
     m_counted->setAwaiting(false);
@@ -121,8 +121,7 @@ void MemoryView::onWindow(const MemoryWindowAnswer& answer, TimeRange asked)
     m_area->setContext(facts()->steps, answer.phases);
     m_blocks->setContext(facts()->steps, answer.phases);
     m_area->setPicture(answer.picture);
-    // The range may have moved on meanwhile.
-    if (shownPlot().camera().range() != asked) onShownRange();
+    onShownRange(); // the range may have moved on meanwhile, or the plot become wider
 }
 
 void MemoryView::onBuffers()

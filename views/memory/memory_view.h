@@ -85,7 +85,7 @@ private:
     void onShownRange();
     void onInstantClicked(Instant at);
     void onFacts();
-    void onWindow(const MemoryWindowAnswer& answer, TimeRange asked);
+    void onWindow(const MemoryWindowAnswer& answer);
     void onBuffers();
     void onAlive();
     void jumpToTimeline();
