@@ -55,7 +55,7 @@ Arguments PredictArguments::with(const Arguments& own)
          "preset or JSON file of how steps are run (default: fourwalls on processors, else megatron-core)"},
         {"--batch", &batch, "sequences or images per step, over all ranks (default: 8 or what divides)"},
         {"--seq", &sequence, "tokens per sequence (default: the model's own)"},
-        {"--precision", &precision, "f32, tf32, f16, bf16 or fp8 (default: bf16 where the device has it)"},
+        {"--precision", &precision, "f32, tf32, f16, bf16, fp8, mxfp8 or fp4 (default: bf16 where the device has it)"},
         Argument("--optimizer", &optimizer, "that updates the weights").oneOf({"adamw", "sgd"}),
         {"--lora", &loraRank, "rank of low-rank adapters that are trained in place of the weights (default: none)"},
         {"--calibration", &calibration,
@@ -115,8 +115,16 @@ Result<PredictionInputs> PredictArguments::load(const std::string& plan) const
     if (transformer && !sequence) inputs.assumed.push_back("sequence=" + std::to_string(training.sequence));
     if (precision.empty()) inputs.assumed.push_back("precision=" + std::string(fourwalls::name(training.precision)));
     const std::string& family = spec.cluster.device.family;
-    if (const std::string& relative = inputs.calibration.family(family).relative; !relative.empty())
-        inputs.assumed.push_back("rates=" + relative + " (nothing measured of " + spec.cluster.device.name + ")");
+    const FamilyCalibration& rates = inputs.calibration.family(family);
+    if (!rates.relative.empty())
+        inputs.assumed.push_back("rates=" + rates.relative + " (nothing measured of " + spec.cluster.device.name + ")");
+    else if (rates.stepBand > 0)
+        inputs.assumed.push_back("rates=of single operations (no training step on " + spec.cluster.device.name +
+                                 " was measured)");
+    if (transformer && spec.plan.fusedAttention && !inputs.framework.flashAttention)
+        inputs.assumed.push_back("attention=unfused (" + inputs.framework.name + " has no fused kernel)");
+    if (const Status runs = canRun(inputs.framework, spec.plan); !runs.ok())
+        inputs.assumed.push_back("plan=as said (" + runs.error().what + ")");
     return inputs;
 }
 

@@ -284,7 +284,9 @@ void readRecipe(const std::string& notes, FrameworkPreset& framework)
         framework.launchSeconds = 0;
     }
     framework.capturesAttention = affirms(notes, "cuda_graph_scope=attn");
-    if (has(notes, "grad_reduce_in_fp32=false")) framework.gradientBytes = framework.reduceBytes = 2;
+    if (has(notes, "grad_reduce_in_fp32=false") || affirms(notes, "gradients in 16 bits"))
+        framework.gradientBytes = framework.reduceBytes = 2;
+    if (has(notes, "before pytorch 2.1")) framework.recomputeStopsEarly = false;
 }
 
 } // namespace
@@ -317,8 +319,12 @@ Result<PublishedRow> publishedRow(const CsvTable& table, std::size_t index)
     const std::string framework = frameworkOf(cells, assume);
     FOURWALLS_TRY_ASSIGN(row.framework, loadFramework(framework));
     if (const auto perNode = cells.count("gpus_per_node");
-        perNode && row.spec.cluster.fabric != NodeFabric::Shared && *perNode < row.spec.cluster.devicesPerNode)
+        perNode && row.spec.cluster.fabric != NodeFabric::Shared && *perNode < row.spec.cluster.devicesPerNode) {
+        // Adapters belong to devices: a node of half as many has half of them.
+        row.spec.cluster.nicsPerNode =
+            std::max(1, static_cast<int>(row.spec.cluster.nicsPerNode * *perNode / row.spec.cluster.devicesPerNode));
         row.spec.cluster.devicesPerNode = static_cast<int>(*perNode);
+    }
     readNetwork(cells, *cells.count("gpus") > row.spec.cluster.devicesPerNode, row.spec.cluster, assume);
     row.spec.framework = framework;
     row.spec.training.precision = precisionOf(cells, assume);

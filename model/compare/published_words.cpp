@@ -135,6 +135,10 @@ std::string frameworkOf(const Cells& cells, Assumptions& assume)
     if (plain && has(gpu, "v100")) return "megatron-2021";
     if (has(framework, "2023") || (plain && ampere)) return "megatron-2023";
     if (has(framework, "(meta)")) return assumed("llama3-2024");
+    // The preset of Megatron-Core begins with its version 0.8.
+    if (hasAny(framework, {"megatron-core 0.3", "megatron-core 0.4", "megatron-core 0.5", "megatron-core 0.6",
+                           "megatron-core 0.7"}))
+        return "megatron-2023";
     if (hasAny(framework, {"megatron", "nemo", "megascale", "mcore"})) return "megatron-core";
     if (hasAny(framework, {"colossal", "hugging", "transformers", "accelerate", "fairscale", "metaseq"}))
         return assumed(has(framework, "colossal") ? "deepspeed" : "fsdp");

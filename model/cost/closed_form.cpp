@@ -112,12 +112,14 @@ double bandWidth(const RunSpec& spec, const ParallelPlan& plan, const Calibratio
     if (!(band.dense > 0)) return 0;
     const bool experts = spec.model.transformer() && spec.model.transformer()->hasExperts();
     const double kind = experts ? band.experts : narrow ? band.narrow : band.dense;
-    bool measured = true;
-    for (std::size_t device = 0; device < spec.cluster.deviceKinds(); ++device)
-        measured = measured && calibration.family(spec.cluster.deviceOfKind(device).family).relative.empty();
+    double rates = 0;
+    for (std::size_t device = 0; device < spec.cluster.deviceKinds(); ++device) {
+        const FamilyCalibration& family = calibration.family(spec.cluster.deviceOfKind(device).family);
+        rates = std::max(rates, family.relative.empty() ? family.stepBand : band.unmeasured);
+    }
     const double nodes = static_cast<double>(plan.worldSize()) / std::max(1, spec.cluster.devicesPerNode);
     const double scale = band.perDoubling * std::log2(std::max(1.0, nodes));
-    return std::sqrt(kind * kind + scale * scale + (measured ? 0 : band.unmeasured * band.unmeasured));
+    return std::sqrt(kind * kind + scale * scale + rates * rates);
 }
 
 Prediction closedForm(const StepCost& cost, const Calibration& calibration)

@@ -58,20 +58,25 @@ void adapterWeightGradients(PassBuilder& pass, const CostContext& c, const Layer
     pass.memory("gradient.accumulate", c.framework.accumulationBytes * adapterParameters(s, l), 8);
 }
 
-/// The feed-forward block of a dense layer.
-void denseForward(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l)
+/// What of a layer is made: all of it, or what its backward pass reads.
+enum class MadeAgain { All, WhatIsRead };
+
+/// The feed-forward block of a dense layer. Nothing in the layer reads what its last product makes.
+void denseForward(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l,
+                  MadeAgain again = MadeAgain::All)
 {
     l.gatherInput(pass, c, s, "mlp.all_gather", l.upForward());
     pass.gemm("mlp.up", {1, l.rows, l.gates * l.inner, l.hidden}, l.linearAlignment(l.inner));
     adapterForward(pass, s, l, l.hidden, l.gates * l.inner);
     l.activationForward(pass, c, l.rows, l.inner);
+    if (again == MadeAgain::WhatIsRead) return;
     pass.gemm("mlp.down", {1, l.rows, l.hidden, l.inner}, l.linearAlignment(l.inner));
     adapterForward(pass, s, l, l.inner, l.hidden);
     l.reduceOutput(pass, c, s, "mlp.all_reduce");
 }
 
 /// Forward passes, shared by the forward itself and full recomputation.
-void forwardPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l)
+void makeLayer(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l, MadeAgain again)
 {
     const FrameworkPreset& f = c.framework;
     const double e = l.e;
@@ -93,9 +98,14 @@ void forwardPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s,
         l.mixtureForward(pass, c, s);
     } else {
         pass.setCaptured(false);
-        denseForward(pass, c, s, l);
+        denseForward(pass, c, s, l, again);
     }
-    l.residualForward(pass, c);
+    if (again == MadeAgain::All) l.residualForward(pass, c);
+}
+
+void forwardPass(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l)
+{
+    makeLayer(pass, c, s, l, MadeAgain::All);
 }
 
 void selectiveRecompute(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const LayerShape& l)
@@ -292,7 +302,8 @@ LayerCost layerCost(const CostContext& c, const LayerSetting& given, std::int64_
         const auto again = [](PassBuilder& pass, const CostContext& context, const LayerSetting& setting,
                               const LayerShape& l) {
             if (context.framework.dropout) pass.launches(kRandomStates);
-            forwardPass(pass, context, setting, l);
+            makeLayer(pass, context, setting, l,
+                      context.framework.recomputeStopsEarly ? MadeAgain::WhatIsRead : MadeAgain::All);
         };
         cost.recompute = build(lists.recompute, again);
         cost.recompute.modelFlops = 0;

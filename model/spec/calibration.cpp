@@ -20,6 +20,7 @@ Status readFamily(const json& object, std::string_view where, const std::string&
     fields.number("ramp_seconds", family.rampSeconds, 0, 1);
     fields.number("gemm_kernel_seconds", family.gemmKernelSeconds, 0, 1);
     fields.text("relative", family.relative);
+    fields.number("step_band", family.stepBand, 0, 10);
     fields.number("power_exponent", family.powerExponent, 0, 1);
     fields.number("memory_fraction", family.memoryFraction, 1e-6, 1);
     if (const json* ceilings = fields.find("gemm_ceiling", true)) {

@@ -66,6 +66,9 @@ struct FamilyCalibration {
     double memoryFraction = 0.75;   ///< of the data sheet's memory rate that element-wise kernels reach
     std::map<MemoryClass, double> memoryFractions; ///< likewise by kind of kernel, where that was measured
     std::string relative; ///< the family that was measured in place of this one; empty: measured itself
+    /// Of families of which single operations were measured and no training step: half-width of the band on top of that of
+    /// the others, in the logarithm.
+    double stepBand = 0;
     std::map<std::string, AttentionRates> attention; ///< by kernel name
     /// Operators that were measured one by one; they go before the fractions above. See device_rates.h for the names.
     std::map<Precision, OperatorRates> operators;

@@ -37,6 +37,7 @@ json familyJson(const FamilyCalibration& family)
                 {"gemm_ceiling", byPrecision(family.gemmCeiling)}};
     if (family.gemmKernelSeconds >= 0) object["gemm_kernel_seconds"] = family.gemmKernelSeconds;
     if (!family.relative.empty()) object["relative"] = family.relative;
+    if (family.stepBand > 0) object["step_band"] = family.stepBand;
     if (!family.sustainedClock.empty()) object["sustained_clock"] = byPrecision(family.sustainedClock);
     for (const auto& [kind, fraction] : family.memoryFractions)
         object["memory_fractions"][std::string(wordOf(kMemoryClassWords, kind))] = fraction;

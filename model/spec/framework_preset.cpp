@@ -34,6 +34,7 @@ constexpr std::pair<const char*, bool FrameworkPreset::*> kFlags[] = {
     {"residual_in_product", &FrameworkPreset::residualInProduct},
     {"loss_with_forward", &FrameworkPreset::lossWithForward},
     {"pad_vocabulary", &FrameworkPreset::padVocabulary},
+    {"recompute_stops_early", &FrameworkPreset::recomputeStopsEarly},
     {"recomputes_fused", &FrameworkPreset::recomputesFused},
     {"frees_at_once", &FrameworkPreset::freesAtOnce},
     {"fused_rotary", &FrameworkPreset::fusedRotary},

@@ -133,7 +133,9 @@ struct FrameworkPreset {
     /// The search offers only plans that these arguments say; absent: a part of its plans is written in code.
     std::optional<LaunchTarget> launch;
     bool offloadsParameters = false; ///< the optimizer's states go to the host together with the parameters only
-    bool recomputesFused = false;    ///< selective recomputation runs the fused attention kernel again, too
+    bool recomputeStopsEarly =
+        false;                    ///< a block's recomputation ends with the last tensor that its backward pass reads
+    bool recomputesFused = false; ///< selective recomputation runs the fused attention kernel again, too
     SelectiveRecompute selective = SelectiveRecompute::AttentionCore;
 
     // What its users leave unsaid (for tables of published runs).

@@ -235,6 +235,8 @@ def main():
                   "attention": attention.get(name, plain)}
         if name in sustained["sustained_clock"]:
             result["sustained_clock"] = sustained["sustained_clock"][name]
+        elif name in fits:  # no training step: nine in ten of its products, if they are spread as errors are
+            result["step_band"] = round(1.645 / math.sqrt(2 / math.pi) * fits[name][3], 3)
         return result | ({"relative": relative} if relative else {})
 
     def amd(name):

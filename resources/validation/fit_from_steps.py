@@ -33,6 +33,8 @@ FAMILIES = {"ampere": ("f16", "bf16"), "hopper": ("f16", "bf16"), "blackwell": (
 # Runs of DeepSpeed's ZeRO-3 of 2021 are short by host time that no term has (docs/accuracy.md, "What falls short"):
 # neither the clock nor the band of all others makes up for it. Their errors are printed.
 NOT_FITTED = ("zero3",)
+# What somebody gathered who had no part in the model shows what the band must hold; the clock stays that of the others.
+BAND_ALONE = "third-parties.csv"
 KINDS = ("dense", "narrow", "experts")
 
 
@@ -64,6 +66,8 @@ def score(cli, clock):
 
 def source_of(table, row):
     """Rows of one site and author."""
+    if table == BAND_ALONE:
+        return row["id"].split("-")[0]
     if any(word in row["id"] for word in NOT_FITTED):
         return "DeepSpeed's ZeRO-3 of 2021, not fitted"
     if table == "other-sources.csv":
@@ -88,7 +92,8 @@ def rows_of(cli):
                 entry = rows.setdefault((table["file"], item["id"]), {
                     "source": source_of(table["file"], row), "family": family_of(row["gpu"]), "kind": kind_of(row),
                     "held": "500W" in row["gpu"], "published": item["published_s"],
-                    "fitted": not any(word in item["id"] for word in NOT_FITTED), "named": 0, "predicted": {},
+                    "fitted": table["file"] == BAND_ALONE or not any(word in item["id"] for word in NOT_FITTED),
+                    "clock": table["file"] != BAND_ALONE, "named": 0, "predicted": {},
                     "has_band": bool(item.get("high_s"))})
                 entry["predicted"][clock] = item["predicted_s"]
                 if entry["has_band"]:
@@ -100,7 +105,7 @@ def rows_of(cli):
 def fit(rows, family):
     """The clock with the smallest mean absolute error of a family's dense rows, every source of several rows counting the
     same."""
-    some = [r for r in rows if r["family"] == family and r["kind"] != "experts" and not r["held"] and r["fitted"] and
+    some = [r for r in rows if r["family"] == family and r["kind"] != "experts" and not r["held"] and r["fitted"] and r["clock"] and
             (family == "blackwell" or r["kind"] != "narrow")]
     every = [r["source"] for r in some]
     sources = sorted({source for source in every if every.count(source) > 1})  # one row is no source

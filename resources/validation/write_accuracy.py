@@ -6,7 +6,7 @@ of every miss above 10 %.
     write_accuracy.py path/to/fourwalls-cli
 
 The constant yardstick predicts a row with the median hardware-FLOP utilisation of the other tables' rows
-(megatron-bridge, whose recipes are unknown, and other-sources are not among them).
+(megatron-bridge, whose recipes are unknown, other-sources and third-parties are not among them).
 """
 import csv
 import json
@@ -22,6 +22,7 @@ GOALS = {"megatron-2021-table1.csv": 10, "korthikanti-2022-time.csv": 10, "llm-f
 # Published with the tables: mean error of llm-analysis and Calculon, each with one global setting, and the rows covered.
 # Rows that no term, flag or constant was chosen on: gathered when the model was done.
 UNSEEN = "other-sources.csv"
+THIRD = "third-parties.csv"
 OTHERS = {"bloom-176b.csv": ("10.8 (93)", "25.2 (93)"), "korthikanti-2022-time.csv": ("25.3 (9)", "4.5 (9)"),
           "llm-foundry-mpt.csv": ("16.4 (78)", "-"), "megatron-2021-table1.csv": ("5.8 (10)", "10.3 (10)"),
           "mt-nlg-530b.csv": ("17.1 (3)", "29.4 (3)"), "zero-bubble.csv": ("35.4 (12)", "12.2 (24)")}
@@ -223,7 +224,7 @@ def main():
                     ideal[table["file"], item["id"]] = seconds / item["published_s"], seconds
 
     def constant(file, item):
-        others = [use for (name, _), (use, _) in ideal.items() if name not in (file, "megatron-bridge.csv", UNSEEN)]
+        others = [use for (name, _), (use, _) in ideal.items() if name not in (file, "megatron-bridge.csv", UNSEEN, THIRD)]
         if (file, item["id"]) not in ideal or not others:
             return None
         return ideal[file, item["id"]][1] / statistics.median(others)
@@ -318,6 +319,30 @@ def main():
         if errors:
             text.append(f"| {group} | {len(errors)} | {statistics.mean(map(abs, errors)):.1f} | {statistics.mean(errors):.1f} |")
     text += [""]
+    text += ["## Rows that somebody else gathered", "",
+             f"`{THIRD}` was gathered by a reader who had no part in the model, from pages that none of the other tables use,",
+             "and mapped as a user would. Its first run: 12.8 % in the mean, 72 % inside the band. Three things were mended, each a",
+             "fact of a framework: recomputation of PyTorch since 2.1 stops when all saved tensors are there (IBM's rows from 26 to",
+             "6 %), gradients are summed in 16 bits where a recipe says so, and Megatron-Core before 0.8 is not the one that the",
+             "preset of that name describes. The clock did not move; the band has these rows among its sources. By source:", "",
+             "| source | rows | mean error % | bias % | inside the band |", "|---|---|---|---|---|"]
+    third = next((table for table in scored if table["file"] == THIRD), {"items": []})
+    by_source = {}
+    for item in third["items"]:
+        if item.get("error_pct") is not None:
+            by_source.setdefault(item["id"].split("-")[0], []).append(item)
+    for source, items in [*by_source.items(), ("all", [item for each in by_source.values() for item in each])]:
+        if not items:
+            continue
+        errors = [item["error_pct"] for item in items]
+        inside = sum(item["low_s"] <= item["published_s"] <= item["high_s"] for item in items if item.get("high_s"))
+        text.append(f"| {source} | {len(items)} | {statistics.mean(map(abs, errors)):.1f} | {statistics.mean(errors):+.1f} | "
+                    f"{inside} |")
+    text += ["",
+             "What they show beyond that: on other sites than the vendor's, plain Megatron-LM with tensor parallelism is predicted",
+             "11 % too quick, small networks in fp8 under a release of 2024 9 to 22 %; MI300X by a third, whose products were",
+             "measured in forward passes alone, which is why its band is wider (`step_band`). Left out for want of words: whole",
+             "gradients kept over the micro-batches of FSDP (no_sync), which no plan can say (+27 %).", ""]
     text += ["## What falls short", "",
              "Three terms came last, each from a source outside of the scored tables: what collectives reach over Omni-Path (two",
              "all-reduce logs of that machine: 40 of an adapter's 100 Gb/s, where the links inside a node had stood for it), the",

@@ -397,7 +397,8 @@ void ScoreTest::goals_data()
     QTest::newRow("mt-nlg-530b") << 3 << 7.5 << 100.0;
     QTest::newRow("torchtitan-llama3") << 32 << 12.5 << 85.0;
     QTest::newRow("megatron-bridge") << 66 << 16.0 << 0.0;
-    QTest::newRow("other-sources") << 53 << 9.0 << 0.0;
+    QTest::newRow("other-sources") << 53 << 8.5 << 0.0;
+    QTest::newRow("third-parties") << 47 << 10.0 << 0.0;
 }
 
 void ScoreTest::goals()
