@@ -38,7 +38,8 @@ Status findLoweredClocks(CaseFacts& facts);
 
 // step_causes.cpp
 void findBadSteps(CaseFacts& facts);
-void findStalls(CaseFacts& facts);
+/// And failures of the job. Errors: those of jobTime.
+Status findStalls(CaseFacts& facts);
 
 // memory_causes.cpp
 Status findMemory(CaseFacts& facts);

@@ -66,7 +66,7 @@ Result<Diagnosis> diagnose(TraceQuery& trace, std::stop_token stop, std::optiona
         findBubble(facts);
         findSmallKernels(facts);
         FOURWALLS_TRY(findLoweredClocks(facts));
-        findStalls(facts);
+        FOURWALLS_TRY(findStalls(facts));
         facts.result.compute = facts.share([](const StepSummary& s) { return s.compute; });
     }
     FOURWALLS_TRY(findMemory(facts));

@@ -44,6 +44,7 @@ Table tableOf(const Finding& finding, EvidenceKind kind)
     case EvidenceKind::Reasons:
     case EvidenceKind::BusiestExpert: return Table::Counters;
     case EvidenceKind::Failures:
+    case EvidenceKind::Restarts:
     case EvidenceKind::First:
     case EvidenceKind::Wanted: return Table::Events;
     case EvidenceKind::FreeTogether:

@@ -36,6 +36,7 @@ constexpr std::array<CauseWords, kCauseCount> kCauses{{
     {Cause::CopyBound, "copy_bound", "performance", "copies that no computation hides"},
     {Cause::CheckpointStall, "checkpoint_stall", "performance", "the job waits for checkpoints"},
     {Cause::EvaluationStall, "evaluation_stall", "performance", "the job waits for evaluations"},
+    {Cause::Failures, "failures", "tuning", "the job failed and was started again"},
     {Cause::Throttling, "throttling", "performance", "the same work takes longer as time goes by"},
     {Cause::ExpertImbalance, "expert_imbalance", "tuning", "experts have unequally many tokens"},
     {Cause::BadSteps, "bad_steps", "performance", "few steps are much longer than the rest"},
@@ -52,7 +53,7 @@ struct EvidenceWords {
     EvidenceUnit unit;
     std::string_view words;
 };
-constexpr std::array<EvidenceWords, 47> kEvidence{{
+constexpr std::array<EvidenceWords, 49> kEvidence{{
     {EvidenceKind::ShareOfStep, EvidenceUnit::Fraction, "share of the step"},
     {EvidenceKind::TimePerStep, EvidenceUnit::Milliseconds, "time per step"},
     {EvidenceKind::Occurrences, EvidenceUnit::Count, "occurrences per step"},
@@ -100,6 +101,8 @@ constexpr std::array<EvidenceWords, 47> kEvidence{{
     {EvidenceKind::Rises, EvidenceUnit::Count, "rises and falls of the history"},
     {EvidenceKind::BusiestExpert, EvidenceUnit::Times, "tokens of the busiest expert against the mean"},
     {EvidenceKind::FreeAtEnd, EvidenceUnit::Bytes, "free in segments at the end"},
+    {EvidenceKind::Restarts, EvidenceUnit::Count, "failures of the job"},
+    {EvidenceKind::TimePerRestart, EvidenceUnit::Milliseconds, "time that each of them cost"},
 }};
 
 template <class Table>
@@ -116,7 +119,7 @@ constexpr bool inOrder(const Table& table)
     return true;
 }
 static_assert(inOrder(kCauses) && inOrder(kEvidence));
-static_assert(kEvidence.size() == static_cast<std::size_t>(EvidenceKind::FreeAtEnd) + 1);
+static_assert(kEvidence.size() == static_cast<std::size_t>(EvidenceKind::TimePerRestart) + 1);
 
 } // namespace
 

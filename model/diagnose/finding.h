@@ -34,12 +34,13 @@ enum class Cause : std::uint8_t {
     CopyBound,            ///< copies that no computation hides
     CheckpointStall,      ///< the job waits for a checkpoint
     EvaluationStall,      ///< the job waits for an evaluation
+    Failures,             ///< the job failed and was started again
     Throttling,           ///< the same kernels take longer from a moment on, or the clock is held down
     ExpertImbalance,      ///< ranks have unequally many tokens for their experts
     BadSteps,             ///< few steps are much longer than the rest
     WarmUp                ///< compilation, loading and first calls, which later steps do not have
 };
-inline constexpr int kCauseCount = 23;
+inline constexpr int kCauseCount = 24;
 
 /// Stable lower-case names with underscores, for JSON.
 std::string_view name(Cause cause);
@@ -96,7 +97,9 @@ enum class EvidenceKind : std::uint8_t {
     BytesPerRise,
     Rises,
     BusiestExpert,
-    FreeAtEnd
+    FreeAtEnd,
+    Restarts,
+    TimePerRestart
 };
 enum class EvidenceUnit : std::uint8_t { Fraction, Milliseconds, Count, Times, Bytes, Megahertz, Steps, Text, Truth };
 /// "share of the step".

@@ -55,6 +55,10 @@ Wording adviceOnHost(const Finding& finding)
                                 "torch.distributed.checkpoint.async_save, Megatron-LM's --async-save.")};
     case Cause::EvaluationStall:
         return {FOURWALLS_WORDS("FindingWords", "Evaluate less often, or on devices of its own.")};
+    case Cause::Failures:
+        return {FOURWALLS_WORDS("FindingWords",
+                                "Tuning, Goodput: how much of it other intervals between checkpoints, quicker restarts "
+                                "and more reliable devices would save.")};
     default: return {};
     }
 }

@@ -2,6 +2,7 @@
 // Steps that are longer than the rest, and what the job does between steps.
 #include "model/base/median.h"
 #include "model/diagnose/causes.h"
+#include "model/trace/job_time.h"
 
 #include <cmath>
 #include <map>
@@ -234,24 +235,51 @@ void findBadSteps(CaseFacts& facts)
     facts.add(std::move(finding));
 }
 
-void findStalls(CaseFacts& facts)
+/// What failures took of the job, as its goodput counts it. at: the longest gap with one.
+void findFailures(CaseFacts& facts, const JobTime& job, TimeRange at)
+{
+    const Duration lost = job.of(LostTime::Detection) + job.of(LostTime::Restart) + job.of(LostTime::Loading) +
+                          job.of(LostTime::LostWork);
+    const double share = lost.seconds() / job.range.length().seconds();
+    if (share < kLeastFault) return;
+    const Duration perStep{lost.ns / job.keptSteps};
+    Finding finding;
+    finding.cause = Cause::Failures;
+    finding.ranks = facts.result.ranks;
+    finding.add(EvidenceKind::Restarts, job.failures)
+        .add(EvidenceKind::TimePerRestart, lost.milliseconds() / job.failures)
+        .add(EvidenceKind::TimePerStep, perStep.milliseconds());
+    finding.gain = Gain{perStep, share, GainSource::UpperBound};
+    finding.confidence = Confidence::Certain;
+    finding.show = {FindingView::Timeline, std::nullopt, at};
+    facts.add(std::move(finding));
+}
+
+Status findStalls(CaseFacts& facts)
 {
     // What lies between two steps is no part of either.
     const auto measured = std::find_if_not(facts.steps.begin(), facts.steps.end(), [](const JobStep& step) {
         return step.state == StepState::Warmup || step.state == StepState::Cut;
     });
     const auto count = static_cast<double>(facts.steps.end() - measured);
-    if (count < 3) return;
+    if (count < 3) return {};
     std::vector<TimeRange> wide;
     for (auto step = measured + 1; step != facts.steps.end(); ++step) {
         const TimeRange gap{(step - 1)->range.end, step->range.begin};
         if (static_cast<double>((gap.end - gap.begin).ns) > kLeastFault * facts.length()) wide.push_back(gap);
     }
-    const auto all = static_cast<double>((facts.steps.back().range.end - measured->range.begin).ns);
-    if (wide.empty() || all <= 0) return;
+    auto all = static_cast<double>((facts.steps.back().range.end - measured->range.begin).ns);
+    if (wide.empty() || all <= 0) return {};
     Stall stalls[] = {{.cause = Cause::CheckpointStall, .phases = {Phase::CheckpointSave, Phase::CheckpointLoad}},
                       {.cause = Cause::EvaluationStall, .phases = {Phase::Evaluation}}};
+    FOURWALLS_TRY_ASSIGN(const std::optional<JobTime> job, jobTime(facts.trace, facts.stop));
+    const bool failed = job && job->failures > 0;
+    TimeRange failure; // the longest gap with one
     for (const TimeRange& gap : wide) {
+        if (failed && extentIn(facts, gap, {Phase::Setup}) > 0) {
+            if (gap.length() > failure.length()) failure = gap;
+            continue; // most of it is no stall; the job's time says what of it is
+        }
         // What a gap has both of, they share by how long they take.
         const double extents[] = {extentIn(facts, gap, stalls[0].phases), extentIn(facts, gap, stalls[1].phases)};
         for (std::size_t i = 0; i < std::size(stalls); ++i) {
@@ -265,9 +293,15 @@ void findStalls(CaseFacts& facts)
             stall.at = gap;
         }
     }
+    if (failed) {
+        findFailures(facts, *job, failure);
+        all = static_cast<double>(job->range.length().ns);
+        stalls[0].time = static_cast<double>(job->of(LostTime::Checkpoints).ns);
+        stalls[1].time = static_cast<double>(job->of(LostTime::Evaluation).ns);
+    }
     for (const Stall& stall : stalls) {
         const double share = stall.time / all;
-        if (share < kLeastFault) continue;
+        if (share < kLeastFault || stall.count == 0) continue;
         Finding finding;
         finding.cause = stall.cause;
         finding.ranks = facts.result.ranks;
@@ -280,6 +314,7 @@ void findStalls(CaseFacts& facts)
         finding.show = {FindingView::Timeline, std::nullopt, stall.at};
         facts.add(std::move(finding));
     }
+    return {};
 }
 
 } // namespace fourwalls::diagnose

@@ -20,6 +20,8 @@ struct FindingWords {
     Q_DECLARE_TR_FUNCTIONS(FindingWords)
 };
 
+constexpr double kFewOperations = 30; ///< say little of who comes last
+
 using diagnose::Cause;
 using diagnose::EvidenceKind;
 using diagnose::Finding;
@@ -155,7 +157,9 @@ QStringList unevenFigures(const Finding& finding)
         break;
     case Cause::UnevenArrivals:
         parts << costOf(finding)
-              << FindingWords::tr("in %1 operations, no rank is late more often than by chance")
+              << (finding.value(EvidenceKind::OperationsTogether) < kFewOperations
+                      ? FindingWords::tr("in %1 operations, too few to tell whether one rank is always late")
+                      : FindingWords::tr("in %1 operations, no rank is late more often than by chance"))
                      .arg(countOf(finding, EvidenceKind::OperationsTogether));
         break;
     case Cause::CheckpointStall:
@@ -163,6 +167,11 @@ QStringList unevenFigures(const Finding& finding)
         parts << FindingWords::tr("%1 per step, the longest %2")
                      .arg(milliseconds(finding.value(EvidenceKind::TimePerStep)),
                           milliseconds(finding.value(EvidenceKind::LongestPause)));
+        break;
+    case Cause::Failures:
+        parts << FindingWords::tr("%1 times, %2 each until the lost steps were taken again")
+                     .arg(countOf(finding, EvidenceKind::Restarts),
+                          milliseconds(finding.value(EvidenceKind::TimePerRestart)));
         break;
     case Cause::BadSteps:
         parts << inSteps(finding)
@@ -342,6 +351,7 @@ QString findingTitle(const Finding& finding)
     case Cause::PipelineBubble: return FindingWords::tr("Pipeline stages wait for one another");
     case Cause::CheckpointStall: return FindingWords::tr("The job waits for checkpoints");
     case Cause::EvaluationStall: return FindingWords::tr("The job waits for evaluations");
+    case Cause::Failures: return FindingWords::tr("The job failed and was started again");
     case Cause::BadSteps: return FindingWords::tr("Few steps are much longer than the rest");
     case Cause::Throttling:
         return finding.find(EvidenceKind::Clock) ? FindingWords::tr("Power or temperature lowers the clock")

@@ -4,6 +4,7 @@
 
 #include "model/diagnose/diagnosis.h"
 #include "model/trace/expert_load.h"
+#include "model/trace/job_time.h"
 #include "tests/model/trace/step_builder.h"
 #include "tests/support/test_program.h"
 
@@ -150,6 +151,34 @@ private slots:
         QVERIFY(isAbout(checkpoint->gain->share, 30.0 / 140));
         QVERIFY(isAbout(evaluation->gain->share, 10.0 / 140));
         QVERIFY(isAbout(evaluation->value(EvidenceKind::LongestPause), 5));
+    }
+
+    /// In the first gap a failure with a checkpoint before it, in the second a checkpoint of 20 ms. Of the first gap 4 ms
+    /// are the checkpoint's, 6 nobody's before the failure was noticed, 10 detection, restart and loading.
+    void failures()
+    {
+        Builder b(1);
+        const TrackId phases = b.trace.defineTrack({RankId{0}, TrackKind::Phases, "phases", 3});
+        bool isFirst = true;
+        addStepsWithGaps(b, [&](TrackId, std::int64_t at) {
+            const auto add = [&](const char* called, SliceKind kind, Phase phase, std::int64_t from, std::int64_t to) {
+                slice(b, phases, operatorOf(called, kind, Activity::None, phase), at + from * kMs, at + to * kMs);
+            };
+            add("save checkpoint", SliceKind::Checkpoint, Phase::CheckpointSave, 0, isFirst ? 4 : 20);
+            if (!std::exchange(isFirst, false)) return;
+            add(kDetectionName, SliceKind::Phase, Phase::None, 10, 13);
+            add(kRestartName, SliceKind::Phase, Phase::Setup, 13, 17);
+            add("load checkpoint", SliceKind::Checkpoint, Phase::CheckpointLoad, 17, 20);
+        });
+        const Diagnosis said = diagnosed(b);
+        const Finding *failed = has(said, Cause::Failures), *checkpoint = has(said, Cause::CheckpointStall);
+        QVERIFY(failed && failed->gain && checkpoint && checkpoint->gain);
+        QCOMPARE(failed->value(EvidenceKind::Restarts), 1.0);
+        QVERIFY(isAbout(failed->value(EvidenceKind::TimePerRestart), 16));
+        QVERIFY(isAbout(failed->gain->share, 16.0 / 140));
+        QCOMPARE(failed->show.range->begin, Instant{40 * kMs});
+        QVERIFY(isAbout(checkpoint->gain->share, 24.0 / 140)); // of both gaps, as goodput has it
+        QVERIFY(isAbout(checkpoint->value(EvidenceKind::LongestPause), 20));
     }
 
     /// One rank's experts get three times the tokens of the other's, and take three times as long: evenly, each would take
