@@ -9,6 +9,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace fourwalls::cli {
@@ -164,7 +167,7 @@ std::string metricsText(const TraceMetrics& metrics)
     for (const MemorySummary* memory : shownMemory(metrics.memory)) {
         text += fmt::format("\nmemory of rank {}{}\n  {:<24}{}\n  {:<24}{} at {}\n", memory->rank.value,
                             shownMemory(metrics.memory).size() < metrics.memory.size()
-                                ? fmt::format(", the largest of {}", metrics.memory.size())
+                                ? fmt::format(", the largest of {} in the trace", metrics.memory.size())
                                 : "",
                             "resident after the step", formatBytes(static_cast<double>(memory->residentBytes)), "peak",
                             formatBytes(static_cast<double>(memory->peakBytes)),
@@ -177,7 +180,12 @@ std::string metricsText(const TraceMetrics& metrics)
         }
     }
     if (!metrics.collectives.empty()) text += "\ncollectives\n";
+    std::map<std::pair<CollectiveOp, std::string>, std::pair<int, int>> alike; // groups of one label: told, and all
+    const auto keyOf = [](const CollectiveMetrics& each) { return std::pair(each.summary.operation, each.group); };
+    for (const CollectiveMetrics& each : metrics.collectives) ++alike[keyOf(each)].second;
     for (const CollectiveMetrics& collective : metrics.collectives) {
+        auto& [told, all] = alike[keyOf(collective)];
+        const std::string which = all > 1 ? fmt::format(" (group {} of {})", ++told, all) : std::string();
         const CollectiveSummary& summary = collective.summary;
         std::optional<double> payload;
         if (summary.payloadBytes) payload = static_cast<double>(*summary.payloadBytes);
@@ -190,7 +198,7 @@ std::string metricsText(const TraceMetrics& metrics)
                             orDash(collective.busBytesPerSecond, [](double rate) { return formatRate(rate, "B/s"); }));
         else if (collective.transfer)
             time = fmt::format("{} (wait and transfer)", formatTime(*collective.transfer));
-        text += fmt::format("  {} in {}: {} x, payload {}, {}\n", name(summary.operation), collective.group,
+        text += fmt::format("  {} in {}{}: {} x, payload {}, {}\n", name(summary.operation), collective.group, which,
                             formatCount(summary.count),
                             orDash(payload, [](double bytes) { return formatBytes(bytes); }), time);
     }

@@ -15,7 +15,7 @@ TraceClosing predictedClosing(const RunSpec& spec, const StepCost& cost)
     TraceClosing closing;
     if (cost.peakFlops > 0) {
         closing.peakFlopsPerDevice = cost.peakFlops;
-        closing.peakSource = "datasheet";
+        closing.peakSource = spec.cluster.device.family == "cpu" ? "measured" : "datasheet";
     }
     if (spec.cluster.device.memoryBytesPerSecond > 0)
         closing.memoryBytesPerSecond = spec.cluster.device.memoryBytesPerSecond;

@@ -274,7 +274,9 @@ private:
 
     Status operators()
     {
-        m_page.section("Operators that took the most time", "Over all measured steps and ranks; waiting is left out.");
+        m_page.section("Operators that took the most time",
+                       "Over all measured steps and ranks. Waiting for a batch or a message is left out; a collective "
+                       "lasts from a rank's arrival, so that it holds the waiting for the last one.");
         FOURWALLS_TRY_ASSIGN(const std::vector<OpSummary> all, m_trace.opSummaries(1000));
         // One row for all layers: a network repeats them.
         struct Kind {

@@ -54,7 +54,7 @@ struct CommunicationStep {
 };
 
 /// Operations of a step that are read at most, members counted.
-inline constexpr std::size_t kMostOperationsAnalysed = 60'000;
+inline constexpr std::size_t kMostOperationsAnalysed = 200'000;
 
 /// Reads the step that stepWindow chooses. rank: only the operations that it takes part in, and its own time in them;
 /// who is late is still told by all. Cost: bounded by kMostOperationsAnalysed and kMostSlicesAnalysed.

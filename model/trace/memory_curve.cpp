@@ -160,18 +160,27 @@ std::vector<MemorySummary> MemorySummarizer::finish()
     startWindows(Instant{kLargestTimeNs});
     for (const std::size_t index : m_active) m_windows[index].summary.residentBytes = m_total;
     m_active.clear();
+    summarizeReserved();
     std::vector<MemorySummary> summaries;
     summaries.reserve(m_windows.size());
     for (const Window& window : m_windows) summaries.push_back(window.summary);
     return summaries;
 }
 
-void MemorySummarizer::addReserved(Instant at, std::int64_t bytes)
+void MemorySummarizer::summarizeReserved()
 {
+    std::stable_sort(m_reserved.begin(), m_reserved.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    const auto behind = [this](Instant at) {
+        return std::upper_bound(m_reserved.begin(), m_reserved.end(), at,
+                                [](Instant t, const auto& sample) { return t < sample.first; });
+    };
     for (Window& window : m_windows) {
-        if (!window.range.contains(at)) continue;
+        auto sample = behind(window.range.begin);
+        if (sample != m_reserved.begin()) --sample; // holds when the window begins
         auto& peak = window.summary.peakReservedBytes;
-        peak = std::max(peak.value_or(bytes), bytes);
+        for (; sample != m_reserved.end() && sample->first < window.range.end; ++sample)
+            peak = std::max(peak.value_or(sample->second), sample->second);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "model/trace/trace_query.h"
 
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace fourwalls {
@@ -49,8 +50,8 @@ public:
     /// there are none), then one per step by time. peakReservedBytes stays absent: see addReserved.
     std::vector<MemorySummary> finish();
 
-    /// A sample of the rank's "reserved_bytes" counter, in any order.
-    void addReserved(Instant at, std::int64_t bytes);
+    /// A sample of the rank's "reserved_bytes" counter, in any order: it holds until the next one.
+    void addReserved(Instant at, std::int64_t bytes) { m_reserved.emplace_back(at, bytes); }
 
 private:
     struct Window {
@@ -62,10 +63,12 @@ private:
     void startWindows(Instant before);
     void endWindows(const MemoryEvent& next);
     void observe(Window& window, Instant at) const;
+    void summarizeReserved();
 
     std::vector<Window> m_windows;      ///< by the order of the result
     std::vector<std::size_t> m_waiting; ///< windows not begun, latest first
     std::vector<std::size_t> m_active;
+    std::vector<std::pair<Instant, std::int64_t>> m_reserved;
     CategoryBytes m_live{};
     std::int64_t m_total = 0;
     Instant m_now{-kLargestTimeNs};

@@ -93,7 +93,12 @@ std::vector<GroupTraffic> groupTraffic(const TraceInfo& info, const Communicatio
         row.measured += groups * wire * n / static_cast<double>(operation.members.size());
     }
     std::vector<GroupTraffic> sorted;
+    const auto steps = static_cast<double>(std::max(1, step.window.steps));
     for (auto& [name, row] : rows) {
+        for (double* sum :
+             {&row.operations, &row.payload, &row.naive, &row.ring, &row.tree, &row.direct, &row.measured})
+            *sum /= steps;
+        if (row.hierarchical) *row.hierarchical /= steps;
         if (info.header.spec) addPublished(row, *info.header.spec);
         if (row.payload > 0) sorted.push_back(std::move(row));
     }

@@ -11,7 +11,7 @@
 
 namespace fourwalls {
 
-/// Bytes per step that all ranks together send for the groups of one name.
+/// Bytes per step (of several together the mean) that all ranks together send for the groups of one name.
 struct GroupTraffic {
     std::string group;
     int members = 0;       ///< of one group

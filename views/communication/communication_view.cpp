@@ -387,10 +387,13 @@ void CommunicationView::showFigures()
              : tr("%1, %2").arg(busiest, stepName(d.step.window)),
          false});
     all.push_back({requests ? tr("Requests") : tr("Operations"), formatCount(operations),
-                   !d.step.rank && d.rates.inTrace && *d.rates.inTrace > operations
+                   d.step.limited
+                       ? tr("only the first %1 records of %2 were read")
+                             .arg(formatCount(static_cast<qint64>(kMostOperationsAnalysed)), stepName(d.step.window))
+                   : !d.step.rank && d.rates.inTrace && *d.rates.inTrace > operations
                        ? tr("in %1; %2 in the trace").arg(stepName(d.step.window), formatCount(*d.rates.inTrace))
                        : tr("in %1").arg(d.step.rank ? scope() : stepName(d.step.window)),
-                   false});
+                   d.step.limited});
     const std::optional<RankLateness>& late = d.step.late;
     all.push_back({tr("Late rank"),
                    late                         ? tr("rank %1").arg(late->rank.value)

@@ -20,6 +20,7 @@ private slots:
     void trafficAsRecorded();
     void trafficByAlgorithm_data();
     void trafficByAlgorithm();
+    void trafficOfSeveralStepsIsTheirMean();
     void trafficOfAPrediction();
     void ringHopsByTheBook();
     void recordedHopsKeepTheirTimes();
@@ -84,6 +85,31 @@ void StepTrafficTest::trafficByAlgorithm()
     QVERIFY(qAbs(rows[0].naive - 4000 * 12) < 1e-6);
     QCOMPARE(rows[0].measured, 24000.0);
     QVERIFY(!rows[0].published);
+}
+
+void StepTrafficTest::trafficOfSeveralStepsIsTheirMean()
+{
+    Builder b(2);
+    for (int step = 0; step < 3; ++step)
+        for (int rank = 0; rank < 2; ++rank) {
+            b.step(rank, step, 100 * step, 100 * step + 90);
+            CollectiveRecord record;
+            record.track = b.wire(rank);
+            record.start = record.lastArrival = Instant{100 * step + 10};
+            record.end = Instant{100 * step + 50};
+            record.group = b.world;
+            record.sequence = step;
+            record.payloadBytes = 1000 * (step + 1);
+            record.wireBytes = 1000 * (step + 1);
+            b.producer->collective(record);
+        }
+    InMemoryTraceQuery trace = b.finish();
+    const auto rows = groupTraffic(trace.info(), *communicationOfSteps(trace));
+    QCOMPARE(rows.size(), std::size_t(1));
+    QCOMPARE(rows[0].operations, 1.0);
+    QCOMPARE(rows[0].payload, 2000.0);
+    QCOMPARE(rows[0].measured, 4000.0);
+    QVERIFY(qAbs(rows[0].ring - 2000 * 2) < 1e-6);
 }
 
 void StepTrafficTest::trafficOfAPrediction()
