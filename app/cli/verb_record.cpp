@@ -39,12 +39,18 @@ json stepJson(const engine::StepProgress& step)
     return line;
 }
 
+std::string lossText(double loss)
+{
+    return std::isnan(loss) ? "is not a number" : fmt::format("{:.4f}", loss);
+}
+
 /// The step's number as the trace and all that read it have it, from 0, and how many are done.
 std::string stepText(const engine::StepProgress& step)
 {
-    return fmt::format("step {} ({}/{})  loss {:.4f}  lr {:.3g}  gradient norm {:.3g}  {}", step.step, step.step + 1,
-                       step.steps, step.loss, step.learningRate, step.gradientNorm, formatTime(step.duration)) +
-           (step.evaluationLoss ? fmt::format("  evaluation loss {:.4f}", *step.evaluationLoss) : std::string());
+    return fmt::format("step {} ({}/{})  loss {}  lr {:.3g}  gradient norm {:.3g}  {}", step.step, step.step + 1,
+                       step.steps, lossText(step.loss), step.learningRate, std::abs(step.gradientNorm),
+                       formatTime(step.duration)) +
+           (step.evaluationLoss ? "  evaluation loss " + lossText(*step.evaluationLoss) : std::string());
 }
 
 /// Of the measured steps, as `metrics` counts it; absent without any.
@@ -264,6 +270,13 @@ private:
         text += fmt::format("{} parameters, peak {}, median step {}", formatCount(report.parameters),
                             formatBytes(static_cast<double>(report.peakBytes)),
                             median ? formatTime(*median) : "\xe2\x80\x93");
+        const auto diverged = std::ranges::find_if(
+            report.steps, [](const engine::StepProgress& step) { return !std::isfinite(step.loss); });
+        if (diverged != report.steps.end())
+            text +=
+                fmt::format("\ntraining has diverged: the loss of step {} is no number (a lower --lr, more --warmup, "
+                            "or --clip 1)",
+                            diverged->step);
         if (const std::string noise = noiseText(report.noise, spec, lastLoss); !noise.empty()) text += '\n' + noise;
         if (!file.empty()) text += "\nrecorded in " + file;
         return console.answerText(text);

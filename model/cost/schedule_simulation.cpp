@@ -28,6 +28,12 @@ Error unusableCost(const char* field, std::string what)
     return {ErrorCode::InvalidArgument, std::move(what), field, "a finite time or size that is not negative"};
 }
 
+Error tooLong(const char* field, const char* what)
+{
+    return {ErrorCode::InvalidArgument, std::string(what) + " would take longer than 30 years", field,
+            "a smaller model, batch or sequence, or quicker devices and links"};
+}
+
 bool isSane(double value)
 {
     return std::isfinite(value) && value >= 0;
@@ -50,14 +56,13 @@ Status checkCost(const StepCost& cost)
         if (kind >= cost.kinds.size()) return unusableCost("pp", "a position of the pipeline has no costs");
     for (const ChunkCost& chunk : cost.kinds) {
         for (const PassCost* pass : {&chunk.forward, &chunk.recompute, &chunk.backwardInput, &chunk.backwardWeight})
-            if (!isTime(pass->seconds()))
-                return unusableCost("chunk", "one pass of a micro-batch would take longer than 30 years");
+            if (!isTime(pass->seconds())) return tooLong("pass", "one pass of a micro-batch");
         for (const double bytes : {chunk.activationBytes, chunk.weightGradientBytes, chunk.transientForwardBytes,
                                    chunk.transientBackwardBytes})
             if (!isSane(bytes)) return unusableCost("chunk", "the memory of a pass is " + std::to_string(bytes));
     }
     for (const BoundaryCost& boundary : cost.boundaries)
-        if (!isTime(boundary.seconds)) return unusableCost("boundary", "a transfer would take longer than 30 years");
+        if (!isTime(boundary.seconds)) return tooLong("boundary", "a transfer");
     for (const StageCost& stage : cost.stages)
         if (!isTime(stage.gradientCommExposed) || !isTime(stage.optimizerSeconds))
             return unusableCost("stage", "the work after the last backward has no sensible time");

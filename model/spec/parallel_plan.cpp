@@ -75,39 +75,75 @@ Status readOffload(std::string_view text, ParallelPlan& plan)
     }
 }
 
+/// "3x512,2048": values with commas between, each with how often it comes, once where that is not said.
+/// add(value, count) returns a Status.
+template <class Add>
+Status readCounted(std::string_view key, std::string_view text, Add&& add)
+{
+    constexpr int kMostOften = 1'000'000;
+    while (true) {
+        const std::size_t comma = text.find(',');
+        std::string_view part = text.substr(0, comma);
+        int count = 1;
+        if (const std::size_t times = part.find('x'); times != std::string_view::npos) {
+            FOURWALLS_TRY(readInt(key, part.substr(0, times), 1, kMostOften, count));
+            part.remove_prefix(times + 1);
+        }
+        FOURWALLS_TRY(add(part, count));
+        if (comma == std::string_view::npos) return {};
+        text.remove_prefix(comma + 1);
+    }
+}
+
+/// values: (value, count). text(value) says one of them.
+template <class Values, class Text>
+std::string countedText(const Values& values, Text&& text)
+{
+    std::string list;
+    for (const auto& [value, count] : values) {
+        if (!list.empty()) list += ',';
+        if (count != 1) list += std::to_string(count) + "x";
+        list += text(value);
+    }
+    return list;
+}
+
+constexpr std::size_t kMostStages = 100'000;
+
+/// One value of a list by stage, `count` times. Errors: InvalidArgument.
+template <class Value>
+Status addStages(std::string_view key, const Value& value, int count, std::vector<Value>& target)
+{
+    if (target.size() + static_cast<std::size_t>(count) > kMostStages)
+        return planError(std::string(key) + " names too many stages", fmt::format("at most {}", kMostStages));
+    target.insert(target.end(), static_cast<std::size_t>(count), value);
+    return {};
+}
+
 /// "5,6,6,5"
 Status readLayers(std::string_view text, std::vector<int>& target)
 {
     constexpr int kMostLayers = 100'000;
-    constexpr std::size_t kMostPositions = 100'000;
     target.clear();
-    while (target.size() < kMostPositions) {
-        const std::size_t comma = text.find(',');
-        FOURWALLS_TRY(readInt("layers", text.substr(0, comma), 1, kMostLayers, target.emplace_back()));
-        if (comma == std::string_view::npos) return {};
-        text.remove_prefix(comma + 1);
-    }
-    return planError("layers names too many stages", fmt::format("at most {}", kMostPositions));
+    return readCounted("layers", text, [&](std::string_view part, int count) -> Status {
+        int layers = 0;
+        FOURWALLS_TRY(readInt("layers", part, 1, kMostLayers, layers));
+        return addStages("layers", layers, count, target);
+    });
 }
 
-/// "3x512,2048"
 Status readDocuments(std::string_view text, std::vector<DocumentLength>& target)
 {
-    constexpr int kLongest = 1'000'000'000, kMostOften = 1'000'000;
+    constexpr int kLongest = 1'000'000'000;
     constexpr std::size_t kMostLengths = 1'000;
     target.clear();
-    while (target.size() < kMostLengths) {
-        const std::size_t comma = text.find(',');
-        const std::string_view part = text.substr(0, comma);
-        const std::size_t times = part.find('x');
+    return readCounted("documents", text, [&](std::string_view part, int count) -> Status {
+        if (target.size() >= kMostLengths)
+            return planError("documents names too many lengths", fmt::format("at most {}", kMostLengths));
         DocumentLength& length = target.emplace_back();
-        const bool isOnce = times == std::string_view::npos;
-        if (!isOnce) FOURWALLS_TRY(readInt("documents", part.substr(0, times), 1, kMostOften, length.count));
-        FOURWALLS_TRY(readInt("documents", isOnce ? part : part.substr(times + 1), 1, kLongest, length.tokens));
-        if (comma == std::string_view::npos) return {};
-        text.remove_prefix(comma + 1);
-    }
-    return planError("documents names too many lengths", fmt::format("at most {}", kMostLengths));
+        length.count = count;
+        return readInt("documents", part, 1, kLongest, length.tokens);
+    });
 }
 
 /// "layernorm+moe_act". 0 where a word is none of a module.
@@ -135,22 +171,18 @@ Status readRecompute(std::string_view text, ParallelPlan& plan)
     if (text.find('+') != std::string_view::npos)
         return planError("recompute cannot be '" + std::string(text) + "'",
                          "modules joined with + are " + listWords(kRecomputeModuleWords));
-    constexpr std::size_t kMostStages = 100'000;
     std::vector<Recompute> stages;
-    while (stages.size() < kMostStages) {
-        const std::size_t comma = text.find(',');
-        FOURWALLS_TRY(readWord("recompute", text.substr(0, comma), kRecomputeWords, stages.emplace_back()));
-        if (comma == std::string_view::npos) {
-            const bool isOne = stages.size() == 1;
-            if (isOne)
-                plan.setRecompute(stages.front());
-            else
-                plan.stageRecompute = std::move(stages); // with as many words as there are: resolve counts them
-            return {};
-        }
-        text.remove_prefix(comma + 1);
-    }
-    return planError("recompute names too many stages", fmt::format("at most {}", kMostStages));
+    const auto add = [&](std::string_view part, int count) -> Status {
+        Recompute recompute = Recompute::None;
+        FOURWALLS_TRY(readWord("recompute", part, kRecomputeWords, recompute));
+        return addStages("recompute", recompute, count, stages);
+    };
+    FOURWALLS_TRY(readCounted("recompute", text, add));
+    if (stages.size() == 1)
+        plan.setRecompute(stages.front());
+    else
+        plan.stageRecompute = std::move(stages); // with as many words as there are: resolve counts them
+    return {};
 }
 
 constexpr std::string_view kKeys =
@@ -217,27 +249,21 @@ void ParallelPlan::setRecompute(std::vector<Recompute> byStage)
 
 std::string documentsText(const std::vector<DocumentLength>& documents)
 {
-    std::string text;
-    for (const DocumentLength& each : documents) {
-        if (!text.empty()) text += ',';
-        if (each.count != 1) text += std::to_string(each.count) + "x";
-        text += std::to_string(each.tokens);
-    }
-    return text;
+    std::vector<std::pair<int, int>> lengths;
+    for (const DocumentLength& each : documents) lengths.emplace_back(each.tokens, each.count);
+    return countedText(lengths, [](int tokens) { return std::to_string(tokens); });
 }
 
 std::string recomputeText(const ParallelPlan& plan)
 {
-    std::string text;
     if (plan.recomputeModules != 0) {
+        std::string text;
         for (const auto& [module, word] : kRecomputeModuleWords)
             if (plan.recomputeModules & module) text.append(text.empty() ? "" : "+").append(word);
         return text;
     }
-    if (plan.stageRecompute.empty()) return std::string(wordOf(kRecomputeWords, plan.recompute));
-    for (const Recompute each : plan.stageRecompute)
-        text.append(text.empty() ? "" : ",").append(wordOf(kRecomputeWords, each));
-    return text;
+    const auto word = [](Recompute each) { return std::string(wordOf(kRecomputeWords, each)); };
+    return plan.stageRecompute.empty() ? word(plan.recompute) : countedText(runsOf(plan.stageRecompute), word);
 }
 
 Result<ParallelPlan> parsePlan(std::string_view text)
@@ -288,9 +314,8 @@ std::string formatPlan(const ParallelPlan& plan)
     addInt("etp", plan.expertTensor, defaults.expertTensor);
     addInt("vpp", plan.vpp, defaults.vpp);
     if (plan.order != defaults.order) add("order", wordOf(kOrderWords, plan.order));
-    std::string layers;
-    for (const int each : plan.stageLayers) layers += (layers.empty() ? "" : ",") + std::to_string(each);
-    if (!layers.empty()) add("layers", layers);
+    if (!plan.stageLayers.empty())
+        add("layers", countedText(runsOf(plan.stageLayers), [](int layers) { return std::to_string(layers); }));
     addInt("microbatches", plan.microbatches, defaults.microbatches);
     addInt("zero", plan.zero, defaults.zero);
     addInt("shard", plan.shard, defaults.shard);

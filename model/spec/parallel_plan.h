@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fourwalls {
@@ -105,6 +106,22 @@ Result<ParallelPlan> parsePlan(std::string_view text);
 
 /// The shortest text that parsePlan reads back as the same plan; keys at their default are left out.
 std::string formatPlan(const ParallelPlan& plan);
+
+/// What a list by stage is written as, each value with how often it comes in a row: long ones in runs ("25x1,22x2"), those
+/// of up to eight one by one.
+template <class Value>
+std::vector<std::pair<Value, int>> runsOf(const std::vector<Value>& stages)
+{
+    constexpr std::size_t kShort = 8;
+    std::vector<std::pair<Value, int>> runs;
+    for (const Value& each : stages) {
+        if (stages.size() > kShort && !runs.empty() && runs.back().first == each)
+            ++runs.back().second;
+        else
+            runs.emplace_back(each, 1);
+    }
+    return runs;
+}
 
 /// "3x512,2048": lengths of documents, each with how often it comes; once where that is not said.
 std::string documentsText(const std::vector<DocumentLength>& documents);

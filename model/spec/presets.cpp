@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Presets by name, or a user's JSON file by path.
+#include "model/base/nearest_name.h"
 #include "model/spec/calibration.h"
 #include "model/spec/framework_preset.h"
 #include "model/spec/preset_data.h"
@@ -31,6 +32,17 @@ std::string joined(const std::vector<std::string>& names)
     return list;
 }
 
+/// What there is of a kind, and before it the one that may have been meant.
+std::string choices(std::string_view kind, const std::string& word)
+{
+    const std::vector<std::string> names = presetNames(kind);
+    std::string meant = nearestName(word, names);
+    const auto has = [&word](const std::string& name) { return name.find(word) != std::string::npos; };
+    if (const auto part = std::ranges::find_if(names, has); meant.empty() && !word.empty() && part != names.end())
+        meant = *part;
+    return (meant.empty() ? std::string() : meant + "? There are ") + joined(names);
+}
+
 const PresetFile* findPreset(std::string_view kind, std::string_view name)
 {
     for (const PresetFile& preset : embeddedPresets())
@@ -55,7 +67,7 @@ Result<Description> findDescription(std::string_view kind, const std::string& th
     std::error_code failure;
     if (!std::filesystem::is_regular_file(path, failure))
         return Error{ErrorCode::NotFound, "no " + thing + " preset and no file of that name", "'" + nameOrFile + "'",
-                     joined(presetNames(kind)) + ", or a JSON file"};
+                     choices(kind, nameOrFile) + ", or a JSON file"};
     if (std::filesystem::file_size(path, failure) > kLargestFile || failure)
         return Error{ErrorCode::Format, "too large for a " + thing + " description", nameOrFile, "a JSON file"};
     std::ifstream file(path, std::ios::binary);
@@ -148,7 +160,7 @@ Result<std::string_view> devicePresetJson(std::string_view name, std::string_vie
 {
     if (const PresetFile* preset = findPreset("devices", name)) return preset->json;
     return Error{ErrorCode::NotFound, "no device preset '" + std::string(name) + "'", std::string(where),
-                 joined(presetNames("devices"))};
+                 choices("devices", std::string(name))};
 }
 
 std::vector<std::string> modelPresetNames()

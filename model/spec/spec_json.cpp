@@ -276,9 +276,9 @@ Result<TrainingSettings> readTraining(const json& object)
     fields.integer("sequence", t.sequence, 0, kMost);
     fields.integer("lora_rank", t.loraRank, 0, 1'000'000);
     fields.word("optimizer", kOptimizerWords, t.optimizer);
-    fields.number("learning_rate", t.learningRate, 0, 1e6);
+    fields.number("learning_rate", t.learningRate, 0, kMostLearningRate);
     fields.number("warmup_fraction", t.warmupFraction, 0, 1);
-    fields.number("weight_decay", t.weightDecay, 0, 1e6);
+    fields.number("weight_decay", t.weightDecay, 0, kMostWeightDecay);
     fields.number("clip_norm", t.clipNorm, 0, 1e30);
     fields.number("beta1", t.beta1, 0, 1);
     fields.number("beta2", t.beta2, 0, 1);

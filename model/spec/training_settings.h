@@ -12,6 +12,9 @@ enum class Optimizer { AdamW, Sgd };
 enum class Precision { F32, Tf32, F16, Bf16, Fp8, Mxfp8, Fp4 };
 enum class DeviceKind { Cpu, Cuda };
 
+/// The largest that a specification file may say.
+inline constexpr double kMostLearningRate = 1e6, kMostWeightDecay = 1e6;
+
 struct TrainingSettings {
     std::int64_t steps = 10;
     std::int64_t batch = 8;    ///< global batch [sequences or images] = dp * microbatches * micro-batch

@@ -17,6 +17,16 @@ struct PlanWords {
     Q_DECLARE_TR_FUNCTIONS(PlanWords)
 };
 
+/// A list by stage: "5-6-6-5", a long one in runs.
+template <class Value, class Words>
+QString runWords(const std::vector<Value>& stages, Words&& text)
+{
+    QStringList runs;
+    for (const auto& [value, count] : runsOf(stages))
+        runs << (count > 1 ? QStringLiteral("%1×%2").arg(QString::number(count), text(value)) : text(value));
+    return runs.join(QLatin1Char('-'));
+}
+
 } // namespace
 
 QString words(PipelineSchedule schedule, int chunks)
@@ -54,9 +64,7 @@ QString recomputeWords(const ParallelPlan& plan)
 {
     if (plan.recomputeModules != 0) return QString::fromStdString(recomputeText(plan));
     if (plan.stageRecompute.empty()) return words(plan.recompute);
-    QStringList stages;
-    for (const Recompute each : plan.stageRecompute) stages << words(each);
-    return stages.join(QLatin1Char('-'));
+    return runWords(plan.stageRecompute, [](Recompute each) { return words(each); });
 }
 
 QString words(Precision precision)
@@ -74,10 +82,10 @@ QString partWords(std::string_view key, const ParallelPlan& plan)
         return plan.order == RankOrder::StagesFirst ? PlanWords::tr("stages side by side")
                                                     : PlanWords::tr("replicas side by side");
     if (key == "layers") {
-        QStringList numbers;
-        for (const int each : plan.stageLayers) numbers << QString::number(each);
-        if (numbers.isEmpty()) return PlanWords::tr("even layers");
-        return PlanWords::tr("layers %1").arg(numbers.join(QLatin1Char('-')));
+        if (plan.stageLayers.empty()) return PlanWords::tr("even layers");
+        return PlanWords::tr("layers %1").arg(runWords(plan.stageLayers, [](int each) {
+            return QString::number(each);
+        }));
     }
     const std::pair<std::string_view, int> degrees[] = {{"dp", plan.dp}, {"tp", plan.tp}, {"pp", plan.pp},
                                                         {"cp", plan.cp}, {"ep", plan.ep}, {"vpp", plan.vpp}};

@@ -57,6 +57,8 @@ void ParallelPlanTest::readsEveryKey()
     QCOMPARE(plan->expertReplicas(), 2 * 3 * 2); // dp x cp, and the tensor group in two
     QCOMPARE(parsePlan("dp=4 cp=2")->shards(), 8);
     QVERIFY(parsePlan("pp=4 layers=5,6,6,5")->stageLayers == (std::vector{5, 6, 6, 5}));
+    QVERIFY(parsePlan("pp=4 layers=5,2x6,5")->stageLayers == (std::vector{5, 6, 6, 5}));
+    QVERIFY(*parsePlan("pp=4 recompute=3xfull,none") == *parsePlan("pp=4 recompute=full,full,full,none"));
     ParallelPlan staged = *parsePlan("pp=3 recompute=full,none,selective");
     QVERIFY(staged.recomputeOf(0) == Recompute::Full && staged.recomputeOf(1) == Recompute::None &&
             staged.recomputeOf(2) == Recompute::Selective && staged.recomputes());
@@ -91,6 +93,9 @@ void ParallelPlanTest::roundTrip_data()
                              "dp=8 ep=8 dispatch=alltoall epoverlap=1",
                              "pp=4 layers=5,6,6,5 microbatches=8",
                              "pp=2 vpp=2 layers=1,2,2,1",
+                             "pp=8 layers=4,4,4,4,4,4,4,2",
+                             "pp=12 layers=8x1,3x2,1 microbatches=64",
+                             "pp=9 recompute=4xfull,selective,4xnone",
                              "pp=3 recompute=full,none,selective",
                              "dp=2 pp=2 order=tp-cp-ep-pp-dp",
                              "recompute=layernorm+moe_act",
@@ -132,6 +137,10 @@ void ParallelPlanTest::refuses_data()
     for (const char* text : {"documents=", "documents=0", "documents=512,", "documents=2x", "documents=x512",
                              "documents=0x512", "documents=1e3", "documents=512x-1"})
         QTest::newRow(text) << text << "documents";
+    for (const char* text : {"layers=3x", "layers=0x4", "layers=2x3x4", "layers=99999x1,2x1"})
+        QTest::newRow(text) << text << "layers";
+    QTest::newRow("too many stages") << "recompute=1000000xfull"
+                                     << "recompute";
     QTest::newRow("unknown") << "dp=2 tensor=4"
                              << "tensor";
     QTest::newRow("repeated") << "dp=2 pp=4 dp=2"
