@@ -5557,6 +5557,17 @@ Choose another rank on the timeline.</source>
     </message>
 </context>
 <context>
+    <name>MiniPlot</name>
+    <message>
+        <source>%1: this limit is far above all that is drawn. The axis is broken below it.</source>
+        <translation>%1：这个上限远高于图中的一切，坐标轴在它下方断开。</translation>
+    </message>
+    <message>
+        <source>not to scale</source>
+        <translation>不按比例</translation>
+    </message>
+</context>
+<context>
     <name>NotesDialog</name>
     <message>
         <source>Show</source>

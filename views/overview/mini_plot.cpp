@@ -20,6 +20,7 @@ namespace fourwalls::views {
 namespace {
 
 constexpr double kMiniLeft = 42, kMiniRight = 8, kMiniTop = 16, kMiniBottom = 18;
+constexpr double kMiniTooth = 2.5; ///< half the height of a tooth where an axis is broken, in pixels
 
 } // namespace
 
@@ -73,6 +74,10 @@ MiniPlot::MiniPlot(QWidget* parent) : QWidget(parent)
 void MiniPlot::setPicture(MiniPicture picture)
 {
     m_picture = std::move(picture);
+    setToolTip(m_picture.breakAt && !m_picture.wallNames.isEmpty()
+                   ? tr("%1: this limit is far above all that is drawn. The axis is broken below it.")
+                         .arg(m_picture.wallNames.last())
+                   : QString());
     setAccessibleName(m_picture.spoken.isEmpty() ? m_picture.empty : m_picture.spoken);
     update();
 }
@@ -91,14 +96,33 @@ QPointF MiniPlot::pointOf(QPointF value) const
             inside.bottom() - inside.height() * bounded(m_picture.y.share(value.y()))};
 }
 
+QString MiniPlot::wallName() const
+{
+    const QStringList& names = m_picture.wallNames;
+    if (names.isEmpty() || m_picture.wall.empty()) return {};
+    const QFontMetricsF metrics(fontOf(TextRole::Small));
+    const double room = plotRect().right() - metrics.horizontalAdvance(m_picture.y.unit) - 10;
+    const auto fits = [&](const QString& name) { return metrics.horizontalAdvance(name) <= room; };
+    const auto name = std::find_if(names.begin(), names.end(), fits);
+    return name != names.end() ? *name : names.last(); // the limit's figure is not cut: the unit is
+}
+
+double MiniPlot::unitRoom(const QRectF& inside) const
+{
+    const double half = inside.left() + inside.width() / 2;
+    const QString name = wallName();
+    if (name.isEmpty()) return half;
+    return std::min(half, inside.right() - QFontMetricsF(fontOf(TextRole::Small)).horizontalAdvance(name) - 8);
+}
+
 void MiniPlot::paintAxes(QPainter& painter, const QRectF& inside) const
 {
     const Theme& t = currentTheme();
     const QFontMetricsF metrics(painter.font());
     painter.setPen(t.secondaryText);
-    painter.drawText(QRectF(0, 0, inside.left() + inside.width() / 2, kMiniTop), Qt::AlignLeft | Qt::AlignTop,
-                     painter.fontMetrics().elidedText(m_picture.y.unit, Qt::ElideRight,
-                                                      static_cast<int>(inside.left() + inside.width() / 2)));
+    if (const double room = unitRoom(inside); room > 0)
+        painter.drawText(QRectF(0, 0, room, kMiniTop), Qt::AlignLeft | Qt::AlignTop,
+                         painter.fontMetrics().elidedText(m_picture.y.unit, Qt::ElideRight, static_cast<int>(room)));
     double free = inside.right() + 6;
     if (!m_picture.x.unit.isEmpty()) {
         const double width = metrics.horizontalAdvance(m_picture.x.unit);
@@ -110,6 +134,7 @@ void MiniPlot::paintAxes(QPainter& painter, const QRectF& inside) const
     for (const double mark : m_picture.y.marks(std::max(2, static_cast<int>(inside.height() / 28)))) {
         const double y = std::floor(pointOf({m_picture.x.low, mark}).y()) + 0.5;
         if (y < inside.top() - 1 || y > inside.bottom() + 1) continue;
+        if (m_picture.breakAt && mark > *m_picture.breakAt) continue; // there the axis has no scale
         painter.setPen(t.line);
         painter.drawLine(QPointF(inside.left(), y), QPointF(inside.right(), y));
         if (y - metrics.height() / 2 < metrics.height() && !m_picture.y.unit.isEmpty()) continue; // its place is taken
@@ -161,6 +186,43 @@ void MiniPlot::paintBricks(QPainter& painter, const QRectF& inside) const
     painter.setRenderHint(QPainter::Antialiasing);
     painter.strokePath(edge, QPen(t.wallEdge, 2));
     painter.restore();
+}
+
+void MiniPlot::paintBreak(QPainter& painter, const QRectF& inside) const
+{
+    if (!m_picture.breakAt) return;
+    const Theme& t = currentTheme();
+    const double y = pointOf({m_picture.x.low, *m_picture.breakAt}).y();
+    QPolygonF teeth;
+    for (double x = inside.left() - 5; x < inside.right(); x += 2 * kMiniTooth)
+        teeth << QPointF(x, y + (teeth.size() % 2 == 0 ? kMiniTooth : -kMiniTooth));
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(t.card, 4));
+    painter.drawPolyline(teeth);
+    painter.setPen(QPen(t.secondaryText, 1));
+    painter.drawPolyline(teeth);
+    painter.restore();
+}
+
+void MiniPlot::paintWallName(QPainter& painter, const QRectF& inside) const
+{
+    const QString name = wallName();
+    if (name.isEmpty()) return;
+    const Theme& t = currentTheme();
+    painter.setPen(t.wallEdge);
+    painter.drawText(QRectF(0, 0, inside.right(), kMiniTop - 1), Qt::AlignRight | Qt::AlignTop, name);
+    if (!m_picture.breakAt || name == m_picture.wallNames.first()) return;
+    // The name that says so has no room: the words go below it.
+    const QString words = tr("not to scale");
+    const QFontMetricsF metrics(painter.font());
+    const double width = metrics.horizontalAdvance(words);
+    const QRectF box(inside.right() - width - 1, inside.top(), width + 1, metrics.height());
+    QColor ground = t.card;
+    ground.setAlpha(215);
+    painter.fillRect(box.adjusted(-2, 0, 0, 0), ground);
+    painter.drawText(box, Qt::AlignRight | Qt::AlignTop, words);
 }
 
 void MiniPlot::paintStackOf(QPainter& painter, const QRectF& inside) const
@@ -224,6 +286,7 @@ void MiniPlot::paintEvent(QPaintEvent*)
         paintAxes(painter, inside);
         paintBricks(painter, inside);
         paintStackOf(painter, inside);
+        paintBreak(painter, inside);
         painter.setRenderHint(QPainter::Antialiasing);
         painter.save();
         painter.setClipRect(inside.adjusted(-4, -6, 6, 4));
@@ -244,18 +307,7 @@ void MiniPlot::paintEvent(QPaintEvent*)
         }
         painter.restore();
         paintMarks(painter, inside);
-        if (!m_picture.wallNames.isEmpty() && !m_picture.wall.empty()) {
-            const QFontMetricsF metrics(painter.font());
-            const double room = inside.right() - metrics.horizontalAdvance(m_picture.y.unit) - 10;
-            const auto fits = [&](const QString& name) { return metrics.horizontalAdvance(name) <= room; };
-            const auto& names = m_picture.wallNames;
-            const auto name = std::find_if(names.begin(), names.end(), fits);
-            painter.setPen(t.wallEdge);
-            painter.drawText(QRectF(inside.right() - room, 0, room, kMiniTop - 1), Qt::AlignRight | Qt::AlignTop,
-                             name != names.end() ? *name
-                                                 : painter.fontMetrics().elidedText(names.last(), Qt::ElideRight,
-                                                                                    static_cast<int>(room)));
-        }
+        paintWallName(painter, inside);
     }
     if (hasFocus()) {
         painter.setRenderHint(QPainter::Antialiasing, false);

@@ -64,8 +64,10 @@ struct MiniPicture {
     std::vector<MiniMark> marks;
     std::vector<QPointF> wall; ///< the limit from left to right: bricks lie above it; empty: no wall
     QStringList wallNames;     ///< the longest first: the first that has room is written
-    QString empty;             ///< why there is nothing to see; empty if there is
-    QString spoken;            ///< for screen readers
+    /// Where the vertical axis is broken, for a wall above it that is not to scale. Absent: all is to scale.
+    std::optional<double> breakAt;
+    QString empty;  ///< why there is nothing to see; empty if there is
+    QString spoken; ///< for screen readers
 };
 
 /// Draws one picture; a click or Enter asks to see more.
@@ -92,7 +94,14 @@ protected:
     void keyPressEvent(QKeyEvent* event) override;
 
 private:
+    /// The longest name of the wall that has room above the plot, where the axis's unit goes first.
+    QString wallName() const;
+    /// How far the unit of the vertical axis may reach.
+    double unitRoom(const QRectF& inside) const;
     void paintAxes(QPainter& painter, const QRectF& inside) const;
+    /// A torn stretch across the plot below a wall that is not to scale, and the words for it.
+    void paintBreak(QPainter& painter, const QRectF& inside) const;
+    void paintWallName(QPainter& painter, const QRectF& inside) const;
     void paintBricks(QPainter& painter, const QRectF& inside) const;
     void paintStackOf(QPainter& painter, const QRectF& inside) const;
     void paintMarks(QPainter& painter, const QRectF& inside) const;

@@ -16,7 +16,8 @@ namespace {
 
 /// Above this multiple of what is drawn, a limit would press everything flat: it is drawn out of scale and says so.
 constexpr double kFarLimit = 3;
-constexpr double kOutOfScale = 0.9; ///< of the axis: where such a limit stands
+constexpr double kOutOfScale = 0.9;  ///< of the axis: where such a limit stands
+constexpr double kBrokenAxis = 0.82; ///< of the axis: where it is broken below such a limit
 constexpr int kGhostPoints = 300;
 
 /// Why a card is empty, and the lines that fill it.
@@ -32,20 +33,22 @@ QColor translucent(QColor colour, int alpha)
     return colour;
 }
 
-/// An axis from 0 with room for `largest` and, where it is not too far, for the limit. Returns where the limit stands
-/// on it.
-double scaleTo(MiniAxis& axis, double largest, std::optional<double> limit)
+/// A vertical axis from 0 with room for `largest` and, where it is not too far, for the limit (0: none); else it is broken
+/// below the limit. Returns where the limit stands on it.
+double scaleTo(MiniPicture& picture, double largest, double limit)
 {
+    MiniAxis& axis = picture.y;
     axis.low = 0;
-    if (!limit || !(*limit > 0)) {
+    if (!(limit > 0)) {
         axis.high = largest > 0 ? largest * 1.15 : 1;
         return 0;
     }
-    if (*limit <= kFarLimit * largest) {
-        axis.high = std::max(*limit * 1.12, largest * 1.08);
-        return *limit;
+    if (limit <= kFarLimit * largest) {
+        axis.high = std::max(limit * 1.12, largest * 1.08);
+        return limit;
     }
-    axis.high = largest > 0 ? largest * 1.35 : *limit;
+    axis.high = largest > 0 ? largest * 1.35 : limit;
+    picture.breakAt = axis.high * kBrokenAxis;
     return axis.high * kOutOfScale;
 }
 
@@ -118,7 +121,7 @@ MiniPicture OverviewView::memoryPicture() const
     const TimeScale time = timeScale(static_cast<double>(range.length().ns));
     const std::optional<double> capacity =
         fullest.capacityBytes ? std::optional(*fullest.capacityBytes / scale.bytes) : std::nullopt;
-    const double wall = scaleTo(picture.y, drawn / scale.bytes, capacity);
+    const double wall = scaleTo(picture, drawn / scale.bytes, capacity.value_or(0));
     picture.y.unit = scale.name;
     picture.y.label = plainFigure;
     picture.x.high = std::max(1e-9, static_cast<double>(range.length().ns) / time.ns);
@@ -141,7 +144,7 @@ MiniPicture OverviewView::memoryPicture() const
     if (capacity) {
         const QString text = formatBytes(*fullest.capacityBytes, selection()->byteUnit());
         picture.wallNames = {tr("%1 capacity").arg(text), text};
-        if (wall < *capacity) picture.wallNames.prepend(tr("%1 capacity, not to scale").arg(text));
+        if (picture.breakAt) picture.wallNames.prepend(tr("%1 capacity, not to scale").arg(text));
     }
     if (ghost)
         picture.lines.push_back({ghostCurve(*ghost->drawn, time.ns, scale.bytes), t.prediction, 1.6, true, false});
@@ -220,7 +223,7 @@ MiniPicture OverviewView::linkPicture() const
                  }};
     const std::optional<double> limit =
         m_facts->linkBytesPerSecond ? std::optional(*m_facts->linkBytesPerSecond / unit) : std::nullopt;
-    const double wall = scaleTo(picture.y, largest / unit, limit);
+    const double wall = scaleTo(picture, largest / unit, limit.value_or(0));
     picture.y.unit = tr("bus bandwidth, %1").arg(unitName);
     picture.y.label = plainFigure;
     for (const LinkDot& dot : m_facts->links) {
@@ -233,7 +236,7 @@ MiniPicture OverviewView::linkPicture() const
     if (limit) {
         const QString text = formatRate(*m_facts->linkBytesPerSecond, QStringLiteral("B/s"));
         picture.wallNames = {tr("link %1").arg(text), text};
-        if (wall < *limit) picture.wallNames.prepend(tr("link %1, not to scale").arg(text));
+        if (picture.breakAt) picture.wallNames.prepend(tr("link %1, not to scale").arg(text));
     }
     picture.spoken = tr("Bus bandwidth of %1 collectives by message size").arg(m_facts->links.size());
     return picture;
@@ -347,7 +350,7 @@ MiniPicture OverviewView::planPicture() const
     const std::optional<double> limit = m_plans->suggestions.usableBytes > 0
                                             ? std::optional(m_plans->suggestions.usableBytes / scale.bytes)
                                             : std::nullopt;
-    const double wall = scaleTo(picture.y, largest / scale.bytes, limit);
+    const double wall = scaleTo(picture, largest / scale.bytes, limit.value_or(0));
     if (limit && wall == *limit) picture.y.high = *limit * 1.35; // room for the plans that are too large
     picture.y.unit = scale.name;
     picture.y.label = plainFigure;
@@ -373,7 +376,7 @@ MiniPicture OverviewView::planPicture() const
     if (limit) {
         const QString text = formatBytes(m_plans->suggestions.usableBytes, selection()->byteUnit());
         picture.wallNames = {tr("%1 usable").arg(text), text};
-        if (wall < *limit) picture.wallNames.prepend(tr("%1 usable, not to scale").arg(text));
+        if (picture.breakAt) picture.wallNames.prepend(tr("%1 usable, not to scale").arg(text));
     }
     picture.marks.push_back({place(present.seconds, std::min(present.peakBytes, picture.y.high * scale.bytes)),
                              tr("this plan"), t.text, true});
