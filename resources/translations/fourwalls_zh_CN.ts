@@ -7376,6 +7376,58 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <source>replicas side by side</source>
         <translation>副本相邻</translation>
     </message>
+    <message>
+        <source>ep overlapped</source>
+        <translation>ep 重叠</translation>
+    </message>
+    <message>
+        <source>%1 routing</source>
+        <translation>%1 路由</translation>
+    </message>
+    <message>
+        <source>optimizer</source>
+        <translation>优化器</translation>
+    </message>
+    <message>
+        <source>activations</source>
+        <translation>激活</translation>
+    </message>
+    <message>
+        <source>parameters</source>
+        <translation>参数</translation>
+    </message>
+    <message>
+        <source>offload %1</source>
+        <translation>卸载 %1</translation>
+    </message>
+    <message>
+        <source>collectives %1</source>
+        <translation>集合通信 %1</translation>
+    </message>
+    <message>
+        <source>no overlap</source>
+        <translation>不重叠</translation>
+    </message>
+    <message>
+        <source>not fused</source>
+        <translation>不融合</translation>
+    </message>
+    <message>
+        <source>not in place</source>
+        <translation>不原地</translation>
+    </message>
+    <message>
+        <source>unfused attention</source>
+        <translation>非融合注意力</translation>
+    </message>
+    <message>
+        <source>servers %1</source>
+        <translation>服务器 %1</translation>
+    </message>
+    <message>
+        <source>no reshard</source>
+        <translation>不重新分片</translation>
+    </message>
 </context>
 <context>
     <name>PlotTable</name>

@@ -95,6 +95,44 @@ QString partWords(std::string_view key, const ParallelPlan& plan)
     return QStringLiteral("m %1").arg(plan.microbatches);
 }
 
+namespace {
+
+/// What says which of two plans that have the same degrees is meant: every other key of its text that is not at its default,
+/// but for the documents, which are the job's.
+void addSwitches(QStringList& parts, const ParallelPlan& plan)
+{
+    const auto add = [&](bool differs, const QString& text) {
+        if (differs) parts << text;
+    };
+    const auto word = [](const auto& table, auto value) {
+        for (const auto& [each, text] : table)
+            if (each == value) return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+        return QString();
+    };
+    add(plan.context != ContextExchange::Auto, QStringLiteral("cp %1").arg(word(kContextWords, plan.context)));
+    add(plan.dispatch != ExpertDispatch::Auto, QStringLiteral("ep %1").arg(word(kDispatchWords, plan.dispatch)));
+    add(plan.overlapExperts, PlanWords::tr("ep overlapped"));
+    add(plan.routing != MoeRouting::Balanced, PlanWords::tr("%1 routing").arg(word(kRoutingWords, plan.routing)));
+    QStringList offloaded;
+    if (plan.offloadOptimizer) offloaded << PlanWords::tr("optimizer");
+    if (plan.offloadActivations) offloaded << PlanWords::tr("activations");
+    if (plan.offloadParameters) offloaded << PlanWords::tr("parameters");
+    add(!offloaded.isEmpty(), PlanWords::tr("offload %1").arg(offloaded.join(QLatin1Char('+'))));
+    add(plan.collective != CollectiveAlgorithm::Auto,
+        PlanWords::tr("collectives %1").arg(word(kCollectiveWords, plan.collective)));
+    add(!plan.overlap, PlanWords::tr("no overlap"));
+    add(!plan.fuse, PlanWords::tr("not fused"));
+    add(!plan.inPlace, PlanWords::tr("not in place"));
+    add(!plan.fusedAttention, PlanWords::tr("unfused attention"));
+    add(plan.convolution != ConvolutionAlgorithm::Auto,
+        QStringLiteral("conv %1").arg(word(kConvolutionWords, plan.convolution)));
+    add(plan.parameterServer != ParameterServer::None,
+        QStringLiteral("ps %1").arg(word(kParameterServerWords, plan.parameterServer)));
+    add(plan.servers > 0, PlanWords::tr("servers %1").arg(plan.servers));
+}
+
+} // namespace
+
 QString planSummary(const ParallelPlan& plan)
 {
     QStringList parts;
@@ -106,13 +144,18 @@ QString planSummary(const ParallelPlan& plan)
     add("pp", plan.pp);
     add("cp", plan.cp);
     add("ep", plan.ep);
+    if (plan.expertTensor > 0) parts << QStringLiteral("etp %1").arg(plan.expertTensor);
     if (plan.zero > 0) parts << QStringLiteral("ZeRO %1").arg(plan.zero);
+    if (plan.shard > 0) parts << QStringLiteral("shard %1").arg(plan.shard);
+    if (!plan.reshard) parts << PlanWords::tr("no reshard");
     if (plan.pp > 1) parts << words(plan.schedule, plan.vpp);
+    if (!(plan.pp > 1 && plan.schedule == PipelineSchedule::Interleaved)) add("vpp", plan.vpp);
     if (!plan.stageLayers.empty()) parts << partWords("layers", plan);
     if (plan.order == RankOrder::StagesFirst) parts << partWords("order", plan);
     add("m", plan.microbatches);
     if (plan.recomputes()) parts << partWords("recompute", plan);
     if (plan.sequenceParallel) parts << QStringLiteral("sp");
+    addSwitches(parts, plan);
     return parts.isEmpty() ? PlanWords::tr("one device") : parts.join(QStringLiteral(" \u00b7 "));
 }
 

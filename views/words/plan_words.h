@@ -23,7 +23,8 @@ QString words(Precision precision); ///< "bf16"
 /// What a plan says of one of its parts, by the key of its text: "tp 4", "m 8", "ZeRO 2", "recompute full", "1F1B".
 QString partWords(std::string_view key, const ParallelPlan& plan);
 
-/// "dp 4 · tp 2 · pp 2 · ZeRO 1 · 1F1B · m 16": a plan in few words.
+/// "dp 4 · tp 2 · pp 2 · ZeRO 1 · 1F1B · m 16": a plan in few words, with all that is not at its default except documents, so
+/// that two plans for a job have two texts.
 QString planSummary(const ParallelPlan& plan);
 
 } // namespace fourwalls::views
