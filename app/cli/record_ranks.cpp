@@ -210,8 +210,18 @@ private:
         }
         salvage(m_console, files, m_run.output, m_run.isAttempt);
         const std::string dumps = dumpFolder(m_run.output);
-        if (fs::exists(dumps)) m_console.message("who hung it: fourwalls-cli hang " + dumps);
+        if (isHang(trained.error()) && fs::exists(dumps)) m_console.message("who hung it: fourwalls-cli hang " + dumps);
         return trained;
+    }
+
+    /// Whether somebody stood still, so that there is somebody to look for, and the dumps are kept: of an attempt that is
+    /// followed by another they stay only where a rank waited too long.
+    bool isHang(const Error& error)
+    {
+        const auto lost = meeting().lost();
+        const std::string& what = lost ? lost->error.what : error.what;
+        if (what.find(engine::kWaitsLonger) != std::string::npos) return true;
+        return !m_run.isAttempt && what.find(engine::kNoSignOfLife) != std::string::npos;
     }
 
     Console& m_console;

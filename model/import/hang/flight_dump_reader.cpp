@@ -258,6 +258,8 @@ Result<std::vector<std::pair<std::string, bool>>> filesOf(const std::vector<std:
     std::vector<std::pair<std::string, bool>> files;
     for (const std::string& path : paths) {
         std::error_code error;
+        if (!std::filesystem::exists(path, error))
+            return Error{ErrorCode::NotFound, "no such file or folder", path, "check the name"};
         if (!std::filesystem::is_directory(path, error)) {
             files.emplace_back(path, true);
             continue;

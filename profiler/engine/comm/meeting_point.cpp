@@ -150,7 +150,7 @@ void MeetingPoint::Client::loop()
             send(FrameType::Beat);
         }
         // A process that was stopped itself first reads what has come meanwhile.
-        if (now - heard > timeout + interval) return lostServer("it gave no sign of life");
+        if (now - heard > timeout + interval) return lostServer(std::string("it ") + kNoSignOfLife);
     }
 }
 

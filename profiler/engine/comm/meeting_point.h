@@ -19,6 +19,9 @@
 namespace fourwalls::engine {
 
 /// A rank that failed, died or froze.
+/// In the error of a rank that stands still, as far as anybody can tell; one whose process ended has other words.
+inline constexpr char kNoSignOfLife[] = "gave no sign of life";
+
 struct LostRank {
     RankId rank;
     std::int64_t unixNs = 0; ///< when it was noticed, on rank 0's clock

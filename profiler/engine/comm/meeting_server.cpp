@@ -164,7 +164,7 @@ void MeetingServer::lookAround()
     }
     for (const auto& peer : m_peers)
         if (peer->rank >= 0 && !peer->left && now - peer->heard > m_timeout) {
-            gone(*peer, "it gave no sign of life for " + seconds(m_timeout));
+            gone(*peer, std::string("it ") + kNoSignOfLife + " for " + seconds(m_timeout));
             peer->left = true;
         }
     if (static_cast<int>(m_came.size()) == m_world || m_lost || now - m_begin <= m_timeout) return;

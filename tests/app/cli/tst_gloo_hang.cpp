@@ -82,6 +82,10 @@ void GlooHangTest::soundRunsLeaveNoDumps()
                  .exitCode,
              0);
     QCOMPARE(QDir(dumps).entryList(QDir::Files), QStringList{"notes.txt"});
+    // A rank that is killed hung nobody, and the dumps of the others go when the job begins again.
+    const Answer killed = run({"record", "-o", m_folder.filePath("killed.fourwalls"), "--transport", "gloo", "--plan",
+                               "dp=2", "--steps", "6", "--batch", "8", "--seq", "32", "--fault", "kill:1:3"});
+    QVERIFY2(killed.err.contains("rank 1") && !killed.err.contains("who hung it"), killed.err.constData());
     QCOMPARE(run({"record", "-o", file, "--fault", "hang:0:1"}).exitCode, 2);
     QCOMPARE(run({"record", "-o", file, "--transport", "gloo", "--plan", "dp=2", "--fault", "hang:2:1"}).exitCode, 2);
     QCOMPARE(run({"record", "-o", file, "--transport", "gloo", "--plan", "dp=2", "--fault", "freeze:1:1"}).exitCode, 2);

@@ -230,6 +230,16 @@ private slots:
         QVERIFY(!readFlightDumps({folder.path().toStdString()}).ok());
     }
 
+    void aPathThatIsNotThereIsNoBadName()
+    {
+        for (const char* path : {"/no/such/folder", "/no/such/_dump_0"}) {
+            const auto dumps = readFlightDumps({path});
+            QVERIFY(!dumps.ok());
+            QVERIFY2(dumps.error().code == ErrorCode::NotFound, dumps.error().message().c_str());
+            QVERIFY2(dumps.error().what.find("no such file") != std::string::npos, dumps.error().what.c_str());
+        }
+    }
+
     void damagedDumpsNeverCrash()
     {
         QFile file(QString::fromStdString(dataOf("gpu_error_1st") + "/_dump_14"));
