@@ -28,6 +28,16 @@ std::string word(const std::string& text)
     return plain ? text : "?";
 }
 
+/// A column's name in the audit record, which holds times in nanoseconds.
+std::string auditName(const FactColumn& column)
+{
+    constexpr std::string_view kMicroseconds = "_us";
+    std::string name(column.name);
+    if (column.kind == FactKind::Microseconds && name.ends_with(kMicroseconds))
+        name.replace(name.size() - kMicroseconds.size(), kMicroseconds.size(), "_ns");
+    return name;
+}
+
 } // namespace
 
 const std::vector<FactColumn>& factColumns()
@@ -75,7 +85,7 @@ AuditRecord toAudit(const TraceFacts& facts)
         ++figureCount;
     };
     for (const FactColumn& column : factColumns())
-        if (facts.*column.value) add(std::string(column.name), *(facts.*column.value));
+        if (facts.*column.value) add(auditName(column), *(facts.*column.value));
     for (const auto& [phase, count] : facts.eventPhases) add(std::string(kPhasePrefix) + word(phase), count);
     for (const auto& [action, count] : facts.memActions) add(std::string(kActionPrefix) + word(action), count);
     return auditRecord(AuditCounter::ImportFacts, figureCount, figures);
@@ -99,8 +109,9 @@ std::optional<TraceFacts> factsFromAudit(const std::vector<AuditRecord>& audit)
                 facts.eventPhases[std::string(key)] += *value;
             else if (takePrefix(key, kActionPrefix))
                 facts.memActions[std::string(key)] += *value;
+            // Earlier versions wrote nanoseconds below the names of microseconds.
             for (const FactColumn& column : factColumns())
-                if (column.name == key) facts.*column.value = *value;
+                if (key == auditName(column) || key == column.name) facts.*column.value = *value;
         }
         return facts;
     }

@@ -38,8 +38,8 @@ struct FactColumn {
 /// The columns in the order of the contract.
 const std::vector<FactColumn>& factColumns();
 
-/// The facts as one audit record ("import_facts", with "column=value …" in its detail; times in nanoseconds) and back.
-/// Absent if there is none.
+/// The facts as one audit record ("import_facts", with "column=value …" in its detail; times in nanoseconds, and "_ns" in
+/// their names) and back. Absent if there is none.
 AuditRecord toAudit(const TraceFacts& facts);
 std::optional<TraceFacts> factsFromAudit(const std::vector<AuditRecord>& audit);
 

@@ -177,6 +177,20 @@ private slots:
         for (const AuditRecord& record : trace.data()->info.audit)
             QVERIFY2(record.name != "invalid_records", "the sink refused records");
     }
+
+    /// The record holds nanoseconds and says so; what earlier versions wrote below other names is read, too.
+    void theRecordNamesItsUnit()
+    {
+        TraceFacts facts;
+        facts.gpuKernelTimeNs = 635'237'000;
+        facts.firstEventNs = 7;
+        AuditRecord record = toAudit(facts);
+        QCOMPARE(record.detail, std::string("gpu_kernel_time_ns=635237000 first_event_ns=7"));
+        QCOMPARE(factsFromAudit({record})->gpuKernelTimeNs, facts.gpuKernelTimeNs);
+        record.detail = "gpu_kernel_time_us=635237000 first_event_ns=7";
+        QCOMPARE(factsFromAudit({record})->gpuKernelTimeNs, facts.gpuKernelTimeNs);
+        QCOMPARE(factsFromAudit({record})->firstEventNs, facts.firstEventNs);
+    }
 };
 
 FOURWALLS_TEST(FactsTest, QCoreApplication)
