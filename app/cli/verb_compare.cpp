@@ -249,7 +249,39 @@ private:
         return {{"a", side(memory.a)}, {"b", side(memory.b)}, {"makers", std::move(makers)}};
     }
 
+    /// Every figure, step, layer, operator and buffer is the same.
+    static bool isSame(const compare::TraceComparison& comparison)
+    {
+        const auto same = [](const auto& each) { return each.a == each.b; };
+        const auto alike = [](const auto& each) { return each.difference() == decltype(each.difference()){}; };
+        return std::all_of(comparison.figures.begin(), comparison.figures.end(), same) &&
+               std::all_of(comparison.steps.begin(), comparison.steps.end(), same) &&
+               std::all_of(comparison.layers.begin(), comparison.layers.end(), same) &&
+               std::all_of(comparison.operators.begin(), comparison.operators.end(), alike) &&
+               (!comparison.memory ||
+                std::all_of(comparison.memory->makers.begin(), comparison.memory->makers.end(), alike));
+    }
+
+    static std::string sameText(const compare::TraceComparison& comparison)
+    {
+        const auto figures = std::count_if(comparison.figures.begin(), comparison.figures.end(),
+                                           [](const compare::ComparedFigure& figure) { return figure.a.has_value(); });
+        return fmt::format("nothing differs: all {} figures, the times of steps, layers and operators, and the memory "
+                           "are the same\n",
+                           figures);
+    }
+
     static std::string textOf(const compare::TraceComparison& comparison, const diagnose::FindingChanges& findings)
+    {
+        std::string text = isSame(comparison) ? sameText(comparison) : differencesText(comparison);
+        const std::vector<std::string> lines = findingLines(findings);
+        if (!lines.empty()) text += "\nfindings of B, against A\n";
+        for (const std::string& line : lines) text += "  " + line + '\n';
+        text.pop_back(); // the console ends the last line
+        return text;
+    }
+
+    static std::string differencesText(const compare::TraceComparison& comparison)
     {
         const auto row = [](const std::string& what, const std::string& a, const std::string& b,
                             const std::string& change) {
@@ -276,10 +308,6 @@ private:
         text += operatorsText(comparison);
         if (comparison.memory) text += memoryText(*comparison.memory);
         if (!layers.empty()) text += "\ncompute time per rank and step\n" + layers;
-        const std::vector<std::string> lines = findingLines(findings);
-        if (!lines.empty()) text += "\nfindings of B, against A\n";
-        for (const std::string& line : lines) text += "  " + line + '\n';
-        text.pop_back(); // the console ends the last line
         return text;
     }
 

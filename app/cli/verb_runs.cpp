@@ -118,6 +118,25 @@ std::vector<std::string> tagList(const std::string& text)
     return tags;
 }
 
+std::string leftOutText(const RunFolder& folder)
+{
+    std::string text;
+    if (!folder.leftOut.empty()) text += fmt::format("\n{} files left out", folder.leftOut.size());
+    for (std::size_t i = 0; i < std::min<std::size_t>(5, folder.leftOut.size()); ++i)
+        text += "\n    " + folder.leftOut[i].first + ": " + folder.leftOut[i].second;
+    return text;
+}
+
+/// isFound: the folder has runs, but none with the words that were asked for.
+std::string noRunText(const RunFolder& folder, const std::string& path, bool isFound)
+{
+    return (isFound ? std::string("no run has these words in its name, model, plan or tags")
+                    : "no run in " + path + ": fourwalls-cli record -o " +
+                          (std::filesystem::path(path) / "run.fourwalls").string() +
+                          " makes one; event files of TensorBoard and logs of training are read, too") +
+           leftOutText(folder);
+}
+
 std::string catalogueText(const RunFolder& folder)
 {
     std::size_t name = 4, model = 5;
@@ -144,9 +163,7 @@ std::string catalogueText(const RunFolder& folder)
                                     (spike.detail.empty() ? "" : ", " + spike.detail));
     }
     if (!folder.runs.empty()) text += "\nloss: the mean of the last tenth of the steps";
-    if (!folder.leftOut.empty()) text += fmt::format("\n{} files left out", folder.leftOut.size());
-    for (std::size_t i = 0; i < std::min<std::size_t>(5, folder.leftOut.size()); ++i)
-        text += "\n    " + folder.leftOut[i].first + ": " + folder.leftOut[i].second;
+    text += leftOutText(folder);
     return text;
 }
 
@@ -188,8 +205,11 @@ public:
             if (!read) return console.fail(read.error());
             folder = std::move(*read);
         }
+        const bool isEmpty = folder.runs.empty();
         std::erase_if(folder.runs, [this](const FolderRun& run) { return !run.curves.matches(m_find); });
-        if (!console.json()) return console.answerText(catalogueText(folder));
+        if (!console.json())
+            return console.answerText(folder.runs.empty() ? noRunText(folder, m_folder, !isEmpty)
+                                                          : catalogueText(folder));
         json object{{"folder", m_folder}, {"runs", json::array()}, {"left_out", json::array()}};
         std::optional<std::int64_t> points;
         if (m_series)

@@ -354,6 +354,7 @@ void RunsPage::showPlots()
     const auto axis = static_cast<RunAxis>(std::max(0, m_axis->currentIndex()));
     XyAxis across;
     across.title = m_axis->currentText();
+    across.whole = axis != RunAxis::Hours;
     across.text = [axis](double value) {
         return axis == RunAxis::Tokens ? formatRate(value, {}, 3).trimmed() : QString::number(value, 'g', 4);
     };

@@ -22,6 +22,8 @@ private slots:
     void equalRunsPass();
     void markdown();
     void findingsOfTwoTraces();
+    void aTraceDoesNotDifferFromItself();
+    void anEmptyFolderHasNoRuns();
     void theSuite();
     void refuses_data();
     void refuses();
@@ -121,6 +123,26 @@ void CliCompareTest::markdown()
         if (cells == 0) cells = static_cast<int>(line.count('|'));
         QCOMPARE(static_cast<int>(line.count('|')), cells);
     }
+}
+
+void CliCompareTest::aTraceDoesNotDifferFromItself()
+{
+    const Answer same = run({"compare", m_slow[0], m_slow[0]});
+    QVERIFY2(same.exitCode == 0 && same.out.startsWith("nothing differs"), (same.out + same.err).constData());
+    QVERIFY2(!same.out.contains("0.00 %"), same.out.constData());
+    QVERIFY(!run({"compare", m_slow[0], m_before[0]}).out.contains("nothing differs"));
+}
+
+void CliCompareTest::anEmptyFolderHasNoRuns()
+{
+    const QString empty = m_folder.filePath("empty");
+    QVERIFY(QDir().mkpath(empty));
+    const Answer none = run({"runs", empty});
+    QVERIFY2(none.out.startsWith("no run in ") && none.out.contains("fourwalls-cli record -o"), none.out.constData());
+    QVERIFY(!none.out.contains("lr"));
+    const Answer other = run({"runs", m_folder.path(), "--find", "nothing-has-this-name"});
+    QVERIFY2(other.out.startsWith("no run has these words"), other.out.constData());
+    QVERIFY(run({"runs", m_folder.path()}).out.startsWith("run "));
 }
 
 void CliCompareTest::findingsOfTwoTraces()
