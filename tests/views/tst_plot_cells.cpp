@@ -71,6 +71,31 @@ private slots:
         QVERIFY(drawn(begin + QStringLiteral("<int>")) == drawn(begin + QStringLiteral("<int>")));
     }
 
+    /// A column without anything to show leaves its room to the names, and comes back with something.
+    void whatNobodyHasTakesNoRoom()
+    {
+        CellTable table;
+        table.resize(500, 200);
+        table.show();
+        const auto fill = [&table](bool hidden) {
+            std::vector<CellColumn> columns = oneColumn();
+            columns[0].width = 0;
+            columns.push_back({QStringLiteral("FLOP/s"), {}, true, 66, false, hidden});
+            table.setContent(std::move(columns),
+                             {{CellValue{.text = QStringLiteral("a")}, CellValue{.text = QStringLiteral("1")}}});
+            QCoreApplication::processEvents();
+        };
+        fill(false);
+        const int narrow = table.columnWidth(0);
+        fill(true);
+        QVERIFY(table.isColumnHidden(1));
+        QVERIFY(table.columnWidth(0) >= narrow + 66);
+        QVERIFY(table.asCsv().contains(QStringLiteral("FLOP/s")));
+        fill(false);
+        QVERIFY(!table.isColumnHidden(1));
+        QCOMPARE(table.columnWidth(0), narrow);
+    }
+
     /// A figure that is longer than its column was meant for widens it; what a person reads does not become narrower.
     void figuresAreNotCut()
     {

@@ -179,16 +179,23 @@ void OperatorsPage::showOperator(const std::string& name)
 void OperatorsPage::fillTable()
 {
     const Theme& t = currentTheme();
+    // What the trace says of no operator leaves its room to the names.
+    const auto nobodyHas = [this](auto value) {
+        return !m_facts || std::none_of(m_facts->roofline.operators.begin(), m_facts->roofline.operators.end(), value);
+    };
+    const bool noFlops = nobodyHas([](const RooflinePoint& each) { return each.flopsPerSecond().has_value(); });
+    const bool noBytes = nobodyHas([](const RooflinePoint& each) { return each.bytesPerSecond().has_value(); });
+    const bool noBounds = nobodyHas([](const RooflinePoint& each) { return each.bound != BoundBy::Unknown; });
     std::vector<CellColumn> columns{
         {tr("operator"), {}, false, 0},
         {tr("share"), tr("Of the time of all compute operators, over all ranks and measured steps"), false, 96},
         {tr("time"), tr("Added up over all ranks and measured steps"), true, 76},
         {tr("count"), tr("Added up over all ranks and measured steps"), true, 62, true},
-        {tr("FLOP/s"), tr("FLOPs / time"), true, 66},
-        {tr("B/s"), tr("Bytes it must move in memory / time"), true, 66},
+        {tr("FLOP/s"), tr("FLOPs / time"), true, 66, false, noFlops},
+        {tr("B/s"), tr("Bytes it must move in memory / time"), true, 66, false, noBytes},
         {tr("bound by"),
          tr("memory: bytes / bandwidth > FLOPs / peak; launch: shorter than %1").arg(formatDuration(kLaunchBound, 2)),
-         false, 74}};
+         false, 74, false, noBounds}};
     std::vector<std::vector<CellValue>> rows;
     if (m_facts)
         for (const RooflinePoint& each : m_facts->roofline.operators) {

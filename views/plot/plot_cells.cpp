@@ -126,10 +126,12 @@ void CellTable::setContent(std::vector<CellColumn> columns, std::vector<std::vec
                            Qt::SortOrder order)
 {
     m_quiet = true;
-    const bool sameShape = columns.size() == m_model->columns().size();
+    const auto& before = m_model->columns();
+    const bool sameShape = columns.size() == before.size();
+    bool grew = !sameShape;
+    for (std::size_t i = 0; sameShape && i < columns.size(); ++i) grew = grew || columns[i].hidden != before[i].hidden;
     if (!sameShape) m_widths.assign(columns.size(), 0); // first: other rows may resize the table
     m_model->setContent(std::move(columns), std::move(rows));
-    bool grew = !sameShape;
     for (int i = 0; i < static_cast<int>(m_widths.size()); ++i) {
         // Columns that somebody is reading, or has widened, do not become narrower.
         int& width = m_widths[static_cast<std::size_t>(i)];
@@ -164,13 +166,14 @@ void CellTable::makeRoom()
             stretches = true;
             least = std::max(least, headingWidth(*this, static_cast<int>(i)));
         }
-        fixed += m_widths[i];
+        fixed += all[i].hidden ? 0 : m_widths[i];
     }
     const bool tight = stretches && fixed + least > viewport()->width();
     int shown = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
-        if (all[i].spare) setColumnHidden(static_cast<int>(i), tight);
-        if (!(all[i].spare && tight)) shown += m_widths[i];
+        const bool hidden = all[i].hidden || (all[i].spare && tight);
+        setColumnHidden(static_cast<int>(i), hidden);
+        if (!hidden) shown += m_widths[i];
     }
     // Where even the others leave no room for a dozen letters of a name, the table scrolls.
     constexpr int kFewestLetters = 100;

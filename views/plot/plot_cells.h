@@ -37,6 +37,7 @@ struct CellColumn {
     bool isFigure = false; ///< right-aligned
     int width = 80;        ///< at least; 0: takes what is left
     bool spare = false;    ///< left out where the room is needed for the column that takes what is left
+    bool hidden = false;   ///< no row has anything to show in it
 };
 
 class CellModel : public QAbstractTableModel {
