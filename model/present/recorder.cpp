@@ -4,6 +4,7 @@
 
 #include "model/base/ascii.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,13 @@ Recorder recorderOf(const TraceHeader& header)
     if (has("Nsight")) return Recorder::NsightSystems;
     if (has("Kineto")) return Recorder::PyTorch;
     if (has("memory snapshot")) return Recorder::MemorySnapshot;
+    if (producer.starts_with("JAX ") || has("XSpace")) {
+        const bool isCuda = std::any_of(header.ranks.begin(), header.ranks.end(), [](const RankInfo& rank) {
+            return lowerCase(rank.device).find("nvidia") != std::string::npos;
+        });
+        return isCuda ? Recorder::JaxCuda : Recorder::Jax;
+    }
+    if (has("rocprof")) return Recorder::Rocprof;
     return lowerCase(producer).starts_with("fourwalls") ? Recorder::Own : Recorder::Other;
 }
 

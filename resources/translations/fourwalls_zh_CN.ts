@@ -7951,6 +7951,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <source>device work</source>
         <translation>设备工作</translation>
     </message>
+    <message>
+        <source>No profile of JAX has: %1</source>
+        <translation>JAX 的剖析文件都不含：%1</translation>
+    </message>
 </context>
 <context>
     <name>ReplayCard</name>

@@ -60,6 +60,23 @@ QString linesToRecord(Lack lack, Recorder recorder)
         case Lack::Memory: return QStringLiteral("nsys profile --cuda-memory-usage=true");
         }
         break;
+    case Recorder::Jax:
+    case Recorder::JaxCuda:
+        switch (lack) {
+        case Lack::Device: return QStringLiteral("jax.default_backend() == \"gpu\"");
+        case Lack::Steps: return QStringLiteral("with jax.profiler.StepTraceAnnotation(\"step\", step_num=i): …");
+        case Lack::Flops:
+        case Lack::Memory: return {};
+        }
+        break;
+    case Recorder::Rocprof:
+        switch (lack) {
+        case Lack::Device: return QStringLiteral("rocprofv3 --kernel-trace --memory-copy-trace");
+        case Lack::Steps: return QStringLiteral("rocprofv3 --marker-trace, roctxRangePush(\"step\")");
+        case Lack::Flops: return {};
+        case Lack::Memory: return QStringLiteral("rocprofv3 --memory-allocation-trace --output-format rocpd");
+        }
+        break;
     case Recorder::Own:
     case Recorder::MemorySnapshot:
     case Recorder::Other: break;
@@ -74,18 +91,26 @@ QString howToRecord(const QList<Lack>& lacks, Recorder recorder)
         return RecordingAdvice::tr("For steps and kernels, profile the same run: %1")
             .arg(QStringLiteral(
                 "with torch.profiler.profile() as prof: train(); prof.export_chrome_trace(\"trace.json\")"));
-    QStringList lines, others;
+    const bool isJax = recorder == Recorder::Jax || recorder == Recorder::JaxCuda;
+    QStringList lines, others, never;
     for (const Lack lack : lacks) {
         const QString line = linesToRecord(lack, recorder);
         if (!line.isEmpty())
             lines << QStringLiteral("%1: %2").arg(lackName(lack), line);
+        else if (isJax && (lack == Lack::Flops || recorder == Recorder::Jax))
+            never << lackName(lack); // the collector records programs of CUDA, and none of JAX's tools says it
         else if (lack == Lack::Flops)
             lines << RecordingAdvice::tr("FLOPs, of a PyTorch program: %1").arg(flopsOfPyTorch());
         else
             others << lackName(lack);
     }
     if (!others.isEmpty()) lines << QStringLiteral("%1: %2").arg(others.join(QStringLiteral(", ")), anyProgram());
-    return RecordingAdvice::tr("To record what is missing: %1").arg(lines.join(QStringLiteral(" · ")));
+    QStringList parts;
+    if (!lines.isEmpty())
+        parts << RecordingAdvice::tr("To record what is missing: %1").arg(lines.join(QStringLiteral(" · ")));
+    if (!never.isEmpty())
+        parts << RecordingAdvice::tr("No profile of JAX has: %1").arg(never.join(QStringLiteral(", ")));
+    return parts.join(QStringLiteral(" · "));
 }
 
 QString howToMarkSteps(Recorder recorder)
@@ -96,6 +121,9 @@ QString howToMarkSteps(Recorder recorder)
         return RecordingAdvice::tr("Call the profiler's step() after every iteration: %1")
             .arg(linesToRecord(Lack::Steps, recorder));
     case Recorder::NsightSystems:
+    case Recorder::Rocprof:
+    case Recorder::Jax:
+    case Recorder::JaxCuda:
         return RecordingAdvice::tr("Put a range round every iteration: %1").arg(linesToRecord(Lack::Steps, recorder));
     case Recorder::MemorySnapshot:
         return RecordingAdvice::tr("A memory snapshot has none: open the profile of the same run beside it.");

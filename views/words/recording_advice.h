@@ -17,7 +17,7 @@ enum class Lack { Device, Steps, Flops, Memory };
 QString linesToRecord(Lack lack, Recorder recorder);
 
 /// "To record what is missing: steps: prof.step() · memory: profile_memory=True". For what the tool cannot record, the
-/// lines of one that can. Empty without lacks, and for Fourwalls' own recordings.
+/// lines of one that can, or that none can. Empty without lacks, and for Fourwalls' own recordings.
 QString howToRecord(const QList<Lack>& lacks, Recorder recorder);
 
 /// Below "there are no steps": the line that marks them, by that tool.

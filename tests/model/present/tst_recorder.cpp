@@ -26,6 +26,12 @@ private slots:
         QVERIFY(of("PyTorch Profiler (Kineto)") == Recorder::PyTorch);
         QVERIFY(of("PyTorch memory snapshot") == Recorder::MemorySnapshot);
         QVERIFY(of("fourwalls 0.1.0") == Recorder::Own && of("Fourwalls 0.1.0") == Recorder::Own);
+        QVERIFY(of("rocprofv3") == Recorder::Rocprof && of("rocprofiler-sdk (rocpd)") == Recorder::Rocprof);
+        QVERIFY(of("JAX 0.10") == Recorder::Jax && of("XLA profiler (XSpace)") == Recorder::Jax);
+        header.ranks.push_back({RankId{0}, "AMD GPU", "", 0, 0, 0});
+        QVERIFY(of("JAX 0.10") == Recorder::Jax);
+        header.ranks.push_back({RankId{1}, "Nvidia GPU", "", 0, 0, 0});
+        QVERIFY(of("JAX 0.10") == Recorder::JaxCuda && of("XLA profiler (XSpace)") == Recorder::JaxCuda);
         QVERIFY(of("four") == Recorder::Other && of("") == Recorder::Other);
         header.source = TraceSource::Recorded;
         QVERIFY(of("anything") == Recorder::Own);

@@ -393,6 +393,13 @@ private slots:
         QVERIFY2(other.contains(QStringLiteral("fourwalls-cli record")), qPrintable(other));
         QCOMPARE(otherCommands, QStringList());
         QCOMPARE(howToRecord({Lack::Memory}, Recorder::Own), QString());
+        // No tool for CUDA or PyTorch is advised for a program of JAX on another device.
+        const QString jax = howToRecord({Lack::Steps, Lack::Flops, Lack::Memory}, Recorder::Jax);
+        QVERIFY2(jax.contains(QStringLiteral("StepTraceAnnotation")), qPrintable(jax));
+        QVERIFY2(!jax.contains(QStringLiteral("fourwalls-cli")) && !jax.contains(QStringLiteral("torch")),
+                 qPrintable(jax));
+        QVERIFY(howToRecord({Lack::Memory}, Recorder::JaxCuda).contains(QStringLiteral("fourwalls-cli record")));
+        QVERIFY(howToMarkSteps(Recorder::Rocprof).contains(QStringLiteral("rocprofv3")));
         // Of operators of processors alone, the work of a device is missing first of all.
         QVERIFY(!torch.contains(QStringLiteral("ProfilerActivity.CUDA")));
         OverviewFacts facts;
