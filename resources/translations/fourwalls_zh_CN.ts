@@ -4637,6 +4637,10 @@ Call the first line before training and the second behind it:
         <source>%1 buffers that lived %2 or longer, about %3 shorter ones when zoomed in</source>
         <translation>%1 个存活不短于 %2 的缓冲区；放大后可见约 %3 个更短的</translation>
     </message>
+    <message>
+        <source>%1 largest that lived %2 or longer, %3 smaller ones not listed, about %4 shorter ones when zoomed in</source>
+        <translation>存活 %2 或更久的缓冲区中最大的 %1 个，另有 %3 个较小的未列出；约 %4 个更短的在放大后可见</translation>
+    </message>
 </context>
 <context>
     <name>MemoryCards</name>

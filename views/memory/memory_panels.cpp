@@ -192,8 +192,13 @@ void MemoryBufferPanel::describe()
     QString text = tr("%1 buffers").arg(formatCount(shown));
     if (rest > 0) text = tr("%1 largest, %2 smaller ones not listed").arg(formatCount(shown), formatCount(rest));
     if (m_list->leftOut > 0) {
-        text = tr("%1 buffers that lived %2 or longer, about %3 shorter ones when zoomed in")
-                   .arg(formatCount(shown), formatDuration(m_list->shortest, 3), formatCount(m_list->leftOut));
+        const QString lived = formatDuration(m_list->shortest, 3), shorter = formatCount(m_list->leftOut);
+        text = rest > 0
+                   ? tr("%1 largest that lived %2 or longer, %3 smaller ones not listed, about %4 shorter ones when "
+                        "zoomed in")
+                         .arg(formatCount(shown), lived, formatCount(rest), shorter)
+                   : tr("%1 buffers that lived %2 or longer, about %3 shorter ones when zoomed in")
+                         .arg(formatCount(shown), lived, shorter);
     }
     finding().setText(text);
 }
