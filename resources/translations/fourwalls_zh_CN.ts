@@ -491,7 +491,7 @@ skew of arrivals %6 · click to look at its hops, double click for the timeline<
     <name>ClaimUnits</name>
     <message>
         <source>billion</source>
-        <translation>×10 亿</translation>
+        <translation>亿</translation>
     </message>
     <message>
         <source>devices</source>
@@ -540,6 +540,11 @@ skew of arrivals %6 · click to look at its hops, double click for the timeline<
     <message>
         <source>GPU-hours</source>
         <translation>GPU 小时</translation>
+    </message>
+    <message>
+        <source>1</source>
+        <comment>how many of what &quot;billion&quot; is translated with are 1,000,000,000</comment>
+        <translation>10</translation>
     </message>
 </context>
 <context>
@@ -2687,7 +2692,7 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
     </message>
     <message>
         <source>computes %1 per step, the other stages %2</source>
-        <translation>每步计算 %1，其他阶段 %2</translation>
+        <translation>每步计算 %1，其他级 %2</translation>
     </message>
     <message>
         <source>a transfer takes %1, its siblings take %2</source>
@@ -2731,7 +2736,7 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
     </message>
     <message>
         <source>Pipeline stage %1 takes longer than the others</source>
-        <translation>流水线阶段 %1 比其他阶段慢</translation>
+        <translation>流水级 %1 比其他级慢</translation>
     </message>
     <message>
         <source>The link between %1 is slow</source>
@@ -2955,7 +2960,7 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
     </message>
     <message>
         <source>Give it fewer layers, or the others more: Megatron-LM&apos;s --decoder-first-pipeline-num-layers and --decoder-last-pipeline-num-layers.</source>
-        <translation>给它更少的层，或给其他阶段更多的层：Megatron-LM 的 --decoder-first-pipeline-num-layers 和 --decoder-last-pipeline-num-layers。</translation>
+        <translation>给它更少的层，或给其他级更多的层：Megatron-LM 的 --decoder-first-pipeline-num-layers 和 --decoder-last-pipeline-num-layers。</translation>
     </message>
     <message>
         <source>A balancing loss or a capacity limit evens experts out: Megatron-LM&apos;s --moe-aux-loss-coeff and --moe-expert-capacity-factor.</source>
@@ -7539,7 +7544,7 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
     </message>
     <message>
         <source>waiting for a neighbour</source>
-        <translation>等待相邻阶段</translation>
+        <translation>等待相邻级</translation>
     </message>
     <message>
         <source>waiting for the other ranks</source>

@@ -34,8 +34,18 @@ QString unitName(const std::string& unit)
     return QString::fromStdString(unit);
 }
 
+/// How many of the unit that a language has for "billion" are a billion: Chinese counts in hundred millions.
+double perBillion()
+{
+    bool isNumber = false;
+    const double count =
+        ClaimUnits::tr("1", "how many of what \"billion\" is translated with are 1,000,000,000").toDouble(&isNumber);
+    return isNumber && count > 0 ? count : 1;
+}
+
 QString withUnit(double value, const std::string& unit)
 {
+    if (unit == "billion") value *= perBillion();
     const QString number = std::abs(value) >= 10'000 ? formatCount(static_cast<qint64>(value)) : formatFigure(value);
     return number + kThinSpace + unitName(unit);
 }

@@ -66,7 +66,7 @@ QVariant MemoryAllocationModel::exact(const AllocationView& item, int column) co
     switch (column) {
     case Bytes: return static_cast<qlonglong>(item.bytes);
     case Category: return words(item.category);
-    case Operator: return op ? QString::fromStdString(op->name) : QString();
+    case Operator: return op ? nameOfMaker(op->name) : QString();
     case Layer: return op && op->layer ? QVariant(op->layer->value) : QVariant();
     case PhaseName: return op && op->phase != Phase::None ? words(op->phase) : QString();
     case Micro: return item.microbatch ? QVariant(item.microbatch->value) : QVariant();

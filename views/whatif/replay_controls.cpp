@@ -9,6 +9,7 @@
 #include "views/whatif/knob_row.h"
 #include "views/words/format.h"
 #include "views/words/plan_words.h"
+#include "views/words/words.h"
 
 #include <QCheckBox>
 #include <QComboBox>
@@ -30,10 +31,23 @@ constexpr int kGainColumn = 52;
 constexpr std::size_t kMostOffered = 4;
 constexpr int kLongestName = 36;
 
+QString cutName(const QString& text)
+{
+    return text.size() <= kLongestName ? text : text.left(kLongestName - 1) + QChar(0x2026);
+}
+
 QString cutName(const std::string& name)
 {
-    const QString text = QString::fromStdString(name);
-    return text.size() <= kLongestName ? text : text.left(kLongestName - 1) + QChar(0x2026);
+    return cutName(QString::fromStdString(name));
+}
+
+/// Where the engine reads its data it says so in words of ours.
+QString readingName(const std::string& name)
+{
+    OpInfo op;
+    op.name = name;
+    op.kind = SliceKind::DataLoading;
+    return cutName(opName(op));
 }
 
 /// Room for the longest name of a choice.
@@ -150,8 +164,8 @@ void ReplayControls::rebuild()
         addFactor(tr("Work of the program"), "host:", false, OfferKind::Host);
     }
     for (std::size_t i = 0; i < std::min(kMostOffered, knobs.reading.size()); ++i)
-        addFactor(tr("Reading: %1").arg(cutName(knobs.reading[i])), "host:" + replay::exactPattern(knobs.reading[i]),
-                  false, OfferKind::Reading, knobs.reading[i]);
+        addFactor(tr("Reading: %1").arg(readingName(knobs.reading[i])),
+                  "host:" + replay::exactPattern(knobs.reading[i]), false, OfferKind::Reading, knobs.reading[i]);
 
     if (!knobs.groups.empty()) addHeading(tr("Links"));
     for (const std::string& group : knobs.groups)

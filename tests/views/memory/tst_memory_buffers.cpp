@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The list of buffers says all that it leaves out.
+// The list of buffers says all that it leaves out, and its names are in the user's language.
 #include "model/trace/memory_facts.h"
 #include "tests/support/test_program.h"
+#include "views/memory/memory_allocation_model.h"
 #include "views/memory/memory_panels.h"
 
+#include <QTranslator>
 #include <QtTest>
 
 namespace tst_memory_buffers {
@@ -50,6 +52,25 @@ private slots:
                  QStringLiteral("3 buffers that lived 4.19 ms or longer, about 41 shorter ones when zoomed in"));
         QCOMPARE(saidOf(listOf(3, 10, 41)), QStringLiteral("3 largest that lived 4.19 ms or longer, 7 smaller ones not "
                                                            "listed, about 41 shorter ones when zoomed in"));
+    }
+
+    /// What our own readers call an operator is no name of a file: it goes through the words of the view.
+    void namesOfOursAreWords()
+    {
+        struct Chinese : QTranslator {
+            using QTranslator::QTranslator;
+            bool isEmpty() const override { return false; }
+            QString translate(const char*, const char* source, const char*, int) const override
+            {
+                return QLatin1String(source) == QLatin1String("from before the history") ? QStringLiteral("早于历史")
+                                                                                         : QString();
+            }
+        } translator;
+        QCoreApplication::installTranslator(&translator);
+        MemoryAllocationModel model;
+        model.setList(listOf(1, 1, 0), {});
+        QCOMPARE(model.index(0, MemoryAllocationModel::Operator).data().toString(), QStringLiteral("早于历史"));
+        QCoreApplication::removeTranslator(&translator);
     }
 };
 
