@@ -5201,6 +5201,14 @@ Call the first line before training and the second behind it:
         <source>largest hole</source>
         <translation>最大空洞</translation>
     </message>
+    <message>
+        <source>in use</source>
+        <translation>使用中</translation>
+    </message>
+    <message>
+        <source>let go and not free yet</source>
+        <translation>已放弃、尚未空闲</translation>
+    </message>
 </context>
 <context>
     <name>MemoryMapPlot</name>
@@ -5332,6 +5340,10 @@ Call the first line before training and the second behind it:
     <message>
         <source>capacity %1</source>
         <translation>容量 %1</translation>
+    </message>
+    <message>
+        <source>%1 more</source>
+        <translation>另有 %1 项</translation>
     </message>
 </context>
 <context>
@@ -5556,6 +5568,10 @@ Choose another rank on the timeline.</source>
     <message>
         <source>no stack recorded</source>
         <translation>未记录调用栈</translation>
+    </message>
+    <message>
+        <source>and %1 more operators</source>
+        <translation>以及另外 %1 个算子</translation>
     </message>
 </context>
 <context>

@@ -3,6 +3,7 @@
 #include "views/memory/memory_map_card.h"
 
 #include "views/memory/memory_map_plot.h"
+#include "views/memory/memory_words.h"
 #include "views/plot/plot_ticks.h"
 #include "views/plot/plot_xy.h"
 #include "views/plot/theme.h"
@@ -64,6 +65,7 @@ MemoryMapCard::MemoryMapCard(QWidget* parent)
     , m_colours(new QComboBox(this))
     , m_plot(new MemoryMapPlot(this))
     , m_overTime(new XyPlot(this))
+    , m_blockLegend(new PlotLegend(this))
     , m_legend(new PlotLegend(this))
 {
     addControl(m_order);
@@ -81,10 +83,12 @@ MemoryMapCard::MemoryMapCard(QWidget* parent)
     column->addWidget(m_overTime, 1);
     layout->addWidget(m_beside, 3);
     addContent(row, 1);
+    addContent(m_blockLegend);
     connect(m_order, &QComboBox::activated, this,
             [this](int index) { m_plot->setOrder(static_cast<MapOrder>(m_order->itemData(index).toInt())); });
     connect(m_colours, &QComboBox::activated, this, [this](int index) {
         m_plot->setColours(static_cast<MemoryMapPlot::Colours>(m_colours->itemData(index).toInt()));
+        showBlockLegend();
     });
     connect(m_plot, &MemoryMapPlot::bufferClicked, this, &MemoryMapCard::bufferClicked);
     retranslate();
@@ -242,11 +246,30 @@ void MemoryMapCard::showMap()
                    m_session && m_session->isOpen() ? m_session->info().range.begin : Instant{}, none);
     m_order->setVisible(!isEmpty);
     m_colours->setVisible(!isEmpty);
+    showBlockLegend();
     m_beside->setVisible(none.isEmpty() || m_history);
     finding().setText(sentence());
     const bool alarm =
         m_map && m_shown && m_shown->refused && refusalOf(*m_shown->refused, m_map->all) != Refusal::Unknown;
     finding().setTone(alarm ? ElidedText::Tone::Alarm : ElidedText::Tone::Quiet);
+}
+
+void MemoryMapCard::showBlockLegend()
+{
+    std::vector<PlotLegend::Entry> entries;
+    const bool isEmpty = !m_map || m_map->rows.empty();
+    const Theme& t = currentTheme();
+    if (!isEmpty && m_colours->currentData().toInt() == static_cast<int>(MemoryMapPlot::Colours::State)) {
+        entries.push_back({PlotLegend::Mark::Area, t.accent, tr("in use")});
+        if (m_map->all.awaitedBytes > 0)
+            entries.push_back({PlotLegend::Mark::Area, t.hatchBase, tr("let go and not free yet")});
+    } else if (!isEmpty) {
+        for (const BlockColour& each : blockColours(m_map->buffers))
+            entries.push_back(
+                {each.colour.isValid() ? PlotLegend::Mark::Area : PlotLegend::Mark::Note, each.colour, each.name});
+    }
+    m_blockLegend->setVisible(!entries.empty());
+    m_blockLegend->setEntries(std::move(entries));
 }
 
 void MemoryMapCard::showHistory()
@@ -295,6 +318,7 @@ void MemoryMapCard::changeEvent(QEvent* event)
     PlotCard::changeEvent(event);
     if (event->type() != QEvent::PaletteChange) return;
     m_overTime->applyTheme();
+    showBlockLegend();
     showHistory();
 }
 

@@ -66,6 +66,7 @@ private:
     void askMap();
     void askHistory();
     void showMap();
+    void showBlockLegend();
     void showHistory();
     QString nothing() const;
 
@@ -80,6 +81,7 @@ private:
     QComboBox *m_order, *m_colours;
     MemoryMapPlot* m_plot;
     XyPlot* m_overTime;
+    PlotLegend* m_blockLegend; ///< of the segments; m_legend: of what is beside them
     PlotLegend* m_legend;
     QWidget* m_beside; ///< what happened over time, beside the map
 };

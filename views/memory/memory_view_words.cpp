@@ -8,6 +8,7 @@
 #include "views/memory/memory_figures.h"
 #include "views/memory/memory_panels.h"
 #include "views/memory/memory_view.h"
+#include "views/memory/memory_words.h"
 #include "views/plot/plot_card.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/what_if.h"
@@ -123,6 +124,12 @@ void MemoryView::showLegend()
     if (m_answers->buffers())
         for (const AllocationView& buffer : m_answers->buffers()->list->items)
             if (std::int64_t& bytes = most[static_cast<std::size_t>(buffer.category)]; bytes == 0) bytes = buffer.bytes;
+    if (showsBlocks() && m_answers->buffers()) {
+        for (const BlockColour& each : blockColours(*m_answers->buffers()->list))
+            entries.push_back(
+                {each.colour.isValid() ? PlotLegend::Mark::Area : PlotLegend::Mark::Note, each.colour, each.name});
+        return m_legend->setEntries(std::move(entries));
+    }
     for (std::size_t i = 0; i < most.size(); ++i) {
         const auto category = static_cast<MemoryCategory>(i);
         if (most[i] > 0) entries.push_back({PlotLegend::Mark::Area, colourOf(t, category), words(category)});

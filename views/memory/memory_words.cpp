@@ -11,8 +11,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <numeric>
 #include <string_view>
+#include <utility>
 
 namespace fourwalls::views {
 
@@ -69,6 +71,38 @@ QColor colourOfBlock(const AllocationView& item, const OpDictionary& ops)
     for (const char c : op->name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
     // Muted, so that they are not taken for the categories.
     return QColor::fromHsl(static_cast<int>(hash % 360), 70, currentTheme().dark ? 105 : 165);
+}
+
+std::vector<BlockColour> blockColours(const AllocationList& list, std::size_t mostMakers)
+{
+    CategoryBytes categories{};
+    std::map<QRgb, std::pair<std::int64_t, QString>> makers;
+    for (const AllocationView& item : list.items) {
+        const QColor colour = colourOfBlock(item, list.ops);
+        if (colour == colourOf(currentTheme(), item.category)) {
+            categories[static_cast<std::size_t>(item.category)] += std::max<std::int64_t>(1, item.bytes);
+            continue;
+        }
+        auto& [bytes, name] = makers[colour.rgb()];
+        bytes += item.bytes;
+        if (const OpInfo* op = makerOf(item, list.ops); op && name.isEmpty()) name = nameOfMaker(op->name);
+    }
+    std::vector<BlockColour> found;
+    for (std::size_t i = 0; i < categories.size(); ++i)
+        if (const auto category = static_cast<MemoryCategory>(i); categories[i] > 0)
+            found.push_back({colourOf(currentTheme(), category), words(category)});
+    std::vector<std::pair<QRgb, std::pair<std::int64_t, QString>>> most(makers.begin(), makers.end());
+    std::stable_sort(most.begin(), most.end(),
+                     [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
+    constexpr qsizetype kLongestMaker = 32;
+    for (std::size_t i = 0; i < std::min(most.size(), mostMakers); ++i) {
+        QString name = most[i].second.second;
+        if (name.size() > kLongestMaker) name = name.left(kLongestMaker - 1) + QChar(0x2026);
+        found.push_back({QColor(most[i].first), name});
+    }
+    if (most.size() > mostMakers)
+        found.push_back({{}, MemoryWords::tr("and %1 more operators").arg(most.size() - mostMakers)});
+    return found;
 }
 
 QString originOf(const AllocationView& item, const OpDictionary& ops)

@@ -9,6 +9,7 @@
 #include <QString>
 
 #include <string>
+#include <vector>
 
 namespace fourwalls::views {
 
@@ -22,6 +23,15 @@ QString atenOf(const OpInfo& op);
 /// The colour of a buffer's block: its category's; of a buffer of no category one by its maker's name, so that what one
 /// line of code made stands out from what others made.
 QColor colourOfBlock(const AllocationView& item, const OpDictionary& ops);
+
+/// What one colour among blocks means.
+struct BlockColour {
+    QColor colour; ///< not valid: a note on those that are not named
+    QString name;
+};
+/// What the colours of these blocks mean: their categories, then the makers of those of no category, most bytes first. At most
+/// so many makers are named; how many more there are is said last.
+std::vector<BlockColour> blockColours(const AllocationList& list, std::size_t mostMakers = 5);
 
 /// "layer 12 · attention.scores · forward": what asked for the buffer, with the parts that are known.
 QString originOf(const AllocationView& item, const OpDictionary& ops);

@@ -20,7 +20,7 @@ namespace {
 const QByteArray kSummaryChannel = QByteArrayLiteral("timeline.memory.summary");
 const QByteArray kCurveChannel = QByteArrayLiteral("timeline.memory.curve");
 constexpr int kStripTop = 10, kStripBottom = 6;
-constexpr int kLegendLine = 14;
+constexpr int kLegendLine = 14, kLeastLegendLine = 11;
 constexpr int kPatchHeight = 16;
 
 std::array<QRgb, kMemoryCategoryCount> coloursOf(const Theme& theme)
@@ -249,24 +249,52 @@ void MemoryStrip::paintLabels(QPainter& painter, const QRect& rect, const Theme&
         highest = std::min(highest, y - 8);
         widest = std::max(widest, metrics.horizontalAdvance(tick.label));
     }
-    if (!m_summary) return;
-    // Categories from the top of the stack down, the ones that matter; as many as there is room for.
+    paintLegend(painter, rect, highest, widest, theme);
+}
+
+std::vector<MemoryCategory> MemoryStrip::shownCategories() const
+{
+    std::vector<MemoryCategory> shown;
+    if (!m_summary) return shown;
+    for (int i = kMemoryCategoryCount - 1; i >= 0; --i)
+        if (m_summary->categoryPeaks[static_cast<std::size_t>(i)] * 200 >= m_summary->peakBytes)
+            shown.push_back(static_cast<MemoryCategory>(i));
+    return shown;
+}
+
+QString MemoryStrip::legendText() const
+{
+    QStringList names;
+    for (const MemoryCategory category : shownCategories()) names << words(category);
+    return names.join(QLatin1Char('\n'));
+}
+
+/// highest, widest: of the axis's numbers, which the names keep away from.
+void MemoryStrip::paintLegend(QPainter& painter, const QRect& rect, int highest, int widest, const Theme& theme) const
+{
+    const std::vector<MemoryCategory> shown = shownCategories();
+    if (shown.empty()) return;
+    const QFontMetrics metrics(painter.font());
     int y = rect.top() + 26;
-    for (int i = kMemoryCategoryCount - 1; i >= 0; --i) {
-        const auto category = static_cast<MemoryCategory>(i);
-        if (m_summary->categoryPeaks[static_cast<std::size_t>(i)] * 200 < m_summary->peakBytes) continue;
-        if (y + kLegendLine > rect.bottom()) break;
-        painter.fillRect(QRect(rect.left() + 18, y + 3, 8, 8), colourOf(theme, category));
+    const auto count = static_cast<int>(shown.size());
+    // Lines move together before any is left out; then the last one says how many are.
+    const int line = std::clamp((rect.bottom() - y) / count, kLeastLegendLine, kLegendLine);
+    const int lines = std::min(count, std::max(0, (rect.bottom() - y) / line));
+    for (int i = 0; i < lines; ++i) {
         // As far as the axis's numbers let it.
-        const int right = y + kLegendLine > highest ? rect.width() - 9 - widest - 6 : rect.width() - 9;
+        const int right = y + line > highest ? rect.width() - 9 - widest - 6 : rect.width() - 9;
         const int room = std::max(0, right - 32);
+        const auto category = shown[static_cast<std::size_t>(i)];
         QString name = words(category);
+        const bool isRest = i + 1 == lines && lines < count;
+        if (isRest) name = tr("%1 more").arg(count - i);
         // The first word tells the categories apart.
-        if (metrics.horizontalAdvance(name) > room && name.contains(QLatin1Char(' ')))
+        else if (metrics.horizontalAdvance(name) > room && name.contains(QLatin1Char(' ')))
             name = name.section(QLatin1Char(' '), 0, 0);
-        painter.drawText(QRect(rect.left() + 32, y, room, kLegendLine), Qt::AlignLeft | Qt::AlignVCenter,
+        if (!isRest) painter.fillRect(QRect(rect.left() + 18, y + (line - 8) / 2, 8, 8), colourOf(theme, category));
+        painter.drawText(QRect(rect.left() + 32, y, room, line), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextDontClip,
                          metrics.elidedText(name, Qt::ElideRight, room));
-        y += kLegendLine;
+        y += line;
     }
 }
 

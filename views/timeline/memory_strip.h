@@ -41,6 +41,8 @@ public:
     const QImage& image() const { return m_image; }
     /// Draws title, legend and the byte axis into `rect`, left of the image and as high.
     void paintLabels(QPainter& painter, const QRect& rect, const Theme& theme) const;
+    /// All that the legend means, one a line: where the strip is low it has no room for the last ones.
+    QString legendText() const;
     /// What is alive at an instant, as lines for the readout; empty where nothing is known.
     QStringList readout(Instant at) const;
 
@@ -49,6 +51,9 @@ signals:
     void changed(bool layoutChanged);
 
 private:
+    /// The categories that matter, from the top of the stack down.
+    std::vector<MemoryCategory> shownCategories() const;
+    void paintLegend(QPainter& painter, const QRect& rect, int highest, int widest, const Theme& theme) const;
     void askSummary();
     void askCurve();
     bool covers() const;

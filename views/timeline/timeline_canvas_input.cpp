@@ -167,7 +167,10 @@ bool TimelineCanvas::event(QEvent* event)
         const TrackView* shown = hit.onLabel && hit.row && hit.row->kind == TimelineRow::Kind::Track
                                      ? m_rows.track(*hit.row->track)
                                      : nullptr;
-        setToolTip(shown ? trackName(shown->info) : QString());
+        const QRectF strip = stripRect();
+        const bool onLegend = m_strip->hasMemory() && help->pos().x() < strip.left() &&
+                              help->pos().y() >= strip.top() && help->pos().y() <= strip.bottom();
+        setToolTip(shown ? trackName(shown->info) : onLegend ? m_strip->legendText() : QString());
     }
     return QWidget::event(event);
 }

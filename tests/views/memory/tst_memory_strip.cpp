@@ -2,6 +2,7 @@
 // The memory below the timeline's rows: what it says can be read where the curve passes the wall.
 #include "tests/support/test_program.h"
 #include "tests/views/memory/view_probe.h"
+#include "tests/views/painted_texts.h"
 #include "views/timeline/memory_strip.h"
 
 #include <QFontMetrics>
@@ -12,6 +13,26 @@ namespace tst_memory_strip {
 
 using namespace fourwalls;
 using namespace fourwalls::views;
+
+namespace {
+
+/// The labels of a strip as a widget.
+class LabelColumn : public QWidget {
+public:
+    LabelColumn(const MemoryStrip& strip, QWidget* window) : QWidget(window), m_strip(strip) {}
+
+protected:
+    void paintEvent(QPaintEvent*) override
+    {
+        QPainter painter(this);
+        m_strip.paintLabels(painter, rect(), theme(false));
+    }
+
+private:
+    const MemoryStrip& m_strip;
+};
+
+} // namespace
 
 class MemoryStripTest : public QObject {
     Q_OBJECT
@@ -66,6 +87,36 @@ private slots:
         for (int x = kWidth - 60; x < kWidth - 6; ++x)
             for (int y = edge + 4; y < edge + 18; ++y) ink += distance(image.pixel(x, y), colours.wallEdge.rgb()) < 60;
         QVERIFY(ink > 20);
+    }
+
+    /// A strip that is too low for the names of its colours says how many it left out, and a tool tip has all of them.
+    void theLegendSaysWhatItLeftOut()
+    {
+        sample::TrainingShape shape;
+        shape.steps = 1;
+        TraceSession session([shape](const QString&) { return sample::open(shape); }, QStringLiteral("sample"));
+        QTRY_VERIFY(session.isOpen());
+        MemoryStrip strip;
+        strip.setSession(&session, session.info().range, RankId{0});
+        strip.setNeed(session.info().range, 400);
+        QTRY_VERIFY(strip.hasMemory() && strip.complete());
+        const QStringList all = strip.legendText().split(QLatin1Char('\n'));
+        QVERIFY2(all.size() >= 3, qPrintable(strip.legendText()));
+        const auto painted = [&](int height) {
+            QWidget window;
+            window.resize(160, height);
+            LabelColumn column(strip, &window);
+            column.resize(160, height);
+            window.show();
+            QStringList texts;
+            for (const tests::PaintedText& each : tests::paintedTexts(window)) texts << each.text;
+            return texts;
+        };
+        const QStringList high = painted(200), low = painted(26 + 2 * 11 + 4);
+        for (const QString& name : all)
+            QVERIFY2(high.contains(name.section(QLatin1Char(' '), 0, 0)) || high.contains(name), qPrintable(name));
+        QVERIFY(high.filter(QStringLiteral("more")).isEmpty());
+        QVERIFY2(low.contains(QStringLiteral("%1 more").arg(all.size() - 1)), qPrintable(low.join(QLatin1Char('|'))));
     }
 };
 

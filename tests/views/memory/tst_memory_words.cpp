@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the rows of buffers are called, what made a buffer, and the sentence about the peak.
+#include "model/trace/memory_facts.h"
 #include "tests/support/test_program.h"
 #include "views/memory/memory_words.h"
+#include "views/plot/theme.h"
 
 #include <QtTest>
 
@@ -75,6 +77,35 @@ private slots:
         QCOMPARE(originOf(m_list.items[1], m_list.ops), QStringLiteral("layer 2 · conv · forward"));
         QCOMPARE(originOf(m_list.items[3], m_list.ops), QStringLiteral("sgd · optimizer"));
         QCOMPARE(originOf(m_list.items[4], m_list.ops), QStringLiteral("unknown operator"));
+    }
+
+    /// What is drawn in a colour is in the legend in that colour, also the makers of what has no category.
+    void theLegendHasEveryColour()
+    {
+        for (int i = 0; i < 7; ++i) {
+            const std::string name = "train.py:" + std::to_string(i);
+            define(10 + i, name.c_str(), Phase::None, std::nullopt);
+            add(1000 * (7 - i), MemoryCategory::Other, 10 + i);
+        }
+        define(20, std::string(kBeforeHistory).c_str(), Phase::None, std::nullopt);
+        const auto told = blockColours(m_list);
+        QStringList names;
+        for (const BlockColour& each : told) names << each.name;
+        QCOMPARE(names, (QStringList{"weights", "optimizer state", "activations", "workspace", "train.py:0",
+                                     "train.py:1", "train.py:2", "train.py:3", "train.py:4", "and 2 more operators"}));
+        QVERIFY(!told.back().colour.isValid());
+        for (const AllocationView& item : m_list.items) {
+            const QColor colour = colourOfBlock(item, m_list.ops);
+            const auto has = [&](const BlockColour& each) { return each.colour.rgb() == colour.rgb(); };
+            const bool isNamed = item.category != MemoryCategory::Other || item.bytes > 2000;
+            QCOMPARE(std::any_of(told.begin(), told.end(), has), isNamed);
+        }
+        add(5, MemoryCategory::Other, 20);
+        const auto more = blockColours(m_list, 7);
+        QVERIFY(std::any_of(more.begin(), more.end(), [](const BlockColour& each) {
+            return each.colour == colourOf(currentTheme(), MemoryCategory::Other);
+        }));
+        QCOMPARE(more.back().name, QStringLiteral("train.py:6"));
     }
 
     void theSentence()
