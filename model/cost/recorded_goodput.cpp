@@ -14,20 +14,32 @@ double workSeconds(const JobTime& time)
 GoodputInput inputOf(const JobTime& time)
 {
     GoodputInput input;
-    const double failures = time.failures;
-    input.deviceMtbfHours = time.range.length().seconds() / failures / 3600;
-    input.restartSeconds =
-        (time.of(LostTime::Detection) + time.of(LostTime::Restart) + time.of(LostTime::Loading)).seconds() / failures;
+    const RecordedCosts costs = recordedCosts(time);
+    input.deviceMtbfHours = costs.jobMtbfSeconds.value_or(0) / 3600;
+    input.restartSeconds = costs.restartSeconds.value_or(0);
     input.trainingSeconds = workSeconds(time);
     input.checkpointIntervalSeconds = input.trainingSeconds; // without any: from the beginning each time
     if (time.checkpoints > 0 && time.stepsBetweenCheckpoints > 0) {
-        input.checkpointSeconds = time.of(LostTime::Checkpoints).seconds() / time.checkpoints;
+        input.checkpointSeconds = costs.checkpointSeconds.value_or(0);
         input.checkpointIntervalSeconds = time.stepsBetweenCheckpoints * workSeconds(time) / time.keptSteps;
     }
     return input;
 }
 
 } // namespace
+
+RecordedCosts recordedCosts(const JobTime& time)
+{
+    RecordedCosts costs;
+    if (time.failures > 0) {
+        const Duration recovery =
+            time.of(LostTime::Detection) + time.of(LostTime::Restart) + time.of(LostTime::Loading);
+        costs.jobMtbfSeconds = time.range.length().seconds() / time.failures;
+        costs.restartSeconds = recovery.seconds() / time.failures;
+    }
+    if (time.checkpoints > 0) costs.checkpointSeconds = time.of(LostTime::Checkpoints).seconds() / time.checkpoints;
+    return costs;
+}
 
 Result<std::optional<RecordedPrediction>> predictRecorded(const JobTime& time)
 {

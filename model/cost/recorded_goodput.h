@@ -23,6 +23,14 @@ struct RecordedPrediction {
     double checkpointShare = 0, recoveryShare = 0, recomputationShare = 0, slowShare = 0; ///< at the mean goodput
 };
 
+/// What a recorded job says of its failures, each absent where it had none of them.
+struct RecordedCosts {
+    std::optional<double> jobMtbfSeconds;    ///< its whole time by its failures
+    std::optional<double> checkpointSeconds; ///< that training stood still for one
+    std::optional<double> restartSeconds;    ///< from a failure until training went on: detection, restart, loading
+};
+RecordedCosts recordedCosts(const JobTime& time);
+
 /// Absent: the job had no failure. Errors: see computeGoodput.
 Result<std::optional<RecordedPrediction>> predictRecorded(const JobTime& time);
 

@@ -11140,6 +11140,14 @@ Its counters and allocations are in the other views. Record without --no-trace t
         <source>least energy</source>
         <translation>最少的能量</translation>
     </message>
+    <message>
+        <source>failures</source>
+        <translation>故障</translation>
+    </message>
+    <message>
+        <source>as this job recorded: %1</source>
+        <translation>按本作业的记录：%1</translation>
+    </message>
 </context>
 <context>
     <name>Utilisation</name>

@@ -16,6 +16,8 @@ namespace fourwalls::views {
 namespace {
 
 constexpr double kShortestInterval = 10, kLongestInterval = 200'000; // [s]
+constexpr double kLeastInterval = 1e-3;                              // [s]
+constexpr double kRoundInterval = 100; ///< the plot reaches so many times below and above the best one
 constexpr double kMostGoodputDevices = 65'536;
 constexpr int kGoodputPoints = 120;
 constexpr double kGoodputLeft = 40, kGoodputRight = 6, kGoodputMarks = 16, kGoodputGap = 8; ///< around a curve [pixels]
@@ -65,14 +67,19 @@ void GoodputPlot::compute()
     };
     m_byInterval.clear();
     m_byDevices.clear();
+    m_best = at(0, m_input.devices);
+    // A job that fails every few seconds has its best interval below those that are usual.
+    const double middle = m_best ? m_best->intervalSeconds : m_input.deviceMtbfHours * 3600 / m_input.devices;
+    const double shortest = std::clamp(middle / kRoundInterval, kLeastInterval, kShortestInterval);
+    const double longest = shortest < kShortestInterval
+                               ? std::clamp(middle * kRoundInterval, kShortestInterval, kLongestInterval)
+                               : kLongestInterval;
     for (int i = 0; i < kGoodputPoints; ++i) {
-        const double interval = spread(kShortestInterval, kLongestInterval, i),
-                     devices = spread(1, kMostGoodputDevices, i);
+        const double interval = spread(shortest, longest, i), devices = spread(1, kMostGoodputDevices, i);
         const auto byInterval = at(interval, m_input.devices), byDevices = at(0, devices);
         m_byInterval.push_back({interval, byInterval ? byInterval->goodput : 0});
         m_byDevices.push_back({devices, byDevices ? byDevices->goodput : 0});
     }
-    m_best = at(0, m_input.devices);
 }
 
 QString GoodputPlot::sentence() const

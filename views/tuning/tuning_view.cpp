@@ -69,6 +69,7 @@ void TuningView::traceChanged()
     m_searched.reset();
     m_measured.reset();
     m_jobTime->setJob(std::nullopt);
+    startGoodput(std::nullopt);
     m_error.clear();
     m_painted = m_devicesTouched = false;
     m_content->hide();
@@ -87,8 +88,9 @@ void TuningView::traceChanged()
         session()->ask<std::optional<JobTime>>(
             this, "job time", [](TraceQuery& trace, std::stop_token stop) { return jobTime(trace, stop); },
             [this](const Answer<std::optional<JobTime>>& answer) {
-                m_jobTime->setJob(answer.ok() ? *answer.value : std::nullopt);
-                showGoodput();
+                const std::optional<JobTime> job = answer.ok() ? *answer.value : std::nullopt;
+                m_jobTime->setJob(job);
+                startGoodput(job);
             },
             Urgency::Background);
     };
@@ -320,18 +322,6 @@ void TuningView::showMarks()
         sliders = PlanScatter::Mark{step->seconds, step->peakBytes, tr("sliders")};
     m_scatter->setRecorded(std::move(recorded));
     m_scatter->setSliders(std::move(sliders));
-}
-
-void TuningView::showGoodput()
-{
-    cost::GoodputInput input;
-    input.devices = m_devices->value();
-    input.deviceMtbfHours = m_mtbf->value();
-    input.checkpointSeconds = m_checkpoint->value();
-    input.restartSeconds = m_restart->value();
-    m_goodput->setInput(input);
-    const QString recorded = m_jobTime->sentence();
-    m_goodputCard->finding().setText(recorded.isEmpty() ? m_goodput->sentence() : recorded);
 }
 
 void TuningView::choosePoint(std::uint32_t index)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/present/plan_cloud.h"
+#include "model/trace/job_time.h"
 #include "model/trace/metrics.h"
 #include "views/base/view.h"
 
@@ -88,6 +89,10 @@ private:
     void showReasons();
     void showMarks();
     void showGoodput();
+    /// The calculator starts from what the job recorded, and from usual values where it recorded nothing.
+    void startGoodput(const std::optional<JobTime>& job);
+    /// What of the calculator's values is still as recorded.
+    QString recordedNote() const;
     void choosePoint(std::uint32_t index);
 
     QWidget* m_content = nullptr;
@@ -108,6 +113,8 @@ private:
     QLabel *m_devicesName = nullptr, *m_state = nullptr;
     QDoubleSpinBox *m_mtbf = nullptr, *m_checkpoint = nullptr, *m_restart = nullptr;
     QLabel *m_mtbfName = nullptr, *m_checkpointName = nullptr, *m_restartName = nullptr;
+    QLabel* m_recordedNote = nullptr;
+    std::optional<double> m_recordedMtbf, m_recordedCheckpoint, m_recordedRestart; ///< as the boxes show them
     QTimer* m_refresh = nullptr; ///< several batches of plans, one picture
 
     QPointer<PlanSearcher> m_searcher;     ///< the first look that all views share, or m_ownSearcher

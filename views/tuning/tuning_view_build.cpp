@@ -174,40 +174,6 @@ void TuningView::connectPlans()
             [this](const QModelIndex& index) { takePlan(m_model->row(index.row()).plan); });
 }
 
-void TuningView::buildGoodput(QWidget* parent)
-{
-    m_goodputCard = new PlotCard(parent);
-    auto* inputs = new QWidget(m_goodputCard);
-    auto* row = new WrapRow(inputs);
-    const cost::GoodputInput usual;
-    constexpr double kUsualCheckpoint = 60;
-    const auto add = [&](QLabel*& name, QDoubleSpinBox*& box, double most, double value, const QString& suffix) {
-        name = smallLabel(inputs);
-        box = new QDoubleSpinBox(inputs);
-        box->setFont(fontOf(TextRole::Small));
-        box->setRange(0.1, most);
-        box->setDecimals(0);
-        box->setValue(value);
-        box->setSuffix(QString(kThinSpace) + suffix);
-        box->setButtonSymbols(QAbstractSpinBox::NoButtons);
-        box->setFixedWidth(82);
-        name->setBuddy(box);
-        auto* both = new QHBoxLayout;
-        both->addWidget(name);
-        both->addWidget(box);
-        row->addLayout(both);
-        connect(box, &QDoubleSpinBox::valueChanged, this, &TuningView::showGoodput);
-    };
-    add(m_mtbfName, m_mtbf, 10'000'000, usual.deviceMtbfHours, QStringLiteral("h"));
-    add(m_checkpointName, m_checkpoint, 100'000, kUsualCheckpoint, QStringLiteral("s"));
-    add(m_restartName, m_restart, 100'000, usual.restartSeconds, QStringLiteral("s"));
-    m_goodputCard->addContent(inputs);
-    m_goodput = new GoodputPlot(m_goodputCard);
-    m_goodputCard->addContent(m_goodput, 1);
-    m_jobTime = new JobTimeBars(m_goodputCard);
-    m_goodputCard->addContent(m_jobTime);
-}
-
 void TuningView::buildActions()
 {
     const auto add = [this](const char* name, const QList<QKeySequence>& keys, auto run) {

@@ -59,6 +59,22 @@ private slots:
         QCOMPARE((*cost::predictRecorded(time))->input.checkpointIntervalSeconds, 62.0);
     }
 
+    void whatWasNotRecordedHasNoCost()
+    {
+        JobTime time;
+        time.range = {Instant{0}, Instant{12'000 * kMs}};
+        QVERIFY(!cost::recordedCosts(time).jobMtbfSeconds && !cost::recordedCosts(time).restartSeconds);
+        QVERIFY(!cost::recordedCosts(time).checkpointSeconds);
+        time.checkpoints = 4;
+        time.lost[static_cast<std::size_t>(LostTime::Checkpoints)] = Duration{2'000 * kMs};
+        QCOMPARE(cost::recordedCosts(time).checkpointSeconds, std::optional(0.5));
+        QVERIFY(!cost::recordedCosts(time).jobMtbfSeconds);
+        time.failures = 3;
+        time.lost[static_cast<std::size_t>(LostTime::Restart)] = Duration{3'000 * kMs};
+        QCOMPARE(cost::recordedCosts(time).jobMtbfSeconds, std::optional(4.0));
+        QCOMPARE(cost::recordedCosts(time).restartSeconds, std::optional(1.0));
+    }
+
     void withoutFailuresThereIsNoRate()
     {
         JobTime time;

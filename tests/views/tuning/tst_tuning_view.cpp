@@ -3,6 +3,8 @@
 #include <QtTest/QtTest>
 
 #include "model/present/plan_cloud.h"
+#include "model/trace/in_memory_trace.h"
+#include "model/trace/job_time.h"
 #include "tests/views/fail_on_warning.h"
 #include "views/tuning/plan_lines.h"
 #include "views/tuning/plan_scatter.h"
@@ -15,8 +17,12 @@
 #endif
 
 #include <QAbstractItemModelTester>
+#include <QDoubleSpinBox>
+#include <QLabel>
 #include <QTableView>
 #include <QUndoStack>
+
+#include <cmath>
 
 namespace tst_tuning_view {
 
@@ -36,6 +42,49 @@ private:
         searched.peakBytes = bytes;
         searched.feasible = feasible;
         return searched;
+    }
+
+    /// A job of 12 s that failed twice: restarts of 1 s, two checkpoints of 0.5 s.
+    static TraceOpener openerOfFailures(const RunSpec& spec)
+    {
+        constexpr std::int64_t kHalfSecond = 500'000'000;
+        TraceHeader header = sample::predicted(spec)->info.header;
+        header.source = TraceSource::Recorded;
+        InMemoryTrace trace(header);
+        const RankId rank = header.ranks.front().rank;
+        const TrackId track = trace.defineTrack({rank, TrackKind::Phases, "phases", 0});
+        auto producer = trace.openProducer();
+        const auto step = [&](int index, int begin, int end) {
+            StepRecord record;
+            record.step = StepIndex{index};
+            record.range = {Instant{begin * kHalfSecond}, Instant{end * kHalfSecond}};
+            producer->step(rank, record);
+        };
+        const auto phase = [&](const char* name, SliceKind kind, Phase of, int begin, int end) {
+            OpInfo info;
+            info.name = name;
+            info.kind = kind;
+            info.phase = of;
+            producer->slice({track,
+                             trace.defineOp(info),
+                             Instant{begin * kHalfSecond},
+                             Duration{(end - begin) * kHalfSecond},
+                             {},
+                             {}});
+        };
+        step(0, 0, 6);
+        phase("save checkpoint", SliceKind::Checkpoint, Phase::CheckpointSave, 6, 7);
+        step(1, 7, 11);
+        phase(kRestartName, SliceKind::Phase, Phase::Setup, 11, 13);
+        step(2, 13, 17);
+        phase("save checkpoint", SliceKind::Checkpoint, Phase::CheckpointSave, 17, 18);
+        phase(kRestartName, SliceKind::Phase, Phase::Setup, 18, 20);
+        step(3, 20, 24);
+        producer.reset();
+        if (!trace.finish({}).ok()) return {};
+        return [data = trace.data()](const QString&) -> Result<std::unique_ptr<TraceQuery>> {
+            return std::unique_ptr<TraceQuery>(std::make_unique<InMemoryTraceQuery>(data));
+        };
     }
 
 private slots:
@@ -231,6 +280,48 @@ private slots:
         QVERIFY(QTest::qWaitFor([&] { return finished.count() == 1; }, 20'000));
         QVERIFY(found.count() > before);
         QCOMPARE(failed.count(), 0);
+    }
+
+    /// The calculator begins with what the job recorded and says so, until somebody types something else.
+    void goodputBeginsWithWhatWasRecorded()
+    {
+        const RunSpec spec = sample::smallSpec();
+        TraceSession session(openerOfFailures(spec), QStringLiteral("sample"));
+        Selection selection;
+        WhatIf whatIf;
+        TuningView view;
+        view.resize(1100, 700);
+        view.show();
+        QVERIFY(QTest::qWaitFor([&] { return session.isOpen(); }));
+        selection.reset(session.info().range);
+        whatIf.setTrace(session.info());
+        view.setWhatIf(&whatIf);
+        view.setTrace(&session, &selection);
+        QVERIFY(QTest::qWaitFor([&] { return view.showsFinalData(); }, 20'000));
+        const QList<QDoubleSpinBox*> boxes = view.findChildren<QDoubleSpinBox*>();
+        QCOMPARE(boxes.size(), 3);
+        const auto note = [&view] {
+            for (const QLabel* label : view.findChildren<QLabel*>())
+                if (label->text().startsWith(QStringLiteral("as this job recorded"))) return label->text();
+            return QString();
+        };
+        QVERIFY(QTest::qWaitFor([&] { return !note().isEmpty(); }, 20'000));
+        const auto devices = static_cast<double>(session.info().header.ranks.size());
+        // Two failures in 12 s; a checkpoint took 0.5 s, and a restart 1 s.
+        QVERIFY(std::abs(boxes[0]->value() * 3600 - 6 * devices) < 1e-4);
+        QCOMPARE(boxes[1]->value(), 0.5);
+        QCOMPARE(boxes[2]->value(), 1.0);
+        QVERIFY2(boxes[1]->text().startsWith(QStringLiteral("0.5")), qPrintable(boxes[1]->text()));
+        QCOMPARE(note(), QStringLiteral("as this job recorded: failures, checkpoint, restart"));
+        boxes[1]->setValue(60);
+        QCOMPARE(note(), QStringLiteral("as this job recorded: failures, restart"));
+        QVERIFY2(boxes[1]->text().startsWith(QStringLiteral("60")), qPrintable(boxes[1]->text()));
+        // A trace of no job begins with usual values.
+        TraceSession other(sample::opener(spec), QStringLiteral("sample"));
+        QVERIFY(QTest::qWaitFor([&] { return other.isOpen(); }));
+        view.setTrace(&other, &selection);
+        QCOMPARE(boxes[2]->value(), 900.0);
+        QCOMPARE(note(), QString());
     }
 
     void withoutASpecificationItSaysWhy()
