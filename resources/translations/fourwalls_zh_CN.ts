@@ -1016,6 +1016,10 @@ If other ranks of the job were traced too, import their files together.</source>
         <translation>此轨迹中没有识别出集合通信。
 如果作业的其他 rank 也有轨迹，请将这些文件一起导入。</translation>
     </message>
+    <message>
+        <source>only the first %1 records of %2 were read</source>
+        <translation>只读取了 %2 的前 %1 条记录</translation>
+    </message>
 </context>
 <context>
     <name>CompareFigureModel</name>
@@ -3081,6 +3085,22 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
     <message>
         <source>The device is idle in long gaps in which nothing of the program is recorded.</source>
         <translation>设备在一些长间隙中空闲，其间没有记录到程序的任何活动。</translation>
+    </message>
+    <message>
+        <source>in %1 operations, too few to tell whether one rank is always late</source>
+        <translation>在 %1 次操作中，数量太少，看不出是否总是某个 rank 迟到</translation>
+    </message>
+    <message>
+        <source>%1 times, %2 each until the lost steps were taken again</source>
+        <translation>%1 次，每次耗时 %2，直到丢失的步重新完成</translation>
+    </message>
+    <message>
+        <source>The job failed and was started again</source>
+        <translation>作业失败后重新启动</translation>
+    </message>
+    <message>
+        <source>Tuning, Goodput: how much of it other intervals between checkpoints, quicker restarts and more reliable devices would save.</source>
+        <translation>见“调优”中的有效吞吐率：改变检查点间隔、加快重启和使用更可靠的设备各能节省多少。</translation>
     </message>
 </context>
 <context>
