@@ -3100,7 +3100,7 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
     </message>
     <message>
         <source>Tuning, Goodput: how much of it other intervals between checkpoints, quicker restarts and more reliable devices would save.</source>
-        <translation>见“调优”中的有效吞吐率：改变检查点间隔、加快重启和使用更可靠的设备各能节省多少。</translation>
+        <translation>见“调优”页的有效率：改变检查点间隔、加快重启和使用更可靠的设备各能节省多少。</translation>
     </message>
 </context>
 <context>
