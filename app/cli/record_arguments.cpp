@@ -7,8 +7,6 @@
 #include "model/spec/width_transfer.h"
 #include "profiler/engine/comm/process_world.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -269,8 +267,7 @@ Result<RunSpec> RecordArguments::resolveRun() const
     if (batch < 1) return wrongArgument("--batch", "must be at least 1", "--batch 8");
     if (sequence && *sequence < 1) return wrongArgument("--seq", "must be at least 1", "--seq 128");
     if (learningRate && !(*learningRate > 0 && *learningRate <= kMostLearningRate))
-        return wrongArgument("--lr", fmt::format("must be above 0, and at most {:g}", kMostLearningRate),
-                             "--lr 0.0003");
+        return wrongArgument("--lr", "must be above 0, and at most 1e6", "--lr 0.0003");
 
     TrainingSettings& training = spec.training;
     training.batch = batch;
@@ -280,8 +277,7 @@ Result<RunSpec> RecordArguments::resolveRun() const
     if (warmup && !(*warmup >= 0 && *warmup <= 1))
         return wrongArgument("--warmup", "must be a share from 0 to 1", "--warmup 0.1");
     if (weightDecay && !(*weightDecay >= 0 && *weightDecay <= kMostWeightDecay))
-        return wrongArgument("--weight-decay", fmt::format("must be 0 to {:g}", kMostWeightDecay),
-                             "--weight-decay 0.1");
+        return wrongArgument("--weight-decay", "must be 0 to 1e6", "--weight-decay 0.1");
     if (clip && !(*clip >= 0 && *clip <= 1e30)) return wrongArgument("--clip", "must be 0 or more", "--clip 1");
     training.warmupFraction = warmup.value_or(training.warmupFraction);
     training.weightDecay = weightDecay.value_or(training.weightDecay);

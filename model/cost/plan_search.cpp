@@ -144,6 +144,13 @@ private:
     std::vector<SplitCandidate> m_heap;
 };
 
+/// One of the best plans, while they are simulated.
+struct Candidate {
+    SearchedPlan plan;
+    std::array<double, kRateKinds> shares{};
+    bool isSimulated = false;
+};
+
 class Search {
 public:
     Search(const RunSpec& spec, const FrameworkPreset& framework, const Calibration& calibration,
@@ -192,7 +199,13 @@ private:
     void lookCloser(CostModel& model, std::span<SplitCandidate* const> candidates, std::atomic<std::int64_t>& work);
     /// The candidates with simulated times, best first, and which of them is robust.
     void simulate();
-    void chooseRobust(std::span<const std::array<double, kRateKinds>> shares);
+    /// Which of the candidates loses least where rates are not as believed.
+    struct Robust {
+        std::size_t index = 0;
+        double change = 0, regret = 0, regretOfBest = 0;
+    };
+    std::optional<Robust> robustOf(const std::vector<Candidate>& candidates) const;
+    void chooseRobust(const Robust& chosen);
     bool isAbandoned() const { return m_options.abandon.stop_requested(); }
     bool stops() const
     {
@@ -409,55 +422,74 @@ void Search::lookCloser(CostModel& model, std::span<SplitCandidate* const> candi
 
 void Search::simulate()
 {
-    struct Candidate {
-        SearchedPlan plan;
-        std::array<double, kRateKinds> shares{};
-    };
     std::vector<Candidate> candidates;
-    for (const SearchedPlan& plan : m_best.plans()) candidates.push_back({plan, {}});
-    m_next = 0;
-    inParallel(candidates.size(), [&](CostModel& model) {
-        for (std::size_t i = m_next.fetch_add(1); i < candidates.size() && !isAbandoned(); i = m_next.fetch_add(1)) {
-            Candidate& each = candidates[i];
-            const auto cost = model.stepCost(each.plan.plan, m_spec.training.batch);
-            if (!cost) continue;
+    for (const SearchedPlan& plan : m_best.plans()) {
+        Candidate& each = candidates.emplace_back(Candidate{plan});
+        if (const auto cost = m_models.front().stepCost(plan.plan, m_spec.training.batch))
             each.shares = rateShares(closedForm(*cost, m_calibration).parts);
-            if (const auto step = simulatedPlan(*cost, each.plan.plan)) each.plan = *step;
-        }
-    });
-    if (isAbandoned()) return;
-    std::sort(candidates.begin(), candidates.end(),
-              [better = Better(m_options.objective)](const Candidate& a, const Candidate& b) {
-                  return better(a.plan, b.plan);
-              });
-    // What a plan becomes by stage may have been found from several.
-    candidates.erase(std::unique(candidates.begin(), candidates.end(),
-                                 [](const Candidate& a, const Candidate& b) { return a.plan.plan == b.plan.plan; }),
-                     candidates.end());
-    std::vector<std::array<double, kRateKinds>> shares;
-    for (Candidate& each : candidates) {
-        m_result.best.push_back(std::move(each.plan));
-        shares.push_back(each.shares);
     }
-    if (growsWithTime(m_options.objective)) chooseRobust(shares);
+    const auto settle = [&] {
+        std::sort(candidates.begin(), candidates.end(),
+                  [better = Better(m_options.objective)](const Candidate& a, const Candidate& b) {
+                      return better(a.plan, b.plan);
+                  });
+        // What a plan becomes by stage may have been found from several.
+        candidates.erase(std::unique(candidates.begin(), candidates.end(),
+                                     [](const Candidate& a, const Candidate& b) { return a.plan.plan == b.plan.plan; }),
+                         candidates.end());
+    };
+    settle();
+    // What takes long to simulate is simulated where it would be returned; simulated times may bring others to that place.
+    const auto limit = static_cast<std::size_t>(m_options.limit);
+    while (true) {
+        std::vector<Candidate*> wanted;
+        for (std::size_t i = 0; i < candidates.size(); ++i)
+            if (!candidates[i].isSimulated && (i < limit || isSimulatedQuickly(candidates[i].plan.plan)))
+                wanted.push_back(&candidates[i]);
+        if (const auto robust = robustOf(candidates);
+            wanted.empty() && robust && !candidates[robust->index].isSimulated)
+            wanted.push_back(&candidates[robust->index]);
+        if (wanted.empty()) break;
+        m_next = 0;
+        inParallel(wanted.size(), [&](CostModel& model) {
+            for (std::size_t i = m_next.fetch_add(1); i < wanted.size() && !isAbandoned(); i = m_next.fetch_add(1)) {
+                SearchedPlan& plan = wanted[i]->plan;
+                const auto cost = model.stepCost(plan.plan, m_spec.training.batch);
+                if (!cost) continue;
+                if (const auto step = simulatedPlan(*cost, plan.plan)) plan = *step;
+            }
+        });
+        if (isAbandoned()) return;
+        for (Candidate* each : wanted) each->isSimulated = true;
+        settle();
+    }
+    for (const Candidate& each : candidates) m_result.best.push_back(each.plan);
+    if (const auto robust = robustOf(candidates)) chooseRobust(*robust);
 }
 
-/// shares: of the best plans, by their place.
-void Search::chooseRobust(std::span<const std::array<double, kRateKinds>> shares)
+/// Candidates: best first. Absent: no plan is feasible, or what is made least is not of that kind.
+std::optional<Search::Robust> Search::robustOf(const std::vector<Candidate>& candidates) const
 {
-    std::vector<SearchedPlan>& best = m_result.best;
     std::vector<UncertainPlan> plans;
-    for (std::size_t i = 0; i < best.size() && best[i].feasible; ++i)
-        plans.push_back({valueOf(best[i], m_options.objective), shares[i]});
-    if (plans.empty()) return;
+    if (!growsWithTime(m_options.objective)) return std::nullopt;
+    for (std::size_t i = 0; i < candidates.size() && candidates[i].plan.feasible; ++i)
+        plans.push_back({valueOf(candidates[i].plan, m_options.objective), candidates[i].shares});
+    if (plans.empty()) return std::nullopt;
     const std::vector<double> regrets = expectedRegrets(plans, m_calibration);
     const auto at = static_cast<std::size_t>(std::min_element(regrets.begin(), regrets.end()) - regrets.begin());
+    return Robust{at, plans[at].value / plans.front().value - 1, regrets[at], regrets.front()};
+}
+
+void Search::chooseRobust(const Robust& chosen)
+{
+    std::vector<SearchedPlan>& best = m_result.best;
+    const std::size_t at = chosen.index;
     RobustChoice robust;
     robust.plan = best[at];
     robust.isBest = at == 0;
-    robust.change = plans[at].value / plans.front().value - 1;
-    robust.regret = regrets[at];
-    robust.regretOfBest = regrets.front();
+    robust.change = chosen.change;
+    robust.regret = chosen.regret;
+    robust.regretOfBest = chosen.regretOfBest;
     const bool isTime = m_options.objective == SearchObjective::Time;
     robust.sentence =
         robust.isBest

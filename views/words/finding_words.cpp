@@ -162,6 +162,29 @@ QStringList unevenFigures(const Finding& finding)
                       : FindingWords::tr("in %1 operations, no rank is late more often than by chance"))
                      .arg(countOf(finding, EvidenceKind::OperationsTogether));
         break;
+    case Cause::Throttling:
+        if (has(EvidenceKind::Clock))
+            parts << FindingWords::tr("%1 instead of %2 in %3 of the sampled time")
+                         .arg(clockOf(finding, EvidenceKind::Clock), clockOf(finding, EvidenceKind::FullClock),
+                              formatPercent(finding.value(EvidenceKind::SampledShare)));
+        if (has(EvidenceKind::FromStep))
+            parts << FindingWords::tr("%1 times as long from step %2 on")
+                         .arg(QString::number(finding.value(EvidenceKind::Ratio), 'f', 2),
+                              countOf(finding, EvidenceKind::FromStep));
+        if (finding.ranks.size() > 1)
+            parts << FindingWords::tr("on %1 ranks").arg(formatCount(static_cast<qint64>(finding.ranks.size())));
+        if (has(EvidenceKind::Reasons)) parts << shortened(finding.text(EvidenceKind::Reasons));
+        break;
+    default: break;
+    }
+    return parts;
+}
+
+/// What happens to the job between its steps, and to a few of them.
+QStringList jobFigures(const Finding& finding)
+{
+    QStringList parts;
+    switch (finding.cause) {
     case Cause::CheckpointStall:
     case Cause::EvaluationStall:
         parts << FindingWords::tr("%1 per step, the longest %2")
@@ -178,19 +201,6 @@ QStringList unevenFigures(const Finding& finding)
               << FindingWords::tr("the longest takes %1, the median %2")
                      .arg(milliseconds(finding.value(EvidenceKind::LongestStep)),
                           milliseconds(finding.value(EvidenceKind::MedianStep)));
-        break;
-    case Cause::Throttling:
-        if (has(EvidenceKind::Clock))
-            parts << FindingWords::tr("%1 instead of %2 in %3 of the sampled time")
-                         .arg(clockOf(finding, EvidenceKind::Clock), clockOf(finding, EvidenceKind::FullClock),
-                              formatPercent(finding.value(EvidenceKind::SampledShare)));
-        if (has(EvidenceKind::FromStep))
-            parts << FindingWords::tr("%1 times as long from step %2 on")
-                         .arg(QString::number(finding.value(EvidenceKind::Ratio), 'f', 2),
-                              countOf(finding, EvidenceKind::FromStep));
-        if (finding.ranks.size() > 1)
-            parts << FindingWords::tr("on %1 ranks").arg(formatCount(static_cast<qint64>(finding.ranks.size())));
-        if (has(EvidenceKind::Reasons)) parts << shortened(finding.text(EvidenceKind::Reasons));
         break;
     default: break;
     }
@@ -366,7 +376,7 @@ QString findingTitle(const Finding& finding)
 
 QString findingFigures(const Finding& finding)
 {
-    QStringList parts = unevenFigures(finding) + shareFigures(finding) + memoryFigures(finding);
+    QStringList parts = unevenFigures(finding) + jobFigures(finding) + shareFigures(finding) + memoryFigures(finding);
     if (finding.source.frame)
         parts << FindingWords::tr("%1 at %2:%3")
                      .arg(QString::fromStdString(finding.source.frame->function),
