@@ -89,6 +89,26 @@ double extentIn(const CaseFacts& facts, TimeRange range, const std::set<Phase>& 
     return std::max(0.0, static_cast<double>((end - begin).ns));
 }
 
+/// What failures took of the job, as its goodput counts it. at: the longest gap with one.
+void addFailures(CaseFacts& facts, const JobTime& job, TimeRange at)
+{
+    const Duration lost = job.of(LostTime::Detection) + job.of(LostTime::Restart) + job.of(LostTime::Loading) +
+                          job.of(LostTime::LostWork);
+    const double share = lost.seconds() / job.range.length().seconds();
+    if (share < kLeastFault) return;
+    const Duration perStep{lost.ns / job.keptSteps};
+    Finding finding;
+    finding.cause = Cause::Failures;
+    finding.ranks = facts.result.ranks;
+    finding.add(EvidenceKind::Restarts, job.failures)
+        .add(EvidenceKind::TimePerRestart, lost.milliseconds() / job.failures)
+        .add(EvidenceKind::TimePerStep, perStep.milliseconds());
+    finding.gain = Gain{perStep, share, GainSource::UpperBound};
+    finding.confidence = Confidence::Certain;
+    finding.show = {FindingView::Timeline, std::nullopt, at};
+    facts.add(std::move(finding));
+}
+
 } // namespace
 
 namespace {
@@ -235,26 +255,6 @@ void findBadSteps(CaseFacts& facts)
     facts.add(std::move(finding));
 }
 
-/// What failures took of the job, as its goodput counts it. at: the longest gap with one.
-void findFailures(CaseFacts& facts, const JobTime& job, TimeRange at)
-{
-    const Duration lost = job.of(LostTime::Detection) + job.of(LostTime::Restart) + job.of(LostTime::Loading) +
-                          job.of(LostTime::LostWork);
-    const double share = lost.seconds() / job.range.length().seconds();
-    if (share < kLeastFault) return;
-    const Duration perStep{lost.ns / job.keptSteps};
-    Finding finding;
-    finding.cause = Cause::Failures;
-    finding.ranks = facts.result.ranks;
-    finding.add(EvidenceKind::Restarts, job.failures)
-        .add(EvidenceKind::TimePerRestart, lost.milliseconds() / job.failures)
-        .add(EvidenceKind::TimePerStep, perStep.milliseconds());
-    finding.gain = Gain{perStep, share, GainSource::UpperBound};
-    finding.confidence = Confidence::Certain;
-    finding.show = {FindingView::Timeline, std::nullopt, at};
-    facts.add(std::move(finding));
-}
-
 Status findStalls(CaseFacts& facts)
 {
     // What lies between two steps is no part of either.
@@ -294,7 +294,7 @@ Status findStalls(CaseFacts& facts)
         }
     }
     if (failed) {
-        findFailures(facts, *job, failure);
+        addFailures(facts, *job, failure);
         all = static_cast<double>(job->range.length().ns);
         stalls[0].time = static_cast<double>(job->of(LostTime::Checkpoints).ns);
         stalls[1].time = static_cast<double>(job->of(LostTime::Evaluation).ns);
