@@ -105,7 +105,7 @@ void addFailures(CaseFacts& facts, const JobTime& job, TimeRange at)
         .add(EvidenceKind::TimePerStep, perStep.milliseconds());
     finding.gain = Gain{perStep, share, GainSource::UpperBound};
     finding.confidence = Confidence::Certain;
-    finding.show = {FindingView::Timeline, std::nullopt, at};
+    finding.show = {FindingView::Timeline, std::nullopt, at.empty() ? std::nullopt : std::optional(at)};
     facts.add(std::move(finding));
 }
 
