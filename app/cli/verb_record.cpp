@@ -39,16 +39,24 @@ json stepJson(const engine::StepProgress& step)
     return line;
 }
 
+/// What diverged training makes of its figures has no sign that means anything.
+constexpr char kNotANumber[] = "is not a number";
+
 std::string lossText(double loss)
 {
-    return std::isnan(loss) ? "is not a number" : fmt::format("{:.4f}", loss);
+    return std::isnan(loss) ? kNotANumber : fmt::format("{:.4f}", loss);
+}
+
+std::string normText(double norm)
+{
+    return std::isnan(norm) ? kNotANumber : fmt::format("{:.3g}", norm);
 }
 
 /// The step's number as the trace and all that read it have it, from 0, and how many are done.
 std::string stepText(const engine::StepProgress& step)
 {
-    return fmt::format("step {} ({}/{})  loss {}  lr {:.3g}  gradient norm {:.3g}  {}", step.step, step.step + 1,
-                       step.steps, lossText(step.loss), step.learningRate, std::abs(step.gradientNorm),
+    return fmt::format("step {} ({}/{})  loss {}  lr {:.3g}  gradient norm {}  {}", step.step, step.step + 1,
+                       step.steps, lossText(step.loss), step.learningRate, normText(step.gradientNorm),
                        formatTime(step.duration)) +
            (step.evaluationLoss ? "  evaluation loss " + lossText(*step.evaluationLoss) : std::string());
 }

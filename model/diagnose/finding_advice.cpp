@@ -56,9 +56,9 @@ Wording adviceOnHost(const Finding& finding)
     case Cause::EvaluationStall:
         return {FOURWALLS_WORDS("FindingWords", "Evaluate less often, or on devices of its own.")};
     case Cause::Failures:
-        return {FOURWALLS_WORDS("FindingWords",
-                                "Tuning, Goodput: how much of it other intervals between checkpoints, quicker restarts "
-                                "and more reliable devices would save.")};
+        return {FOURWALLS_WORDS(
+            "FindingWords", "Goodput in the tuning view (fourwalls-cli goodput) says how much of it other intervals "
+                            "between checkpoints, quicker restarts and more reliable devices would save.")};
     default: return {};
     }
 }

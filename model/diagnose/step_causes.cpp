@@ -66,6 +66,16 @@ struct Stall {
     std::int64_t count = 0;
     double longest = 0; ///< [ns]
     TimeRange at{};
+
+    /// length: of it in the gap [ns].
+    void meet(const TimeRange& gap, double length)
+    {
+        time += length;
+        ++count;
+        if (length <= longest) return;
+        longest = length;
+        at = gap;
+    }
 };
 
 /// From the first begin to the last end of what is of the phases in the range, as far as it is wide enough to be drawn [ns];
@@ -278,19 +288,17 @@ Status findStalls(CaseFacts& facts)
     for (const TimeRange& gap : wide) {
         if (failed && extentIn(facts, gap, {Phase::Setup}) > 0) {
             if (gap.length() > failure.length()) failure = gap;
-            continue; // most of it is no stall; the job's time says what of it is
+            // Most of such a gap is no stall: the job's time says how much of all of them is.
+            const double saved = extentIn(facts, gap, {Phase::CheckpointSave});
+            if (saved > 0) stalls[0].meet(gap, saved);
+            continue;
         }
         // What a gap has both of, they share by how long they take.
         const double extents[] = {extentIn(facts, gap, stalls[0].phases), extentIn(facts, gap, stalls[1].phases)};
         for (std::size_t i = 0; i < std::size(stalls); ++i) {
             if (extents[i] <= 0) continue;
             Stall& stall = stalls[i];
-            const double length = static_cast<double>(gap.length().ns) * extents[i] / (extents[0] + extents[1]);
-            stall.time += length;
-            ++stall.count;
-            if (length <= stall.longest) continue;
-            stall.longest = length;
-            stall.at = gap;
+            stall.meet(gap, static_cast<double>(gap.length().ns) * extents[i] / (extents[0] + extents[1]));
         }
     }
     if (failed) {

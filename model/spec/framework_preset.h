@@ -133,8 +133,8 @@ struct FrameworkPreset {
     /// The search offers only plans that these arguments say; absent: a part of its plans is written in code.
     std::optional<LaunchTarget> launch;
     bool offloadsParameters = false; ///< the optimizer's states go to the host together with the parameters only
-    bool recomputeStopsEarly =
-        false;                    ///< a block's recomputation ends with the last tensor that its backward pass reads
+    /// Full recomputation of a layer ends with the last tensor that its backward pass reads.
+    bool recomputeStopsEarly = false;
     bool recomputesFused = false; ///< selective recomputation runs the fused attention kernel again, too
     SelectiveRecompute selective = SelectiveRecompute::AttentionCore;
 

@@ -3099,8 +3099,8 @@ fourwalls-cli record -o moe.fourwalls --model moe-tiny --plan &quot;dp=2 ep=2 ro
         <translation>作业失败后重新启动</translation>
     </message>
     <message>
-        <source>Tuning, Goodput: how much of it other intervals between checkpoints, quicker restarts and more reliable devices would save.</source>
-        <translation>见“调优”页的有效率：改变检查点间隔、加快重启和使用更可靠的设备各能节省多少。</translation>
+        <source>Goodput in the tuning view (fourwalls-cli goodput) says how much of it other intervals between checkpoints, quicker restarts and more reliable devices would save.</source>
+        <translation>“调优”页的有效率（fourwalls-cli goodput）说明：改变检查点间隔、加快重启和使用更可靠的设备各能节省多少。</translation>
     </message>
 </context>
 <context>

@@ -51,7 +51,6 @@ public:
 
 signals:
     void factsKnown();
-    /// asked: the range that was in sight when it was asked for.
     void windowKnown(const fourwalls::MemoryWindowAnswer& answer);
     void buffersKnown();
     void aliveKnown();

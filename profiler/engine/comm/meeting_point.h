@@ -18,10 +18,10 @@
 
 namespace fourwalls::engine {
 
-/// A rank that failed, died or froze.
 /// In the error of a rank that stands still, as far as anybody can tell; one whose process ended has other words.
 inline constexpr char kNoSignOfLife[] = "gave no sign of life";
 
+/// A rank that failed, died or froze.
 struct LostRank {
     RankId rank;
     std::int64_t unixNs = 0; ///< when it was noticed, on rank 0's clock

@@ -7,6 +7,7 @@
 #include <QFile>
 #include <QJsonArray>
 #include <QProcess>
+#include <QRegularExpression>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -19,6 +20,7 @@ class CliPredictTest : public QObject {
 
 private slots:
     void predictPrintsWhatTheTraceSays();
+    void whatIsTakenInsteadIsSaid();
     void predictRefuses_data();
     void predictRefuses();
     void othersRefuse_data();
@@ -57,6 +59,27 @@ void CliPredictTest::predictPrintsWhatTheTraceSays()
     QCOMPARE(read["source"].toString(), QString("predicted"));
     for (const QString& field : read.keys()) QVERIFY2(read[field] == predicted[field], qPrintable(field));
     QVERIFY(run({"check", file, "--json"}).json()["sound"].toBool());
+}
+
+void CliPredictTest::whatIsTakenInsteadIsSaid()
+{
+    const auto says = [](const QStringList& words, const QString& begin) {
+        const QStringList assumed = run(QStringList{"predict", "--batch", "64", "--seq", "2048", "--json"} + words)
+                                        .json()["assumed"]
+                                        .toVariant()
+                                        .toStringList();
+        return !assumed.filter(QRegularExpression("^" + QRegularExpression::escape(begin))).isEmpty();
+    };
+    const QStringList job{"--model", "llama2-7b", "--cluster", "dgx-a100", "--plan"};
+    QVERIFY(says(job + QStringList{"dp=8 zero=3", "--framework", "megatron-core"},
+                 "plan=as said (megatron-core has no zero=3"));
+    QVERIFY(!says(job + QStringList{"dp=8 zero=3", "--framework", "fsdp"}, "plan="));
+    QVERIFY(says(job + QStringList{"dp=8", "--framework", "deepspeed-megatron"}, "attention=unfused"));
+    QVERIFY(!says(job + QStringList{"dp=8 attention=unfused", "--framework", "deepspeed-megatron"}, "attention="));
+    const auto rates = [&](const char* cluster) {
+        return says({"--model", "llama2-7b", "--cluster", cluster, "--plan", "dp=8"}, "rates=of single operations");
+    };
+    QVERIFY(rates("mi300x-platform") && !rates("dgx-h100"));
 }
 
 void CliPredictTest::predictRefuses_data()

@@ -26,6 +26,7 @@ private slots:
     void summaryAndProgressAsJson();
     void textForPeople();
     void withoutTrace();
+    void divergedTrainingIsSaid();
     void tracingChangesNoNumbers();
     void signalsEndItInOrder_data();
     void signalsEndItInOrder();
@@ -87,6 +88,17 @@ void CliRecordTest::withoutTrace()
     QCOMPARE(answer.exitCode, 0);
     QVERIFY(answer.json()["file"].isNull());
     QCOMPARE(answer.json()["step_ms"].toArray().size(), 3);
+}
+
+void CliRecordTest::divergedTrainingIsSaid()
+{
+    const QString file = path("diverged.fourwalls");
+    const Answer answer = run(record("diverged.fourwalls", {"--optimizer", "sgd", "--lr", "1e6", "--clip", "0"}, 6));
+    QCOMPARE(answer.exitCode, 0);
+    QVERIFY2(answer.out.contains("training has diverged: the loss of step "), answer.out.constData());
+    QVERIFY(answer.err.contains("loss is not a number") && !answer.err.contains("nan"));
+    QVERIFY(run({"check", file, "--json"}).json()["sound"].toBool()); // the largest rate that a file can hold
+    QVERIFY(!run(record("well.fourwalls")).out.contains("diverged"));
 }
 
 void CliRecordTest::tracingChangesNoNumbers()

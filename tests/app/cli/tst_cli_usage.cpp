@@ -87,6 +87,7 @@ void CliUsageTest::wrongUsage_data()
     row("sequence", {"record", "-o", "x", "--seq", "4096"}, "seq");
     row("optimizer", {"record", "-o", "x", "--optimizer", "lion"}, "lion");
     row("rate", {"record", "-o", "x", "--lr", "-1"}, "--lr");
+    row("a rate that no trace can hold", {"record", "-o", "x", "--lr", "1e7"}, "--lr");
     row("slow rank", {"record", "-o", "x", "--slow-rank", "0"}, "--slow-rank");
     row("slow rank that is not", {"record", "-o", "x", "--slow-rank", "4:2"}, "rank 4");
     row("link", {"record", "-o", "x", "--link-fault", "0-0:loss=0.1"}, "--link-fault");

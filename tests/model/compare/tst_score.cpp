@@ -31,6 +31,7 @@ private slots:
     void skippedRows();
     void largestMicrobatch();
     void wordsAreReadOrSaid();
+    void recipesOfThirdParties();
     void nothingIsSubstitutedSilently_data();
     void nothingIsSubstitutedSilently();
     void machinesOfDevicePresets();
@@ -271,6 +272,33 @@ void ScoreTest::nothingIsSubstitutedSilently()
     std::string all;
     for (const std::string& text : row->assumed) all += text + "; ";
     QVERIFY2(listed == isListed, all.c_str());
+}
+
+void ScoreTest::recipesOfThirdParties()
+{
+    const auto parsed = CsvTable::parse(
+        "id,framework,notes,network,precision,gpu,gpus,gpus_per_node,layers,hidden,seq,tp,pp,dp,recompute,global_batch,"
+        "micro_batch,iter_s,zero_stage\n"
+        "narrow,PyTorch FSDP,gradients in 16 bits (a file),,bf16,H100,8,8,32,4096,4096,1,1,8,full,8,1,1,3\n"
+        "old,PyTorch FSDP,before PyTorch 2.1,,bf16,H100,8,8,32,4096,4096,1,1,8,full,8,1,1,3\n"
+        "early,Megatron-Core 0.6.0,,,bf16,H100,8,8,32,4096,4096,2,1,4,,8,1,1,\n"
+        "late,Megatron-Core 0.8.0,,,bf16,H100,8,8,32,4096,4096,2,1,4,,8,1,1,\n"
+        "small nodes,PyTorch FSDP,,InfiniBand,bf16,H100,16,4,32,4096,4096,1,1,16,,16,1,1,3\n",
+        "test");
+    QVERIFY2(parsed.ok(), parsed.ok() ? "" : parsed.error().message().c_str());
+    std::vector<PublishedRow> rows;
+    for (std::size_t i = 0; i < parsed->rows(); ++i) {
+        const auto row = publishedRow(*parsed, i);
+        QVERIFY2(row.ok() && row->skipped.empty(), row.ok() ? row->skipped.c_str() : row.error().message().c_str());
+        rows.push_back(*row);
+    }
+    QCOMPARE(rows[0].framework.reduceBytes, 2.0);
+    QCOMPARE(rows[1].framework.reduceBytes, 4.0);
+    QVERIFY(rows[0].framework.recomputeStopsEarly && !rows[1].framework.recomputeStopsEarly);
+    QCOMPARE(rows[2].spec.framework, std::string("megatron-2023"));
+    QCOMPARE(rows[3].spec.framework, std::string("megatron-core"));
+    QCOMPARE(rows[4].spec.cluster.devicesPerNode, 4);
+    QCOMPARE(rows[4].spec.cluster.nicsPerNode, 4); // of eight for eight devices
 }
 
 void ScoreTest::machinesOfDevicePresets()
