@@ -12,7 +12,7 @@ wanted=()
 if [ -n "${WAYLAND_DISPLAY:-}" ] && [ -z "${DISPLAY:-}" ]; then wanted+=(qt6-wayland); fi
 packaging/install_packages.sh "${wanted[@]}"
 
-echo "== Building (about five minutes on two cores; what follows takes seconds)"
+echo "== Building (about five minutes on two cores, fifteen on a slow one; what follows takes seconds)"
 cmake --preset release
 cmake --build --preset release -j "$(nproc)" --target fourwalls fourwalls-cli
 bin=$PWD/build/release/bin

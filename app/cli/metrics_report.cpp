@@ -80,6 +80,15 @@ std::string mfuNote(const TraceMetrics& metrics)
     return metrics.mfu ? knownMfuNote(metrics) : fmt::format(" ({})", noMfuText(metrics));
 }
 
+/// loss: of each recorded step; not empty.
+std::string lossesText(const std::vector<std::optional<double>>& loss)
+{
+    const bool isKnown = std::ranges::any_of(loss, [](const auto& each) { return each.has_value(); });
+    if (!isKnown || loss.size() == 1) return orDash(loss.front(), plain);
+    return fmt::format("{} in the first step, {} in the last of {}", orDash(loss.front(), plain),
+                       orDash(loss.back(), plain), loss.size());
+}
+
 } // namespace
 
 json orNull(const std::optional<double>& value)
@@ -152,11 +161,7 @@ std::string metricsText(const TraceMetrics& metrics)
         line(info.words, figure == Figure::Mfu ? value + mfuNote(metrics) : value);
     }
     line("dropped records", formatCount(metrics.dropped));
-    if (metrics.loss.size() == 1) line("loss", orDash(metrics.loss.front(), plain));
-    if (metrics.loss.size() > 1) {
-        line("loss", fmt::format("{} in the first step, {} in the last of {}", orDash(metrics.loss.front(), plain),
-                                 orDash(metrics.loss.back(), plain), metrics.loss.size()));
-    }
+    if (!metrics.loss.empty()) line("loss", lossesText(metrics.loss));
     if (!metrics.waterfall.empty())
         text += "\nwhere the step time goes\n";
     else if (metrics.hostOnly && metrics.stepTime)

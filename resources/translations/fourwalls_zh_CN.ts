@@ -1713,6 +1713,14 @@ If other ranks of the job were traced too, import their files together.</source>
         <source>%1 to %2 over the trace</source>
         <translation>整条轨迹 %1 至 %2</translation>
     </message>
+    <message>
+        <source>last step, ms</source>
+        <translation>上一步，ms</translation>
+    </message>
+    <message>
+        <source>last step, processor, ms</source>
+        <translation>上一步的处理器时间，ms</translation>
+    </message>
 </context>
 <context>
     <name>DemoPanel</name>
@@ -9115,6 +9123,14 @@ step %3, %4 samples/s</source>
     <message>
         <source> · ○ fits into memory from %1 devices on</source>
         <translation> · ○ 从 %1 个设备起内存才放得下</translation>
+    </message>
+    <message>
+        <source>%1 at %2 devices (cost model)</source>
+        <translation>%2 个设备时 %1（成本模型）</translation>
+    </message>
+    <message>
+        <source>%1 sent in a step, the mean of %3; sending everything to everybody would be %2</source>
+        <translation>一步发送 %1（%3的平均）；全部发给所有人则为 %2</translation>
     </message>
 </context>
 <context>

@@ -140,11 +140,12 @@ void ScalingPage::fillDevices(const ScalingData* scaling)
         {tr("T_n / (n T_1)"), false, [](double v) { return formatPercent(v, 0); }, std::pair(0.0, top)},
         std::move(content));
     const auto& lastPoint = scaling->devices.points.back();
-    QString text = tr("%1 at %2 devices, %3 at %4 (cost model)")
-                       .arg(percentText(own))
-                       .arg(formatCount(scaling->ownDevices))
-                       .arg(percentText(lastPoint.efficiency))
-                       .arg(formatCount(lastPoint.devices));
+    const QString devices = formatCount(scaling->ownDevices);
+    QString text =
+        lastPoint.devices == scaling->ownDevices
+            ? tr("%1 at %2 devices (cost model)").arg(percentText(own), devices)
+            : tr("%1 at %2 devices, %3 at %4 (cost model)")
+                  .arg(percentText(own), devices, percentText(lastPoint.efficiency), formatCount(lastPoint.devices));
     if (smallest == 0) text += tr(" · ○ fits into no device's memory");
     if (smallest > 0) text += tr(" · ○ fits into memory from %1 devices on").arg(formatCount(smallest));
     if (scaling->assumed) text += tr(" · part of the specification is guessed");
@@ -275,10 +276,13 @@ void ScalingPage::fillTable(const CommunicationData* facts, ByteUnit unit)
                  {.text = formatPercent(share, 0), .exact = share, .share = share, .colour = t.communication}});
         }
     m_table->setContent(std::move(columns), std::move(rows));
-    m_tableCard->finding().setText(
-        naive > 0 ? tr("%1 sent in %3; sending everything to everybody would be %2")
-                        .arg(formatBytes(sent, unit), formatBytes(naive, unit), stepName(facts->step.window))
-                  : QString());
+    QString text;
+    if (naive > 0)
+        text = (facts->step.window.steps > 1
+                    ? tr("%1 sent in a step, the mean of %3; sending everything to everybody would be %2")
+                    : tr("%1 sent in %3; sending everything to everybody would be %2"))
+                   .arg(formatBytes(sent, unit), formatBytes(naive, unit), stepName(facts->step.window));
+    m_tableCard->finding().setText(text);
 }
 
 } // namespace fourwalls::views

@@ -154,7 +154,11 @@ const CounterInfo* CounterCurves::infoOf(CounterId counter) const
 QString CounterCurves::nameOf(CounterId counter) const
 {
     const CounterInfo* info = infoOf(counter);
-    return info ? QString::fromStdString(info->name) : QString();
+    if (!info) return {};
+    // The engine's own, which it notes at the end of each step.
+    if (info->name == "step_wall_ms") return tr("last step, ms");
+    if (info->name == "step_cpu_ms") return tr("last step, processor, ms");
+    return QString::fromStdString(info->name);
 }
 
 const CounterSample* CounterCurves::sampleAt(const Curve& curve, Instant at) const
