@@ -7,6 +7,7 @@
 #include "model/spec/names.h"
 #include "profiler/calibrate/machine_calibration.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -72,9 +73,9 @@ Argument PredictArguments::likeArgument()
             "a trace: its network, machine, precision, batch, plan and operator times hold for all that is not given"};
 }
 
-Result<PredictionInputs> PredictArguments::load(const std::string& plan) const
+Result<PredictionInputs> PredictArguments::load(const std::string& plan, int devices) const
 {
-    if (!like.empty()) return loadLike(plan);
+    if (!like.empty()) return loadLike(plan, devices);
     PredictionInputs inputs;
     RunSpec& spec = inputs.spec;
     FOURWALLS_TRY_ASSIGN(spec.plan, parsePlan(plan));
@@ -112,6 +113,11 @@ Result<PredictionInputs> PredictArguments::load(const std::string& plan) const
     spec.framework = inputs.framework.name;
     if (framework.empty()) inputs.assumed.push_back("framework=" + inputs.framework.name);
     if (!batch) inputs.assumed.push_back("batch=" + std::to_string(training.batch));
+    const int ranks = std::max(devices, spec.plan.worldSize()), cores = spec.cluster.devicesPerNode;
+    spec.cluster.holdRanks(ranks);
+    if (cores < spec.cluster.devicesPerNode)
+        inputs.assumed.push_back(
+            fmt::format("cluster={} ranks on {} cores (each as if it had one of its own)", ranks, cores));
     if (transformer && !sequence) inputs.assumed.push_back("sequence=" + std::to_string(training.sequence));
     if (precision.empty()) inputs.assumed.push_back("precision=" + std::string(fourwalls::name(training.precision)));
     const std::string& family = spec.cluster.device.family;
@@ -140,7 +146,7 @@ bool PredictArguments::isGiven(const char* name) const
     return std::find(given.begin(), given.end(), name) != given.end();
 }
 
-Result<PredictionInputs> PredictArguments::loadLike(const std::string& plan) const
+Result<PredictionInputs> PredictArguments::loadLike(const std::string& plan, int devices) const
 {
     FOURWALLS_TRY_ASSIGN(const std::unique_ptr<TraceQuery> trace, openInput(like));
     PredictionInputs inputs;
@@ -174,9 +180,7 @@ Result<PredictionInputs> PredictArguments::loadLike(const std::string& plan) con
     spec.training.loraRank = loraRank.value_or(spec.training.loraRank);
     spec.training.batch = batch.value_or(spec.training.batch);
     spec.training.sequence = sequence.value_or(spec.training.sequence);
-    // Ranks that share one memory are as many as the plan wants.
-    if (spec.cluster.fabric == NodeFabric::Shared)
-        spec.cluster.devicesPerNode = std::max(spec.cluster.devicesPerNode, spec.plan.worldSize());
+    spec.cluster.holdRanks(std::max(devices, spec.plan.worldSize()));
     FOURWALLS_TRY_ASSIGN(inputs.framework, loadFramework(framework.empty() ? spec.framework : framework));
     spec.framework = inputs.framework.name;
     return inputs;

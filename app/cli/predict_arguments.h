@@ -38,12 +38,13 @@ struct PredictArguments {
     /// These and a verb's own, in this order. Neither the plan nor the output belong to these.
     Arguments with(const Arguments& own);
 
-    /// Where a trace is given, it says what is not given, the plan included. Else loads presets and fills defaults: the framework of the cluster (the engine on processors, Megatron-Core on
-    /// accelerators), bf16 where the device has a rate for it, else f32, the model's sequence, and where no batch is
-    /// given 8 samples or, if that does not divide, one per replica and micro-batch. Measures this machine for a second
-    /// where that is the cluster.
+    /// Where a trace is given, it says what is not given, the plan included. Else loads presets and fills defaults: the
+    /// framework of the cluster (the engine on processors, Megatron-Core on accelerators), bf16 where the device has a
+    /// rate for it, else f32, the model's sequence, and where no batch is given 8 samples or, if that does not divide,
+    /// one per replica and micro-batch. Measures this machine for a second where that is the cluster.
+    /// devices: where ranks share one memory they are as many as these and the plan's.
     /// Errors: NotFound, Format, InvalidArgument naming the option; those of likeTrace.
-    Result<PredictionInputs> load(const std::string& plan) const;
+    Result<PredictionInputs> load(const std::string& plan, int devices = 0) const;
     /// `--like`, for verbs that take one.
     Argument likeArgument();
 
@@ -51,7 +52,7 @@ private:
     bool isGiven(const char* name) const;
     Status checkLora() const;
     /// What the trace says holds for its own machine: another cluster brings its rates.
-    Result<PredictionInputs> loadLike(const std::string& plan) const;
+    Result<PredictionInputs> loadLike(const std::string& plan, int devices) const;
 };
 
 } // namespace fourwalls::cli

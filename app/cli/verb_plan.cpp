@@ -65,7 +65,11 @@ public:
     {
         if (m_arguments.framework.empty() && !m_emit.empty())
             m_arguments.framework = presetOf(*valueOf(kLaunchWords, m_emit));
-        auto inputs = m_arguments.load(m_plan);
+        constexpr std::int64_t kMostDevices = 1'000'000;
+        if (m_devices < 1 || m_devices > kMostDevices)
+            return console.wrongUsage({ErrorCode::InvalidArgument, "cannot be " + std::to_string(m_devices), "--gpus",
+                                       "1 to " + std::to_string(kMostDevices) + " devices"});
+        auto inputs = m_arguments.load(m_plan, static_cast<int>(m_devices));
         if (!inputs) return refuse(console, inputs.error());
         if (inputs->spec.plan.parameterServer != ParameterServer::None)
             return console.wrongUsage({ErrorCode::InvalidArgument, "the search has no parameter servers", "--plan",
@@ -75,10 +79,6 @@ public:
         // What is not named has the least that there is.
         if (const Status can = canRun(framework, fixed.named()); !can.ok())
             return console.wrongUsage({ErrorCode::InvalidArgument, can.error().what, "--plan", can.error().hint});
-        constexpr std::int64_t kMostDevices = 1'000'000;
-        if (m_devices < 1 || m_devices > kMostDevices)
-            return console.wrongUsage({ErrorCode::InvalidArgument, "cannot be " + std::to_string(m_devices), "--gpus",
-                                       "1 to " + std::to_string(kMostDevices) + " devices"});
         if (m_verify && (*m_verify < 1 || *m_verify > kMostVerified))
             return console.wrongUsage({ErrorCode::InvalidArgument, "cannot be " + std::to_string(*m_verify), "--verify",
                                        "1 to " + std::to_string(kMostVerified) + " plans"});
@@ -88,10 +88,6 @@ public:
         if (m_verify)
             if (const Status can = predictDeviceClock(*inputs, static_cast<int>(m_devices)); !can.ok())
                 return refuse(console, can.error());
-        // Ranks that share one memory are as many as the search wants.
-        ClusterSpec& cluster = inputs->spec.cluster;
-        if (inputs->like && cluster.fabric == NodeFabric::Shared)
-            cluster.devicesPerNode = std::max(cluster.devicesPerNode, static_cast<int>(m_devices));
         const StopSignals signals;
         auto found = search(*inputs, fixed, signals);
         if (!found) return refuse(console, found.error());

@@ -132,8 +132,7 @@ RunSpec withPlan(const RunSpec& spec, const ParallelPlan& plan)
     const std::int64_t unit = std::max<std::int64_t>(1, std::int64_t{plan.dp} * plan.microbatches);
     if (changed.training.batch % unit != 0)
         changed.training.batch = std::max<std::int64_t>(1, (changed.training.batch + unit / 2) / unit) * unit;
-    if (changed.cluster.fabric == NodeFabric::Shared)
-        changed.cluster.devicesPerNode = std::max(changed.cluster.devicesPerNode, plan.worldSize());
+    changed.cluster.holdRanks(plan.worldSize());
     return changed;
 }
 

@@ -64,6 +64,12 @@ bool otherWork(std::string_view assumed, RunSpec& spec)
     return false;
 }
 
+/// Whether fused attention is an option there that somebody has to set: where a page has no word of it, it may be off.
+bool asksForFusedAttention(const std::string& framework)
+{
+    return framework == "megatron-2023" || framework.starts_with("fsdp");
+}
+
 /// Turns a doubt into its other reading. False: there is none.
 bool otherReading(const Cells& cells, const PublishedRow& row, const std::string& assumed, Doubt& doubt)
 {
@@ -78,8 +84,9 @@ bool otherReading(const Cells& cells, const PublishedRow& row, const std::string
         plan.recompute = otherRecompute(cells, plan.recompute);
     } else if (about("micro_batch=")) {
         return otherMicrobatches(plan, spec.training.batch);
-    } else if (about("flash_attn=1 (")) {
+    } else if (about("flash_attn=1")) {
         plan.fusedAttention = false;
+        return about("flash_attn=1 (") || asksForFusedAttention(row.spec.framework);
     } else if (about("flash_attn=0")) {
         plan.fusedAttention = true;
         return row.framework.flashAttention;

@@ -125,8 +125,10 @@ std::string frameworkOf(const Cells& cells, Assumptions& assume)
         return assumed(ampere ? "megatron-2023" : "megatron-core");
     if (has(framework, "2021")) return "megatron-2021";
     if (hasAny(framework, {"2019", "2020"})) return assumed("megatron-2021");
-    if (has(framework, "2022") || has(framework, "nemo 22") || has(framework, "nemo-megatron 22"))
-        return "megatron-2022";
+    // NeMo's own Megatron until 2023: fused attention is in none of its configurations.
+    const bool earlyNemo = has(framework, "nemo") && (hasAny(framework, {" 22", " 23", "2022", "2023"}));
+    if (has(framework, "2022") || earlyNemo) return "megatron-2022";
+    if (has(framework, "internevo") || has(framework, "internlm")) return assumed("internevo");
     // Recipes that shard with PyTorch's FSDP, whoever ships them.
     if (has(framework, "fsdp")) return affirms(notes, "compile") ? assumed("torchtitan-compiled") : "fsdp";
     if (has(framework, "megatron-bridge 26")) return "megatron-core-2026";
@@ -143,9 +145,10 @@ std::string frameworkOf(const Cells& cells, Assumptions& assume)
     if (hasAny(framework, {"colossal", "hugging", "transformers", "accelerate", "fairscale", "metaseq"}))
         return assumed(has(framework, "colossal") ? "deepspeed" : "fsdp");
     if (hasAny(framework, {"nanotron", "pytorch", "ddp"})) return assumed("fsdp");
-    // States sharded by the compiler, element-wise work fused by it.
-    if (hasAny(framework, {"pax", "maxtext", "axlearn", "levanter", "jax", "xla"}))
-        return assumed("torchtitan-compiled");
+    // States sharded by the compiler, element-wise work fused by it; what runs on GPUs since 2024 fuses attention, too.
+    if (hasAny(framework, {"pax", "t5x"}) || (has(framework, "jax") && hasAny(framework, {"2022", "2023"})))
+        return assumed(has(framework, "transformer engine") ? "xla-2023-te" : "xla-2023");
+    if (hasAny(framework, {"maxtext", "axlearn", "levanter", "jax", "xla"})) return assumed("torchtitan-compiled");
     // Others, and none: what was usual when the device was the newest one.
     return assumed(has(gpu, "v100") ? "megatron-2021" : ampere ? "megatron-2023" : "megatron-core");
 }

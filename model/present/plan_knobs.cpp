@@ -88,13 +88,6 @@ bool fits(const RunSpec& spec)
     return resolve(copy).ok() && checkPipeline(pipelineShape(spec.plan)).ok();
 }
 
-/// Ranks on one processor are as many as the plan wants; real nodes are what they are.
-void growSharedNode(RunSpec& spec)
-{
-    if (spec.cluster.fabric == NodeFabric::Shared && spec.cluster.devicesPerNode < spec.plan.worldSize())
-        spec.cluster.devicesPerNode = spec.plan.worldSize();
-}
-
 Number mostDevices(const RunSpec& spec)
 {
     if (spec.cluster.fabric == NodeFabric::Shared) return kMostSharedRanks;
@@ -191,7 +184,7 @@ std::optional<RunSpec> completed(const RunSpec& before, const Degrees& degrees, 
     if (!solveBatch(spec, before, batch.value_or(0), wanted(before, wish, locks, Knob::Microbatches),
                     wanted(before, wish, locks, Knob::MicrobatchSize)))
         return std::nullopt;
-    growSharedNode(spec);
+    spec.cluster.holdRanks(spec.plan.worldSize());
     if (!fits(spec)) return std::nullopt;
     return spec;
 }
@@ -468,7 +461,7 @@ RunSpec withCluster(const RunSpec& spec, const ClusterSpec& cluster)
             break;
         }
     }
-    growSharedNode(changed);
+    changed.cluster.holdRanks(changed.plan.worldSize());
     const Number most = mostDevices(changed);
     if (changed.plan.worldSize() <= most) return changed;
     KnobLocks none;

@@ -75,6 +75,12 @@ struct ClusterSpec {
         return devicesPerNode > 0 ? nicLink.bytesPerSecond * nicsPerNode / devicesPerNode / oversubscription : 0;
     }
 
+    /// Ranks that share one memory are as many as a plan wants, whatever the machine has; real nodes are what they are.
+    void holdRanks(int ranks)
+    {
+        if (fabric == NodeFabric::Shared) devicesPerNode = std::max(devicesPerNode, ranks);
+    }
+
     /// Kinds of devices, from 0: those of the first nodes, then those of otherNodes in their order.
     std::size_t deviceKinds() const { return 1 + otherNodes.size(); }
     const DeviceSpec& deviceOfKind(std::size_t kind) const { return kind == 0 ? device : otherNodes[kind - 1].device; }

@@ -5,9 +5,11 @@
 #include "model/spec/json_fields.h"
 #include "model/spec/launch_arguments.h"
 #include "model/spec/names.h"
+#include "model/spec/preset_data.h"
 
 #include <nlohmann/json.hpp>
 
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -125,6 +127,23 @@ Status readWords(JsonFields& fields, const char* key, const WordTable<Enum, N>& 
     return fields.status();
 }
 
+/// With all that a description does not say taken from the preset that it names as `like`; a null takes a field away.
+Result<nlohmann::json> completed(nlohmann::json object, std::string_view where)
+{
+    if (!object.is_object() || !object.contains("like")) return object;
+    const std::string name = object["like"].is_string() ? object["like"].get<std::string>() : "";
+    const PresetFile* other = findPreset("frameworks", name);
+    if (!other)
+        return Error{ErrorCode::NotFound, "field \"like\" names no framework preset", std::string(where),
+                     "one of the names that --framework takes"};
+    FOURWALLS_TRY_ASSIGN(nlohmann::json whole, parseJson(other->json, name));
+    FOURWALLS_TRY_ASSIGN(whole, completed(std::move(whole), name));
+    object.erase("like");
+    whole.erase("name");
+    whole.merge_patch(object);
+    return whole;
+}
+
 Error lacks(const FrameworkPreset& framework, const std::string& what, std::string hint)
 {
     return {ErrorCode::Unsupported, framework.name + " has no " + what, "plan", std::move(hint)};
@@ -184,7 +203,8 @@ Status canRun(const FrameworkPreset& framework, const ParallelPlan& plan)
 
 Result<FrameworkPreset> frameworkPresetFromJson(std::string_view json, std::string_view where)
 {
-    FOURWALLS_TRY_ASSIGN(const nlohmann::json object, parseJson(json, where));
+    FOURWALLS_TRY_ASSIGN(nlohmann::json own, parseJson(json, where));
+    FOURWALLS_TRY_ASSIGN(const nlohmann::json object, completed(std::move(own), where));
     FrameworkPreset p;
     JsonFields fields(object, where, "");
     fields.text("name", p.name);

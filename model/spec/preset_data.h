@@ -16,5 +16,7 @@ struct PresetFile {
 
 /// Every preset, ordered by kind and name. Defined by a source that the build writes (model/spec/CMakeLists.txt).
 std::span<const PresetFile> embeddedPresets();
+/// The one of that kind and name; null if there is none.
+const PresetFile* findPreset(std::string_view kind, std::string_view name);
 
 } // namespace fourwalls

@@ -43,13 +43,6 @@ std::string choices(std::string_view kind, const std::string& word)
     return (meant.empty() ? std::string() : meant + "? There are ") + joined(names);
 }
 
-const PresetFile* findPreset(std::string_view kind, std::string_view name)
-{
-    for (const PresetFile& preset : embeddedPresets())
-        if (preset.kind == kind && preset.name == name) return &preset;
-    return nullptr;
-}
-
 /// What a name or path stands for, and the name that the thing gets if its text has none.
 struct Description {
     std::string text;
@@ -135,6 +128,13 @@ Result<T> readDescription(std::string_view kind, const std::string& thing, const
 }
 
 } // namespace
+
+const PresetFile* findPreset(std::string_view kind, std::string_view name)
+{
+    for (const PresetFile& preset : embeddedPresets())
+        if (preset.kind == kind && preset.name == name) return &preset;
+    return nullptr;
+}
 
 Result<ModelSpec> loadModel(const std::string& nameOrFile)
 {

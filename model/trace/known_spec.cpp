@@ -104,9 +104,7 @@ void completeDevice(const TraceInfo& info, KnownSpec& known)
         assume(known, "link", fourwalls::formatRate(link.bytesPerSecond, "B/s"), Confidence::Medium,
                "ranks share one memory: a copy reads and writes every byte");
     }
-    // Ranks of one process are as many as the plan wants, whatever the machine has.
-    if (spec.cluster.fabric == NodeFabric::Shared && spec.cluster.devicesPerNode < spec.plan.worldSize())
-        spec.cluster.devicesPerNode = spec.plan.worldSize();
+    spec.cluster.holdRanks(spec.plan.worldSize());
 }
 
 /// The value of a guessed field, as far as the screen names it.

@@ -6,7 +6,7 @@ of every miss above 10 %.
     write_accuracy.py path/to/fourwalls-cli
 
 The constant yardstick predicts a row with the median hardware-FLOP utilisation of the other tables' rows
-(megatron-bridge, whose recipes are unknown, other-sources and third-parties are not among them).
+(megatron-bridge, whose recipes are unknown, other-sources, third-parties and blind-readers are not among them).
 """
 import csv
 import json
@@ -23,6 +23,8 @@ GOALS = {"megatron-2021-table1.csv": 10, "korthikanti-2022-time.csv": 10, "llm-f
 # Rows that no term, flag or constant was chosen on: gathered when the model was done.
 UNSEEN = "other-sources.csv"
 THIRD = "third-parties.csv"
+# In no fit at all, neither of the clock nor of the band.
+BLIND = "blind-readers.csv"
 OTHERS = {"bloom-176b.csv": ("10.8 (93)", "25.2 (93)"), "korthikanti-2022-time.csv": ("25.3 (9)", "4.5 (9)"),
           "llm-foundry-mpt.csv": ("16.4 (78)", "-"), "megatron-2021-table1.csv": ("5.8 (10)", "10.3 (10)"),
           "mt-nlg-530b.csv": ("17.1 (3)", "29.4 (3)"), "zero-bubble.csv": ("35.4 (12)", "12.2 (24)")}
@@ -206,6 +208,24 @@ def regret(scored, rows):
     return text + [""]
 
 
+def by_source(scored, name):
+    """A table's errors by the source that its rows are named after."""
+    text = ["| source | rows | mean error % | bias % | inside the band |", "|---|---|---|---|---|"]
+    table = next((each for each in scored if each["file"] == name), {"items": []})
+    sources = {}
+    for item in table["items"]:
+        if item.get("error_pct") is not None:
+            sources.setdefault(item["id"].split("-")[0], []).append(item)
+    for source, items in [*sources.items(), ("all", [item for each in sources.values() for item in each])]:
+        if not items:
+            continue
+        errors = [item["error_pct"] for item in items]
+        inside = sum(item["low_s"] <= item["published_s"] <= item["high_s"] for item in items if item.get("high_s"))
+        text.append(f"| {source} | {len(items)} | {statistics.mean(map(abs, errors)):.1f} | {statistics.mean(errors):+.1f} | "
+                    f"{inside} |")
+    return text
+
+
 def main():
     program = sys.argv[1]
     files = sorted(TABLES.glob("*.csv"))
@@ -224,7 +244,7 @@ def main():
                     ideal[table["file"], item["id"]] = seconds / item["published_s"], seconds
 
     def constant(file, item):
-        others = [use for (name, _), (use, _) in ideal.items() if name not in (file, "megatron-bridge.csv", UNSEEN, THIRD)]
+        others = [use for (name, _), (use, _) in ideal.items() if name not in (file, "megatron-bridge.csv", UNSEEN, THIRD, BLIND)]
         if (file, item["id"]) not in ideal or not others:
             return None
         return ideal[file, item["id"]][1] / statistics.median(others)
@@ -278,10 +298,11 @@ def main():
     widths = {table["file"]: table.get("band_half_width_pct") for table in scored}
     for name, (inside, above, rows_) in covered.items():
         text.append(f"| {name} | {inside} | {above} | {rows_} | {100 * inside / rows_:.0f} | {number(widths[name])} |")
-    total = sum(c[2] for c in covered.values())
-    mean = sum(widths[name] * c[2] for name, c in covered.items()) / total
-    text += ["", f"Over all tables {100 * sum(c[0] for c in covered.values()) / total:.0f} % lie inside and "
-             f"{100 * sum(c[1] for c in covered.values()) / total:.0f} % are slower than `high`; half of the width is "
+    made_of = {name: c for name, c in covered.items() if name != BLIND}
+    total = sum(c[2] for c in made_of.values())
+    mean = sum(widths[name] * c[2] for name, c in made_of.items()) / total
+    text += ["", f"Over all tables but {BLIND} {100 * sum(c[0] for c in made_of.values()) / total:.0f} % lie inside and "
+             f"{100 * sum(c[1] for c in made_of.values()) / total:.0f} % are slower than `high`; half of the width is "
              f"{mean:.1f} % in the mean. The bands were made of these rows; the lines \"outside of what their band was made of\"",
              "above are of bands that were made without the source of the row. Mixtures have two sources, one of which has four",
              "rows: without the other their band is a guess. Until the kinds' widths were fitted beside the terms that have a",
@@ -324,25 +345,27 @@ def main():
              "and mapped as a user would. Its first run: 12.8 % in the mean, 72 % inside the band. Three things were mended, each a",
              "fact of a framework: recomputation of PyTorch since 2.1 stops when all saved tensors are there (IBM's rows from 26 to",
              "6 %), gradients are summed in 16 bits where a recipe says so, and Megatron-Core before 0.8 is not the one that the",
-             "preset of that name describes. The clock did not move; the band has these rows among its sources. By source:", "",
-             "| source | rows | mean error % | bias % | inside the band |", "|---|---|---|---|---|"]
-    third = next((table for table in scored if table["file"] == THIRD), {"items": []})
-    by_source = {}
-    for item in third["items"]:
-        if item.get("error_pct") is not None:
-            by_source.setdefault(item["id"].split("-")[0], []).append(item)
-    for source, items in [*by_source.items(), ("all", [item for each in by_source.values() for item in each])]:
-        if not items:
-            continue
-        errors = [item["error_pct"] for item in items]
-        inside = sum(item["low_s"] <= item["published_s"] <= item["high_s"] for item in items if item.get("high_s"))
-        text.append(f"| {source} | {len(items)} | {statistics.mean(map(abs, errors)):.1f} | {statistics.mean(errors):+.1f} | "
-                    f"{inside} |")
+             "preset of that name describes. The clock did not move; the band has these rows among its sources. By source:", ""]
+    text += by_source(scored, THIRD)
     text += ["",
              "What they show beyond that: on other sites than the vendor's, plain Megatron-LM with tensor parallelism is predicted",
              "11 % too quick, small networks in fp8 under a release of 2024 9 to 22 %; MI300X by a third, whose products were",
              "measured in forward passes alone, which is why its band is wider (`step_band`). Left out for want of words: whole",
-             "gradients kept over the micro-batches of FSDP (no_sync), which no plan can say (+27 %).", ""]
+             "gradients kept over the micro-batches of FSDP (no_sync), which no plan can say (+27 %).", "",
+             f"`{BLIND}` was gathered by a second reader, blind, in November 2026: 75 rows of fourteen sources, most of them of",
+             "frameworks that have no preset, with whatever the page leaves unsaid. Nothing is fitted to them, and they say what",
+             "to expect of such a page: the first run was **28.4 % off in the mean, 49 % inside the band**. Mended since, each from",
+             "the source of the framework or a recipe that the page links to: attention is not fused in NeMo until 2023 and in JAX",
+             "of 2023 (`xla-2023`), InternEvo reduces 16-bit gradients beside the backward pass, fused attention that nobody",
+             "speaks of is a doubt where it has to be asked for, and five rows of mixtures have the expert parallelism and",
+             "recomputation of their recipes. By source:", ""]
+    text += by_source(scored, BLIND)
+    text += ["",
+             "Left, and not explained: nanotron's benchmark of July 2024 over several nodes (within one node -4 and -7 %; its",
+             "transfers between stages stop the host, which no preset has), Megatron-LM on GH200 (-27 to -70 %), torchtitan with",
+             "tensor parallelism and Qwen3 (-25 %), Pax on H100, mixtures in AutoModel, whose dispatch FSDP has no word for. Known",
+             "and without a word in a plan: adapters on some layers only (NeMo's recipes have them on the queries, keys and values",
+             "alone), sequences packed from short answers, no_sync.", ""]
     text += ["## What falls short", "",
              "Three terms came last, each from a source outside of the scored tables: what collectives reach over Omni-Path (two",
              "all-reduce logs of that machine: 40 of an adapter's 100 Gb/s, where the links inside a node had stood for it), the",

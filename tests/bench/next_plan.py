@@ -25,16 +25,11 @@ import subprocess
 import sys
 import tempfile
 
+from engine_runs import ask
+
 MODELS = ["gpt-tiny", "llama-tiny", "bert-tiny"]
 CLUSTERS = ["dgx-a100", "dgx-h100", "v100-pcie"]
 NEIGHBOURS = {"overlap": "0", "zero": "1", "recompute": "full", "sp": "1"}
-
-
-def ask(cli, *arguments):
-    done = subprocess.run([cli, *arguments, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(arguments)}: {done.stderr.strip().splitlines()[-1:]}")
-    return json.loads(done.stdout)
 
 
 def text_of(plan):

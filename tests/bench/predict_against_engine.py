@@ -22,10 +22,11 @@ import json
 import math
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
+
+from engine_runs import ask
 
 # (model, batch, sequence or 0, plan)
 WALL = [
@@ -83,18 +84,6 @@ SECONDS_PER_PASS = 0.005  # of an operator
 MOST_APART = 1.05  # of what two calibrations of the same machine predict
 
 
-class Cli:
-    def __init__(self, path):
-        self.path = path
-
-    def ask(self, *arguments):
-        done = subprocess.run([self.path, *arguments, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True)
-        if done.returncode != 0:
-            raise RuntimeError(f"{' '.join(arguments)}: {done.stderr.strip().splitlines()[-1:]}")
-        return json.loads(done.stdout)
-
-
 def for_clock(machine, clock, case):
     """The calibration as the clock sees it. On the device clock ranks are not bound to cores, messages run beside the
     computation for nothing, and every rank's operators take the same median time."""
@@ -144,8 +133,8 @@ def groups_per_stage(plan, group):
 
 def measured(cli, case, clock, cluster, steps, folder):
     trace = os.path.join(folder, "run.fourwalls")
-    cli.ask("record", "-o", trace, *options(case), "--steps", str(steps), "--clock", clock, "--cluster", cluster)
-    return cli.ask("metrics", trace)
+    ask(cli, "record", "-o", trace, *options(case), "--steps", str(steps), "--clock", clock, "--cluster", cluster)
+    return ask(cli, "metrics", trace)
 
 
 def peaks(metrics):
@@ -161,7 +150,7 @@ def predicted(cli, case, clock, machine, folder):
     path = os.path.join(folder, "cluster.json")
     with open(path, "w") as file:
         json.dump(for_clock(machine, clock, case), file)
-    return cli.ask("predict", *options(case), "--cluster", path, "--precision", "f32", "--detail", "parts")
+    return ask(cli, "predict", *options(case), "--cluster", path, "--precision", "f32", "--detail", "parts")
 
 
 def compared(cli, case, clock, run, machines, steps, folder):
@@ -235,7 +224,7 @@ def measure(cli, arguments, waiting, folder):
     def calibrated():
         source = arguments.machine or os.path.join(folder, "machine.json")
         if not arguments.machine:
-            cli.ask("calibrate", "-o", source, "--precision", "f32", "--passes", str(arguments.passes),
+            ask(cli, "calibrate", "-o", source, "--precision", "f32", "--passes", str(arguments.passes),
                     "--seconds", str(SECONDS_PER_PASS * arguments.passes))
         with open(source) as file:
             return json.load(file)
@@ -286,7 +275,7 @@ def main():
     cases = [case for case in (WALL if arguments.clock == "wall" else DEVICE) if arguments.only in describe(case)]
     cases = cases[:arguments.plans]
     with tempfile.TemporaryDirectory() as folder:
-        counted, discarded, failed = measure(Cli(os.path.abspath(arguments.cli)), arguments, cases, folder)
+        counted, discarded, failed = measure(os.path.abspath(arguments.cli), arguments, cases, folder)
     for line in failed:
         print(line, file=sys.stderr)
     rows = [together(case, measurements) for case, measurements in counted.items() if measurements]

@@ -18,9 +18,10 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
+
+from engine_runs import ask, measured, take_by_law, write_medians
 
 # (model, devices, batch, sequence, plans to learn from)
 JOBS = [
@@ -37,50 +38,12 @@ JOBS = [
 ]
 
 
-def ask(cli, *arguments):
-    done = subprocess.run([cli, *arguments, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(arguments)}: {done.stderr.strip().splitlines()[-1:]}")
-    return json.loads(done.stdout)
-
-
-def measured(cli, what, plan, table):
-    """What the kernels of a plan take now."""
-    if os.path.exists(table):
-        os.remove(table)
-    ask(cli, "record", "--no-trace", *what, "--plan", plan, "--clock", "device", "--steps", "4", "--kernel-times", table)
-    with open(table, encoding="utf-8") as file:
-        return json.load(file)["kernel_times"]
-
-
-def write_medians(table, recordings):
-    times = {}
-    for recording in recordings:
-        for kernel in recording:
-            kernel = dict(kernel)
-            nanoseconds = kernel.pop("ns")
-            times.setdefault(json.dumps(kernel, sort_keys=True), []).append(nanoseconds)
-    with open(table, "w", encoding="utf-8") as file:
-        json.dump({"kernel_times": [{**json.loads(kernel), "ns": statistics.median_low(took)}
-                                    for kernel, took in times.items()]}, file)
-
-
-def take_by_law(table):
-    with open(table, encoding="utf-8") as file:
-        kernels = json.load(file)["kernel_times"]
-    for kernel in kernels:
-        flops = 60e9 if kernel["name"].startswith("matmul") else 20e9
-        kernel["ns"] = 300 + int(1e9 * (kernel["flops"] / flops + kernel["bytes"] / 15e9))
-    with open(table, "w", encoding="utf-8") as file:
-        json.dump({"kernel_times": kernels}, file)
-
-
 def verify(cli, job, options, folder):
     model, devices, batch, sequence, plans = job
     what = ["--model", model, "--batch", str(batch), "--seq", str(sequence)]
     table, learned = os.path.join(folder, "kernels.json"), os.path.join(folder, "learned.json")
     traces = []
-    write_medians(table, [measured(cli, what, plan, os.path.join(folder, "once.json"))
+    write_medians(table, [measured(cli, [*what, "--plan", plan], os.path.join(folder, "once.json"))
                           for _ in range(1 if options.law else options.rounds) for plan in plans])
     if options.law:
         take_by_law(table)

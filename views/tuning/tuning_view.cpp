@@ -336,8 +336,7 @@ void TuningView::takePlan(const ParallelPlan& plan)
     if (!whatIf() || !m_searched) return;
     RunSpec spec = *m_searched;
     spec.plan = plan;
-    if (spec.cluster.fabric == NodeFabric::Shared)
-        spec.cluster.devicesPerNode = std::max(spec.cluster.devicesPerNode, plan.worldSize());
+    spec.cluster.holdRanks(plan.worldSize());
     whatIf()->propose(spec, tr("plan of the search"));
 }
 

@@ -21,8 +21,7 @@ bool PlanQuestion::isSameAs(const PlanQuestion& other) const
 
 RunSpec withRoomFor(RunSpec spec, int devices)
 {
-    if (spec.cluster.fabric == NodeFabric::Shared)
-        spec.cluster.devicesPerNode = std::max(spec.cluster.devicesPerNode, devices);
+    spec.cluster.holdRanks(devices);
     return spec;
 }
 

@@ -167,7 +167,7 @@ void ScoreTest::wordsAreReadOrSaid()
     QCOMPARE(rows[2].spec.plan.zero, 3);
     QVERIFY(says(rows[2], "zero_stage=3"));
     // What was usual on that device stands for a framework without a preset; its words are told.
-    QVERIFY(says(rows[3], "framework=megatron-2023 (said: InternEvo)"));
+    QVERIFY(says(rows[3], "framework=internevo (said: InternEvo)"));
     QCOMPARE(rows[3].spec.plan.shard, 8);
     QVERIFY(rows[3].spec.plan.offloadOptimizer);
     QVERIFY(says(rows[3], "recompute=none (said: norm, act)") && says(rows[3], "network=8x200 Gb/s"));
@@ -283,7 +283,13 @@ void ScoreTest::recipesOfThirdParties()
         "old,PyTorch FSDP,before PyTorch 2.1,,bf16,H100,8,8,32,4096,4096,1,1,8,full,8,1,1,3\n"
         "early,Megatron-Core 0.6.0,,,bf16,H100,8,8,32,4096,4096,2,1,4,,8,1,1,\n"
         "late,Megatron-Core 0.8.0,,,bf16,H100,8,8,32,4096,4096,2,1,4,,8,1,1,\n"
-        "small nodes,PyTorch FSDP,,InfiniBand,bf16,H100,16,4,32,4096,4096,1,1,16,,16,1,1,3\n",
+        "small nodes,PyTorch FSDP,,InfiniBand,bf16,H100,16,4,32,4096,4096,1,1,16,,16,1,1,3\n"
+        "first nemo,NeMo Framework 23.03,,,bf16,A100,8,8,32,4096,2048,1,1,8,,8,1,1,\n"
+        "nemo,NeMo 24.12,,,bf16,H100,8,8,32,4096,4096,1,1,8,,8,1,1,\n"
+        "pax,Paxml (JAX),,,bf16,A100,8,8,32,4096,2048,1,1,8,,8,1,1,3\n"
+        "pax te,Paxml (JAX) with Transformer Engine,,,bf16,A100,8,8,32,4096,2048,1,1,8,,8,1,1,3\n"
+        "maxtext,MaxText 25.10 (JAX),,,bf16,H100,8,8,32,4096,2048,1,1,8,,8,1,1,3\n"
+        "internevo,InternEvo,,,bf16,A100,8,8,32,4096,2048,1,1,8,,8,1,1,1\n",
         "test");
     QVERIFY2(parsed.ok(), parsed.ok() ? "" : parsed.error().message().c_str());
     std::vector<PublishedRow> rows;
@@ -299,6 +305,15 @@ void ScoreTest::recipesOfThirdParties()
     QCOMPARE(rows[3].spec.framework, std::string("megatron-core"));
     QCOMPARE(rows[4].spec.cluster.devicesPerNode, 4);
     QCOMPARE(rows[4].spec.cluster.nicsPerNode, 4); // of eight for eight devices
+    QCOMPARE(rows[5].spec.framework, std::string("megatron-2022"));
+    QCOMPARE(rows[6].spec.framework, std::string("megatron-core"));
+    QCOMPARE(rows[7].spec.framework, std::string("xla-2023"));
+    QCOMPARE(rows[8].spec.framework, std::string("xla-2023-te"));
+    QCOMPARE(rows[9].spec.framework, std::string("torchtitan-compiled"));
+    QVERIFY(!rows[5].spec.plan.fusedAttention && !rows[7].spec.plan.fusedAttention && rows[9].spec.plan.fusedAttention);
+    QVERIFY(!rows[7].framework.fusedSoftmax && rows[8].framework.fusedSoftmax);
+    QCOMPARE(rows[10].framework.reduceBytes, 2.0);
+    QCOMPARE(rows[10].framework.gradientOverlap, GradientOverlap::Always);
 }
 
 void ScoreTest::machinesOfDevicePresets()
@@ -392,13 +407,15 @@ void ScoreTest::theBandHoldsNineInTen()
 {
     double rows = 0, inside = 0, width = 0;
     const QDir folder(FOURWALLS_SOURCE_DIR "/resources/validation");
-    for (const QString& name : folder.entryList({"*.csv"}))
+    for (const QString& name : folder.entryList({"*.csv"})) {
+        if (name == "blind-readers.csv") continue; // the band was not made of these: see docs/accuracy.md
         for (const ScoredRow& row : score(folder.filePath(name)).items) {
             if (!row.errorPercent || !row.lowSeconds) continue;
             rows += 1;
             inside += *row.publishedSeconds >= *row.lowSeconds && *row.publishedSeconds <= *row.highSeconds;
             width += 50 * (*row.highSeconds - *row.lowSeconds) / *row.predictedSeconds;
         }
+    }
     QVERIFY(rows > 400);
     const double share = 100 * inside / rows, half = width / rows;
     QVERIFY2(share > 85 && share < 95, qPrintable(QString("%1 % of the rows are inside").arg(share)));
@@ -427,6 +444,7 @@ void ScoreTest::goals_data()
     QTest::newRow("megatron-bridge") << 66 << 16.0 << 0.0;
     QTest::newRow("other-sources") << 53 << 8.5 << 0.0;
     QTest::newRow("third-parties") << 47 << 10.0 << 0.0;
+    QTest::newRow("blind-readers") << 75 << 26.0 << 0.0; // nothing is fitted to it
 }
 
 void ScoreTest::goals()

@@ -23,6 +23,7 @@ class CostPresetsTest : public QObject {
 
 private slots:
     void allLoad();
+    void whatAPresetIsLike();
     void everyFileNamesItsSource();
     void clustersAreComplete();
     void linksSurviveTheSpec();
@@ -66,6 +67,25 @@ void CostPresetsTest::allLoad()
     }
     QVERIFY(modelPresetNames().size() >= 60);
     QVERIFY(clusterPresetNames().size() >= 15);
+}
+
+void CostPresetsTest::whatAPresetIsLike()
+{
+    const auto read = [](const char* json) { return frameworkPresetFromJson(json, "mine.json"); };
+    const FrameworkPreset core = *loadFramework("megatron-core");
+    const auto mine = read(R"({"like": "nemo", "name": "mine", "dropout": true, "launch": null})");
+    QVERIFY2(mine.ok(), mine.ok() ? "" : mine.error().message().c_str());
+    QCOMPARE(mine->name, std::string("mine"));
+    QCOMPARE(mine->gradientBytes, 2.0); // of nemo, which is like megatron-core
+    QCOMPARE(mine->schedules, core.schedules);
+    QVERIFY(mine->dropout && !core.dropout);
+    QVERIFY(core.launch && !mine->launch);
+    QCOMPARE(read(R"({"like": "nemo"})")->name, std::string());
+    for (const char* wrong : {R"({"like": "no-such-thing"})", R"({"like": 7})", R"({"like": "nemo", "dropout": 3})"}) {
+        const auto refused = read(wrong);
+        QVERIFY2(!refused.ok(), wrong);
+        QVERIFY2(refused.error().message().find("mine.json") != std::string::npos, refused.error().message().c_str());
+    }
 }
 
 void CostPresetsTest::everyFileNamesItsSource()
