@@ -31,6 +31,7 @@ private slots:
     void latentProductsRunAtTheirRowsRate();
     void expertsCostWhatTheirTokensNeed();
     void gatheredKeysAreHeld();
+    void ringsMeetTheirKeysInPieces();
     void expertsAreKeptAtTheirOwnWidth();
     void listsAddUp();
 };
@@ -325,6 +326,26 @@ void LayerCostTest::gatheredKeysAreHeld()
     const LayerCost held = layerCost(f.context(), gather), passed = layerCost(f.context(), ring);
     QCOMPARE(held.workingBytes - passed.workingBytes, 2 * all);
     QCOMPARE(held.workingForwardBytes - passed.workingForwardBytes, all);
+}
+
+// 256 queries of a rank of two. In stretches: 128 keys a call. The engine: its own 256 keys for half of the work; for the
+// other half, of the other rank, 128 keys or, for half of its queries, 256.
+void LayerCostTest::ringsMeetTheirKeysInPieces()
+{
+    Fixture f;
+    f.framework.flashAttention = true;
+    f.rates.attentionForwardHalf = 100;
+    LayerSetting ring = Fixture::setting();
+    ring.cp = 2;
+    const double flops = 2 * 4 * 256.0 * 512 * 1024 * 2 / 2; // scores and values, half of them masked
+    const auto attention = [&](const char* kernel) {
+        f.framework.attentionKernel = kernel;
+        return layerCost(f.context(), ring).forward.parts[CostPart::Attention];
+    };
+    const auto seconds = [&](double keys) { return flops / (5e13 * keys / (keys + 100)); };
+    const auto near = [](double a, double b) { return std::abs(a - b) < 1e-9 * b; };
+    QVERIFY(near(attention("flash2"), seconds(128)));
+    QVERIFY(near(attention("engine"), seconds(256 * (1 + 0.75) / 2)));
 }
 
 // The width of a dense block, which a mixture has none of, is nowhere in its memory. With fused attention there is
