@@ -186,16 +186,20 @@ private:
         names.reserve(rows.size());
         for (const RangeRow& row : rows) names.push_back(nameOf(trace, statistics, row));
         if (m_grouping == RangeGrouping::Name) names = shortNames(names);
-        // Names last, so that none is cut.
+        // An operator and its kernel may have one name. Names last, so that none is cut.
+        const bool saysKind = m_grouping == RangeGrouping::Name && m_kind.empty();
+        const auto kindOf = [&](std::string_view kind) { return saysKind ? fmt::format("{:<14}", kind) : ""; };
         std::string text =
-            fmt::format("{} slices on {} tracks, {}\n\n{:>10}{:>12}{:>12}{:>8}{:>11}{:>11}{:>11}  {}\n",
+            fmt::format("{} slices on {} tracks, {}\n\n{:>10}{:>12}{:>12}{:>8}{:>11}{:>11}{:>11}  {}{}\n",
                         statistics.count, statistics.tracks, formatTime(statistics.range.length()), "count", "total",
-                        "self", "share", "min", "p50", "p99", fourwalls::name(m_grouping));
+                        "self", "share", "min", "p50", "p99", kindOf("kind"), fourwalls::name(m_grouping));
         for (std::size_t i = 0; i < rows.size(); ++i) {
             const RangeRow& row = rows[i];
-            text += fmt::format("{:>10}{:>12}{:>12}{:>7.1f}%{:>11}{:>11}{:>11}  {}\n", row.count, formatTime(row.total),
-                                formatTime(row.self), 100 * row.share, formatTime(row.spread.shortest),
-                                formatTime(row.spread.median), formatTime(row.spread.percentile99), names[i]);
+            text +=
+                fmt::format("{:>10}{:>12}{:>12}{:>7.1f}%{:>11}{:>11}{:>11}  {}{}\n", row.count, formatTime(row.total),
+                            formatTime(row.self), 100 * row.share, formatTime(row.spread.shortest),
+                            formatTime(row.spread.median), formatTime(row.spread.percentile99),
+                            kindOf(fourwalls::name(statistics.ops.at(row.op)->kind)), names[i]);
         }
         if (all > rows.size()) text += fmt::format("and {} more lines (--limit 0)\n", all - rows.size());
         text.pop_back(); // the console ends the last line

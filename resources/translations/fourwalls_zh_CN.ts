@@ -1718,8 +1718,8 @@ If other ranks of the job were traced too, import their files together.</source>
         <translation>上一步，ms</translation>
     </message>
     <message>
-        <source>last step, processor, ms</source>
-        <translation>上一步的处理器时间，ms</translation>
+        <source>last step, CPU, ms</source>
+        <translation>上一步 CPU，ms</translation>
     </message>
 </context>
 <context>

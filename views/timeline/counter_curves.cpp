@@ -157,7 +157,7 @@ QString CounterCurves::nameOf(CounterId counter) const
     if (!info) return {};
     // The engine's own, which it notes at the end of each step.
     if (info->name == "step_wall_ms") return tr("last step, ms");
-    if (info->name == "step_cpu_ms") return tr("last step, processor, ms");
+    if (info->name == "step_cpu_ms") return tr("last step, CPU, ms");
     return QString::fromStdString(info->name);
 }
 

@@ -134,6 +134,11 @@ void CliReadingTest::summaryAddsUp()
     QCOMPARE(kind["rows"].toArray().size(), 1);
     QVERIFY(kind["lines"].toInt() > 1);
     QCOMPARE(kind["rows"].toArray()[0].toObject()["kind"].toString(), QString("operator"));
+    // An operator and its kernel may have one name: the text says which is which, unless all are of one kind.
+    const auto isSaid = [&](const QStringList& words) {
+        return run(QStringList{"summary", trace()} + words).out.contains("kind          name");
+    };
+    QVERIFY(isSaid({}) && !isSaid({"--kind", "kernel"}) && !isSaid({"--by", "rank"}));
     QCOMPARE(run({"summary", trace(), "--steps", "77"}).exitCode, 1);
     QCOMPARE(run({"summary", trace(), "--ranks", "9"}).exitCode, 1);
     QCOMPARE(run({"summary", trace(), "--by", "colour"}).exitCode, 2);
