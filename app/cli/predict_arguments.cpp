@@ -21,6 +21,13 @@ namespace {
 
 constexpr std::int64_t kUsualBatch = 8;
 
+/// Of a plan that nobody has checked: more than any cluster has are not told apart.
+int ranksOf(const ParallelPlan& plan)
+{
+    constexpr double kMost = 1e9;
+    return static_cast<int>(std::min(kMost, double{1} * plan.dp * plan.tp * plan.pp * plan.cp));
+}
+
 Result<Precision> precisionOf(const std::string& word, const DeviceSpec& device)
 {
     if (word.empty()) return device.peak(Precision::Bf16) ? Precision::Bf16 : Precision::F32;
@@ -113,7 +120,7 @@ Result<PredictionInputs> PredictArguments::load(const std::string& plan, int dev
     spec.framework = inputs.framework.name;
     if (framework.empty()) inputs.assumed.push_back("framework=" + inputs.framework.name);
     if (!batch) inputs.assumed.push_back("batch=" + std::to_string(training.batch));
-    const int ranks = std::max(devices, spec.plan.worldSize()), cores = spec.cluster.devicesPerNode;
+    const int ranks = std::max(devices, ranksOf(spec.plan)), cores = spec.cluster.devicesPerNode;
     spec.cluster.holdRanks(ranks);
     if (cores < spec.cluster.devicesPerNode)
         inputs.assumed.push_back(
@@ -180,7 +187,7 @@ Result<PredictionInputs> PredictArguments::loadLike(const std::string& plan, int
     spec.training.loraRank = loraRank.value_or(spec.training.loraRank);
     spec.training.batch = batch.value_or(spec.training.batch);
     spec.training.sequence = sequence.value_or(spec.training.sequence);
-    spec.cluster.holdRanks(std::max(devices, spec.plan.worldSize()));
+    spec.cluster.holdRanks(std::max(devices, ranksOf(spec.plan)));
     FOURWALLS_TRY_ASSIGN(inputs.framework, loadFramework(framework.empty() ? spec.framework : framework));
     spec.framework = inputs.framework.name;
     return inputs;

@@ -41,6 +41,29 @@ bool isNo(const std::string& text)
     return text.empty() || text == "none" || text == "no" || text == "0" || text == "off" || text == "false";
 }
 
+/// The year of a release of NeMo, of 100, as in "NeMo 24.12" or "NeMo Framework v23.08"; 0: there is none.
+int nemoOf(std::string_view framework)
+{
+    constexpr std::string_view kName = "nemo";
+    const std::size_t at = framework.find(kName);
+    if (at == std::string_view::npos) return 0;
+    const std::size_t digit = framework.find_first_of("0123456789(;", at + kName.size());
+    int year = 0;
+    if (digit != std::string_view::npos)
+        std::from_chars(framework.data() + digit, framework.data() + framework.size(), year);
+    if (year >= 22 && year < 100) return year;
+    return has(framework, "2023") ? 23 : 0;
+}
+
+/// States are sharded by the compiler, element-wise work is fused by it; what runs on GPUs since 2024 fuses attention, too.
+const char* compiledByXla(std::string_view framework)
+{
+    const bool isEarly = hasAny(framework, {"2022", "2023"}) ||
+                         (hasAny(framework, {"pax", "t5x"}) && !hasAny(framework, {"2024", "2025", "2026"}));
+    if (!isEarly) return "torchtitan-compiled";
+    return has(framework, "transformer engine") ? "xla-2023-te" : "xla-2023";
+}
+
 } // namespace
 
 bool has(std::string_view text, std::string_view word)
@@ -119,16 +142,17 @@ std::string frameworkOf(const Cells& cells, Assumptions& assume)
     if (has(framework, "megatron-deepspeed") || has(framework, "neox"))
         return has(kind, "bf16") ? "deepspeed-megatron-bf16" : "deepspeed-megatron"; // bf16 accumulates in float
     if (has(framework, "deepspeed")) return has(framework, "2021") ? "deepspeed-2021" : "deepspeed";
+    if (hasAny(framework, {"pax", "t5x", "maxtext", "axlearn", "levanter", "jax", "xla"}))
+        return assumed(compiledByXla(framework));
     const bool ampere = has(gpu, "a100") || has(gpu, "a800");
     // FSDP around Megatron's tensor-parallel layers: no preset is both; the layers' one stands for it.
     if (has(framework, "fsdp") && has(framework, "megatron"))
         return assumed(ampere ? "megatron-2023" : "megatron-core");
     if (has(framework, "2021")) return "megatron-2021";
     if (hasAny(framework, {"2019", "2020"})) return assumed("megatron-2021");
-    // NeMo's own Megatron until 2023: fused attention is in none of its configurations.
-    const bool earlyNemo = has(framework, "nemo") && (hasAny(framework, {" 22", " 23", "2022", "2023"}));
-    if (has(framework, "2022") || earlyNemo) return "megatron-2022";
-    if (has(framework, "internevo") || has(framework, "internlm")) return assumed("internevo");
+    if (has(framework, "2022") || nemoOf(framework) == 22) return "megatron-2022";
+    if (nemoOf(framework) == 23) return assumed("megatron-2022");
+    if (has(framework, "internevo")) return assumed("internevo");
     // Recipes that shard with PyTorch's FSDP, whoever ships them.
     if (has(framework, "fsdp")) return affirms(notes, "compile") ? assumed("torchtitan-compiled") : "fsdp";
     if (has(framework, "megatron-bridge 26")) return "megatron-core-2026";
@@ -145,10 +169,7 @@ std::string frameworkOf(const Cells& cells, Assumptions& assume)
     if (hasAny(framework, {"colossal", "hugging", "transformers", "accelerate", "fairscale", "metaseq"}))
         return assumed(has(framework, "colossal") ? "deepspeed" : "fsdp");
     if (hasAny(framework, {"nanotron", "pytorch", "ddp"})) return assumed("fsdp");
-    // States sharded by the compiler, element-wise work fused by it; what runs on GPUs since 2024 fuses attention, too.
-    if (hasAny(framework, {"pax", "t5x"}) || (has(framework, "jax") && hasAny(framework, {"2022", "2023"})))
-        return assumed(has(framework, "transformer engine") ? "xla-2023-te" : "xla-2023");
-    if (hasAny(framework, {"maxtext", "axlearn", "levanter", "jax", "xla"})) return assumed("torchtitan-compiled");
+    if (has(framework, "internlm")) return assumed("internevo");
     // Others, and none: what was usual when the device was the newest one.
     return assumed(has(gpu, "v100") ? "megatron-2021" : ampere ? "megatron-2023" : "megatron-core");
 }

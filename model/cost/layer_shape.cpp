@@ -139,12 +139,13 @@ void LayerShape::projectLatents(PassBuilder& pass, const CostContext& c) const
 /// Keys that one call of the fused kernel works on: in a ring a rank has two stretches, which meet one by one. Where all
 /// keys were brought together it may still go through them so. Of documents it is their mean by tokens: with a rate of
 /// r keys / (keys + half) their times then add up to the same as document by document. The engine's kernel takes a
-/// rank's both stretches at once, and of the others half of the keys, or all of them for half of the queries.
+/// rank's both stretches at once, and of the others, where it is causal, half of the keys, or all of them for half of the
+/// queries: by the time of one and the other, keys of 1 / (1 + 1.5 (cp - 1)) of all.
 double LayerShape::keysAtOnce(const CostContext& c, const LayerSetting& s) const
 {
     const bool inPieces = !s.gathersContext || c.framework.contextInPieces;
     if (s.cp > 1 && inPieces && c.framework.attentionKernel == "engine")
-        return m_attended / s.cp * (1 + 0.75 * (s.cp - 1)) / s.cp;
+        return m_attended / (m_causal ? 1 + 1.5 * (s.cp - 1) : s.cp);
     return s.cp > 1 && inPieces ? m_attended / (2 * s.cp) : m_attended;
 }
 

@@ -1715,11 +1715,11 @@ If other ranks of the job were traced too, import their files together.</source>
     </message>
     <message>
         <source>last step, ms</source>
-        <translation>上一步，ms</translation>
+        <translation>最近一步，ms</translation>
     </message>
     <message>
         <source>last step, CPU, ms</source>
-        <translation>上一步 CPU，ms</translation>
+        <translation>最近一步 CPU，ms</translation>
     </message>
 </context>
 <context>

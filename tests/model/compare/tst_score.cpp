@@ -289,6 +289,12 @@ void ScoreTest::recipesOfThirdParties()
         "pax,Paxml (JAX),,,bf16,A100,8,8,32,4096,2048,1,1,8,,8,1,1,3\n"
         "pax te,Paxml (JAX) with Transformer Engine,,,bf16,A100,8,8,32,4096,2048,1,1,8,,8,1,1,3\n"
         "maxtext,MaxText 25.10 (JAX),,,bf16,H100,8,8,32,4096,2048,1,1,8,,8,1,1,3\n"
+        "jax,JAX (October 2023),,,bf16,A100,8,8,32,4096,2048,1,1,8,,8,1,1,3\n"
+        "later pax,Paxml 2025 (JAX),,,bf16,H100,8,8,32,4096,2048,1,1,8,,8,1,1,3\n"
+        "nemo v,NeMo v23.08,,,bf16,A100,8,8,32,4096,2048,1,1,8,,8,1,1,\n"
+        "many,NeMo 24.12 (2304 GPUs),,,bf16,H100,8,8,32,4096,4096,1,1,8,,8,1,1,\n"
+        "xtuner,\"PyTorch FSDP2 (XTuner, InternLM)\",,,bf16,A100,8,8,32,4096,2048,1,1,8,,8,1,1,3\n"
+        "opt in,Megatron-LM 2023,,,bf16,A100,8,8,32,4096,2048,1,1,8,,8,1,1,\n"
         "internevo,InternEvo,,,bf16,A100,8,8,32,4096,2048,1,1,8,,8,1,1,1\n",
         "test");
     QVERIFY2(parsed.ok(), parsed.ok() ? "" : parsed.error().message().c_str());
@@ -312,8 +318,16 @@ void ScoreTest::recipesOfThirdParties()
     QCOMPARE(rows[9].spec.framework, std::string("torchtitan-compiled"));
     QVERIFY(!rows[5].spec.plan.fusedAttention && !rows[7].spec.plan.fusedAttention && rows[9].spec.plan.fusedAttention);
     QVERIFY(!rows[7].framework.fusedSoftmax && rows[8].framework.fusedSoftmax);
-    QCOMPARE(rows[10].framework.reduceBytes, 2.0);
-    QCOMPARE(rows[10].framework.gradientOverlap, GradientOverlap::Always);
+    const char* others[] = {"xla-2023", "torchtitan-compiled", "megatron-2022", "megatron-core",
+                            "fsdp",     "megatron-2023"};
+    for (std::size_t i = 0; i < std::size(others); ++i) QCOMPARE(rows[10 + i].spec.framework, std::string(others[i]));
+    QCOMPARE(rows[16].framework.reduceBytes, 2.0);
+    QCOMPARE(rows[16].framework.gradientOverlap, GradientOverlap::Always);
+    // Fused attention that nobody speaks of is a doubt where somebody has to ask for it.
+    const auto doubts = [&](std::size_t row) {
+        return std::ranges::any_of(rows[row].doubts, [](const Doubt& each) { return each.assumed == "flash_attn=1"; });
+    };
+    QVERIFY(doubts(15) && doubts(14) && !doubts(6) && !doubts(9));
 }
 
 void ScoreTest::machinesOfDevicePresets()
