@@ -357,7 +357,7 @@ def main():
              "to expect of such a page: the first run was **28.4 % off in the mean, 49 % inside the band**. Mended since, each from",
              "the source of the framework or a recipe that the page links to: attention is not fused in NeMo's GPT of 2022 and in JAX",
              "of 2023 (`xla-2023`), InternEvo reduces 16-bit gradients beside the backward pass, fused attention that nobody",
-             "speaks of is a doubt where it has to be asked for, and five rows of mixtures have the expert parallelism and",
+             "speaks of is a doubt where it has to be asked for, and four rows of mixtures have the expert parallelism and",
              "recomputation of their recipes. By source:", ""]
     text += by_source(scored, BLIND)
     text += ["",
