@@ -217,8 +217,8 @@ void CounterCurves::paint(QPainter& painter, CounterId counter, const QRect& rec
         QColor cover = theme.card;
         cover.setAlpha(190);
         const auto write = [&](const QString& text, Qt::Alignment where) {
-            QRect place(0, 0, metrics.horizontalAdvance(text) + 6, metrics.height());
-            place.moveRight(rect.right() - 2);
+            QRect place(0, 0, metrics.horizontalAdvance(text) + 10, metrics.height()); // no curve goes on beside it
+            place.moveRight(rect.right());
             if (where & Qt::AlignTop)
                 place.moveTop(rect.top());
             else
