@@ -15,10 +15,13 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace fourwalls::views {
 
 namespace {
+
+constexpr int kPageMargin = 24; ///< around the page [pixels]
 
 /// A button with an icon, a title and a line of explanation.
 class EntryButton : public QAbstractButton {
@@ -43,6 +46,16 @@ public:
     }
 
     QSize sizeHint() const override { return {300, m_framed ? kFramedHeight : 50}; }
+    /// Of a framed one as wide as its longest word; the others' texts are shortened.
+    QSize minimumSizeHint() const override
+    {
+        if (!m_framed) return {0, sizeHint().height()};
+        int widest = 0;
+        for (const auto& [words, role] : {std::pair(text(), TextRole::Title), std::pair(m_detail, TextRole::Small)})
+            for (const QString& word : words.split(QLatin1Char(' ')))
+                widest = std::max(widest, QFontMetrics(fontOf(role)).horizontalAdvance(word));
+        return {widest + left() + 50, kFramedHeight};
+    }
     int heightForWidth(int width) const override
     {
         const int room = roomIn(width).width();
@@ -145,7 +158,7 @@ void WelcomePage::rebuild()
     m_scrolled = new ScrolledPage(m_content, this);
     m_outer->addWidget(m_scrolled);
     auto* page = new QVBoxLayout(m_content);
-    page->setContentsMargins(24, 24, 24, 24);
+    page->setContentsMargins(kPageMargin, kPageMargin, kPageMargin, kPageMargin);
     auto* block = new QWidget(m_content); // as wide as reads well, a little above the middle
     block->setMaximumWidth(1040);
     block->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
@@ -168,8 +181,8 @@ void WelcomePage::rebuild()
     column->addWidget(lead);
     column->addSpacing(14);
 
-    auto* actions = new QHBoxLayout;
-    actions->setSpacing(kGap);
+    m_actions = new QBoxLayout(QBoxLayout::LeftToRight);
+    m_actions->setSpacing(kGap);
     auto* open = new EntryButton(QStringLiteral("open"), tr("Open a trace"),
                                  tr("Fourwalls, PyTorch, Chrome, memory snapshot, Nsight (Ctrl+O)"), true, m_content);
     auto* record = new EntryButton(QStringLiteral("record"), tr("Record a training"),
@@ -179,10 +192,9 @@ void WelcomePage::rebuild()
     auto* demos = new EntryButton(QStringLiteral("demos"), tr("See a demo"),
                                   tr("Understand one wall in a minute (Ctrl+D)"), true, m_content);
     connect(demos, &QAbstractButton::clicked, this, &WelcomePage::demosRequested);
-    actions->addWidget(open);
-    actions->addWidget(record);
-    actions->addWidget(demos);
-    column->addLayout(actions);
+    for (EntryButton* each : {open, record, demos}) m_actions->addWidget(each);
+    column->addLayout(m_actions);
+    arrange();
     column->addSpacing(20);
 
     auto* columns = new QHBoxLayout;
@@ -223,6 +235,20 @@ void WelcomePage::fillSamples(QVBoxLayout* samples)
         samples->addWidget(entry);
     }
     samples->addStretch(1);
+}
+
+void WelcomePage::arrange()
+{
+    constexpr int kScrollBar = 16;
+    int needed = 2 * kPageMargin + kScrollBar + (m_actions->count() - 1) * m_actions->spacing();
+    for (int i = 0; i < m_actions->count(); ++i) needed += m_actions->itemAt(i)->widget()->minimumSizeHint().width();
+    m_actions->setDirection(width() < needed ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+}
+
+void WelcomePage::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    arrange();
 }
 
 void WelcomePage::changeEvent(QEvent* event)

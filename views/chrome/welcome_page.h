@@ -5,7 +5,7 @@
 #include <QList>
 #include <QWidget>
 
-class QLabel;
+class QBoxLayout;
 class QVBoxLayout;
 
 namespace fourwalls::views {
@@ -34,9 +34,12 @@ signals:
 
 protected:
     void changeEvent(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void rebuild();
+    /// The large buttons beside each other where all their words have room, else below each other.
+    void arrange();
     void fillRecent(QVBoxLayout* recent);
     void fillSamples(QVBoxLayout* samples);
 
@@ -44,6 +47,7 @@ private:
     QList<SampleEntry> m_samples;
     QWidget* m_content = nullptr;
     QWidget* m_scrolled = nullptr; ///< what it scrolls in where the window is low
+    QBoxLayout* m_actions = nullptr;
     QVBoxLayout* m_outer;
 };
 

@@ -9,6 +9,9 @@
 #include <QAbstractButton>
 #include <QScrollBar>
 
+#include <set>
+#include <utility>
+
 namespace tst_welcome_page {
 
 using namespace fourwalls;
@@ -46,6 +49,24 @@ private slots:
         };
         QCOMPARE(look({860, 440}), std::tuple(11, 0, true));
         QCOMPARE(look({1200, 1000}), std::tuple(11, 0, false));
+    }
+
+    void noWordIsCutInANarrowWindow()
+    {
+        WelcomePage page;
+        page.show();
+        for (const auto& [width, rows] :
+             {std::pair(1000, 1), std::pair(700, 1), std::pair(420, 3), std::pair(1000, 1)}) {
+            page.resize(width, 700);
+            for (int turn = 0; turn < 10; ++turn) QCoreApplication::processEvents();
+            std::set<int> tops;
+            for (const QAbstractButton* each : page.findChildren<QAbstractButton*>()) {
+                if (!each->isVisible()) continue;
+                tops.insert(each->mapTo(&page, QPoint()).y());
+                QVERIFY2(each->width() >= each->minimumSizeHint().width(), qPrintable(each->text()));
+            }
+            QCOMPARE(static_cast<int>(tops.size()), rows);
+        }
     }
 };
 
