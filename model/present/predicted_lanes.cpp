@@ -46,8 +46,10 @@ std::vector<StagePass> passesOf(const DrawnLane& lane)
     for (const DrawnInterval& interval : lane.intervals)
         if (interval.kind == SliceKind::Phase && interval.phase == Phase::Optimizer && !interval.range.empty())
             passes.push_back(passOf({&interval, 1}));
-    std::stable_sort(passes.begin(), passes.end(),
-                     [](const StagePass& a, const StagePass& b) { return a.range.begin < b.range.begin; });
+    // They usually are in order, and there may be millions.
+    const auto isEarlier = [](const StagePass& a, const StagePass& b) { return a.range.begin < b.range.begin; };
+    if (!std::is_sorted(passes.begin(), passes.end(), isEarlier))
+        std::stable_sort(passes.begin(), passes.end(), isEarlier);
     return passes;
 }
 

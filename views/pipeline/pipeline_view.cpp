@@ -9,6 +9,7 @@
 #include "views/pipeline/order_controls.h"
 #include "views/plot/plot_card.h"
 #include "views/plot/plot_table.h"
+#include "views/session/gui_call.h"
 #include "views/whatif/cost_words.h"
 #include "views/whatif/replayer.h"
 #include "views/whatif/what_if.h"
@@ -161,9 +162,32 @@ void PipelineView::findGhost()
     m_ghostOf = wanted;
     m_ghostPicture.reset();
     if (!wanted) return;
-    std::span<const RankId> ranks;
+    std::vector<RankId> ranks;
     if (m_pipeline < m_facts->pipelines.size()) ranks = m_facts->pipelines[m_pipeline].byStage;
-    m_ghostPicture = std::make_shared<const PipelinePicture>(predictedPicture(*wanted, ranks));
+    const auto make = [wanted, ranks = std::move(ranks)] {
+        return std::make_shared<const PipelinePicture>(predictedPicture(*wanted, ranks));
+    };
+    // A few milliseconds of passes go along with a moving slider; a long pipeline's picture takes seconds.
+    constexpr std::size_t kPassesAtOnce = 20'000;
+    std::size_t passes = 0;
+    for (const DrawnLane& lane : wanted->lanes) passes += lane.passes.size();
+    if (passes <= kPassesAtOnce) {
+        m_ghostPicture = make();
+        return;
+    }
+    runLater(this, make, [this, wanted](const std::shared_ptr<const PipelinePicture>& picture) {
+        if (wanted != m_ghostOf) return;
+        m_ghostPicture = picture;
+        if (m_picture) showNewGhost();
+    });
+}
+
+void PipelineView::showNewGhost()
+{
+    showGhostTexts();
+    showPredictedColumn();
+    showBars();
+    drawGhost();
 }
 
 void PipelineView::showGhost()
@@ -171,12 +195,11 @@ void PipelineView::showGhost()
     if (!m_picture) return;
     const std::shared_ptr<const PipelinePicture> before = m_ghostPicture;
     findGhost();
-    showGhostTexts();
     const bool isWanted = m_ghostPicture || showsReplay();
-    if (before == m_ghostPicture && isWanted == !m_ghostCard->isHidden()) return;
-    showPredictedColumn();
-    showBars();
-    drawGhost();
+    if (before == m_ghostPicture && isWanted == !m_ghostCard->isHidden())
+        showGhostTexts();
+    else
+        showNewGhost();
 }
 
 void PipelineView::showPicture()
@@ -329,6 +352,7 @@ bool PipelineView::showsFinalData() const
 {
     if (!session() || !session()->isOpen() || !m_pending.isEmpty()) return false;
     if (!emptyReason().isEmpty()) return true;
+    if (m_ghostOf && !m_ghostPicture) return false;
     if (!m_picture || (whatIf() && (whatIf()->isPredicting() || whatIf()->replayer().isBusy()))) return false;
     return m_painted || isOutOfSight(*m_plot);
 }

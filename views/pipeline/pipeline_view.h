@@ -74,8 +74,9 @@ private:
     void forgetAnswers();
     void askFacts();
     void askPicture();
-    void findGhost(); ///< makes the picture of what is predicted
+    void findGhost(); ///< makes the picture of what is predicted, of many passes a little later
     void showGhost();
+    void showNewGhost();
     void showGhostTexts();
     void drawGhost();
     void showAll();

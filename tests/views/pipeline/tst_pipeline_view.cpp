@@ -189,6 +189,30 @@ private slots:
         QCOMPARE(probe.view->tableAsCsv(), own);
     }
 
+    /// The picture of many passes is made beside the window, which says that it is not all there yet.
+    void aLongPipelinesGhostComesLater()
+    {
+        Probe probe(modelledTrace(specOf("pp=4 microbatches=8"), TraceSource::Recorded));
+        QVERIFY(probe.ready());
+        RunSpec spec = *probe.whatIf.recorded();
+        spec.plan.pp = 2;
+        spec.plan.microbatches = 16384;
+        spec.training.batch = 16384;
+        probe.whatIf.propose(spec);
+        const auto ghost = [&] { return probe.view->predictedPlot().picture(); };
+        const bool came = QTest::qWaitFor([&] { return ghost() && ghost()->microbatches == 16384; }, 30'000);
+        QVERIFY(came);
+        QVERIFY(probe.ready());
+        QCOMPARE(ghost()->lanes.size(), std::size_t{2});
+        QVERIFY(ghost()->lanes[0].passes.size() >= 2 * 16384);
+        // Taken back while it may still be made, it does not come after all.
+        spec.plan.microbatches = 8192;
+        probe.whatIf.propose(spec);
+        probe.whatIf.setActive(false);
+        QVERIFY(QTest::qWaitFor([&] { return probe.view->showsFinalData(); }, 30'000));
+        QCOMPARE(ghost()->microbatches, 8);
+    }
+
     void aPassIsHoveredClickedAndFoundOnTheTimeline()
     {
         Probe probe(modelledTrace(specOf("pp=4 microbatches=8"), TraceSource::Recorded));
