@@ -175,9 +175,11 @@ void callsOfWindows()
     auto* const enabled = find<int(int, std::uint32_t)>(g_cupti, "fake_call_enabled");
     constexpr std::uint32_t kLaunchKernel = 211, kGetDevice = 17; // CUPTI's numbers of functions of the runtime
     for (int n = 0; n < 8; ++n) {
+        const int before = enabled(1, kLaunchKernel);
         step(n);
         std::printf("%d%d ", enabled(1, kLaunchKernel), enabled(1, kGetDevice));
-        usleep(300'000);
+        // A window begins or ends with every step, a little after it.
+        for (int i = 0; i < 100 && enabled(1, kLaunchKernel) == before; ++i) usleep(10'000);
     }
 }
 
@@ -209,7 +211,10 @@ void takenOver(bool keeps, std::uint32_t each)
     }
     find<void(int)>(g_cupti, "fake_keep_buffers")(0);
     launch(20);
-    usleep(300'000); // for the recording to see them come
+    // The recording sees them come between two times that it asks for records.
+    auto* const flushes = find<std::uint32_t()>(g_cupti, "fake_flushes");
+    const std::uint32_t before = flushes();
+    for (int i = 0; i < 500 && flushes() < before + 2; ++i) usleep(10'000);
 }
 
 /// Steps of 10 launches and 60 ms; says of each whether CUPTI records kernels in it, at its end.
