@@ -118,7 +118,7 @@ ParallelPlan PlanCloud::plan(std::size_t index) const
     return plan;
 }
 
-bool PlanCloud::passes(const PlanPoint& point, const PlanBrushes& brushes) const
+bool PlanCloud::passes(const PlanPoint& point, const PlanBrushes& brushes)
 {
     for (std::size_t axis = 0; axis < kPlanAxes; ++axis)
         if (brushes[axis] && !brushes[axis]->holds(valueOn(static_cast<PlanAxis>(axis), point))) return false;

@@ -49,7 +49,7 @@ public:
     std::pair<double, double> limits(PlanAxis axis) const { return m_limits[static_cast<std::size_t>(axis)]; }
     ParallelPlan plan(std::size_t index) const;
 
-    bool passes(const PlanPoint& point, const PlanBrushes& brushes) const;
+    static bool passes(const PlanPoint& point, const PlanBrushes& brushes);
     /// Indices of the feasible points that no other feasible one beats in time and memory, by time. Of equal ones the
     /// first.
     const std::vector<std::uint32_t>& front() const { return m_front; }

@@ -15,7 +15,6 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <utility>
 
 namespace fourwalls::views {
 
@@ -50,10 +49,7 @@ public:
     QSize minimumSizeHint() const override
     {
         if (!m_framed) return {0, sizeHint().height()};
-        int widest = 0;
-        for (const auto& [words, role] : {std::pair(text(), TextRole::Title), std::pair(m_detail, TextRole::Small)})
-            for (const QString& word : words.split(QLatin1Char(' ')))
-                widest = std::max(widest, QFontMetrics(fontOf(role)).horizontalAdvance(word));
+        const int widest = std::max(widestPiece(text(), TextRole::Title), widestPiece(m_detail, TextRole::Small));
         return {widest + left() + 50, kFramedHeight};
     }
     int heightForWidth(int width) const override

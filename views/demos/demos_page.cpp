@@ -42,7 +42,12 @@ public:
     }
 
     QSize sizeHint() const override { return {240, heightForWidth(320)}; }
-    QSize minimumSizeHint() const override { return {120, 40}; }
+    /// As wide as its longest word.
+    QSize minimumSizeHint() const override
+    {
+        const int widest = std::max(widestPiece(text(), TextRole::Title), widestPiece(m_summary, TextRole::Small));
+        return {std::max(120, kTextLeft + widest + kTextRight), 40};
+    }
     bool hasHeightForWidth() const override { return true; }
     /// The title and its explanation, of at most three lines, and nothing below.
     int heightForWidth(int width) const override
@@ -164,9 +169,11 @@ void DemosPage::rebuild()
     };
     auto* all = new QHBoxLayout;
     all->setSpacing(kGap);
-    auto* grid = new QGridLayout;
-    grid->setHorizontalSpacing(kGap);
-    grid->setVerticalSpacing(kGap);
+    m_grid = new QGridLayout;
+    m_grid->setHorizontalSpacing(kGap);
+    m_grid->setVerticalSpacing(kGap);
+    m_walls.clear();
+    m_columns = 0;
     const auto button = [this, page](const DemoEntry& entry) {
         auto* made = new DemoButton(entry, page);
         connect(made, &QAbstractButton::clicked, this, [this, id = entry.id] { emit demoChosen(id); });
@@ -176,16 +183,14 @@ void DemosPage::rebuild()
         if (entry.wall == QLatin1String("all")) all->addWidget(button(entry));
     column->addLayout(all);
     column->addSpacing(4);
-    int wall = 0;
     for (const auto& [id, title] : walls) {
-        grid->addWidget(label(title, TextRole::Title, 0, false, page), 0, wall);
-        grid->setColumnStretch(wall, 1);
-        int row = 1;
+        QList<QWidget*>& of = m_walls.emplace_back();
+        of << label(title, TextRole::Title, 0, false, page);
         for (const DemoEntry& entry : m_demos)
-            if (entry.wall == id) grid->addWidget(button(entry), row++, wall);
-        ++wall;
+            if (entry.wall == id) of << button(entry);
     }
-    column->addLayout(grid);
+    arrange();
+    column->addLayout(m_grid);
     column->addSpacing(4);
     auto* more = new QHBoxLayout;
     auto* file = new QPushButton(tr("Open a demo file…"), page);
@@ -195,6 +200,36 @@ void DemosPage::rebuild()
     more->addStretch(1);
     column->addLayout(more);
     column->addStretch(1);
+}
+
+void DemosPage::arrange()
+{
+    constexpr int kSides = 2 * 24 + 16; // margins and a scroll bar
+    int least = 1;
+    std::size_t most = 1;
+    for (const QList<QWidget*>& wall : m_walls) {
+        most = std::max(most, static_cast<std::size_t>(wall.size()));
+        for (const QWidget* each : wall) least = std::max(least, each->minimumSizeHint().width());
+    }
+    const auto fits = [&](int columns) { return columns * least + (columns - 1) * kGap + kSides <= width(); };
+    const int columns = fits(4) ? 4 : fits(2) ? 2 : 1;
+    if (columns == m_columns) return;
+    m_columns = columns;
+    for (int i = 0; i < 4; ++i) m_grid->setColumnStretch(i, i < columns ? 1 : 0);
+    for (std::size_t wall = 0; wall < m_walls.size(); ++wall) {
+        const int column = static_cast<int>(wall) % columns;
+        int row = static_cast<int>(wall) / columns * static_cast<int>(most);
+        for (QWidget* each : m_walls[wall]) {
+            m_grid->removeWidget(each);
+            m_grid->addWidget(each, row++, column);
+        }
+    }
+}
+
+void DemosPage::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    arrange();
 }
 
 void DemosPage::changeEvent(QEvent* event)

@@ -6,6 +6,9 @@
 #include <QString>
 #include <QWidget>
 
+#include <vector>
+
+class QGridLayout;
 class QVBoxLayout;
 
 namespace fourwalls::views {
@@ -29,11 +32,17 @@ signals:
 
 protected:
     void changeEvent(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void rebuild();
+    /// The walls beside each other: all four, or two, or none, as their words have room.
+    void arrange();
 
     QList<DemoEntry> m_demos;
+    std::vector<QList<QWidget*>> m_walls; ///< of each its heading and buttons
+    QGridLayout* m_grid = nullptr;
+    int m_columns = 0; ///< in which walls stand; 0: not arranged yet
     QWidget* m_content = nullptr;
     QVBoxLayout* m_outer;
 };

@@ -305,6 +305,11 @@ void MemoryAreaPlot::paintWallLabel(QPainter& painter) const
     }
 }
 
+double MemoryAreaPlot::measureTop() const
+{
+    return m_scale.wall() == WallPlacement::None ? plotRect().top() : m_scale.band().bottom();
+}
+
 void MemoryAreaPlot::paintPeak(QPainter& painter)
 {
     m_peakBox = {};

@@ -40,6 +40,7 @@ public:
     bool hasGhost() const { return !m_ghost.empty(); }
     const MemoryScale& scale() const { return m_scale; }
     FrameQuality quality() const override;
+    double measureTop() const override; ///< below the wall and what is written on it
     /// Where labels stand since the last paint.
     const std::vector<QRectF>& labels() const { return m_plates; }
 

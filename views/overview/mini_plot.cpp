@@ -13,6 +13,7 @@
 #include <QPainterPath>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace fourwalls::views {
@@ -21,6 +22,12 @@ namespace {
 
 constexpr double kMiniLeft = 42, kMiniRight = 8, kMiniTop = 16, kMiniBottom = 18;
 constexpr double kMiniTooth = 2.5; ///< half the height of a tooth where an axis is broken, in pixels
+
+/// Of a wall that is drawn nearer than it is.
+QString notToScale()
+{
+    return MiniPlot::tr("not to scale");
+}
 
 } // namespace
 
@@ -101,18 +108,20 @@ QString MiniPlot::wallName() const
     const QStringList& names = m_picture.wallNames;
     if (names.isEmpty() || m_picture.wall.empty()) return {};
     const QFontMetricsF metrics(fontOf(TextRole::Small));
-    const double room = plotRect().right() - metrics.horizontalAdvance(m_picture.y.unit) - 10;
-    const auto fits = [&](const QString& name) { return metrics.horizontalAdvance(name) <= room; };
-    const auto name = std::find_if(names.begin(), names.end(), fits);
-    return name != names.end() ? *name : names.last(); // the limit's figure is not cut: the unit is
+    const MiniAxis& axis = m_picture.y;
+    for (const QString& beside : {axis.what.isEmpty() ? axis.unit : axis.what, axis.unit}) {
+        const double room = plotRect().right() - metrics.horizontalAdvance(beside) - 10;
+        for (const QString& name : names)
+            if (metrics.horizontalAdvance(name) <= room) return name;
+    }
+    return names.last(); // the limit's figure is not cut: the unit is
 }
 
 double MiniPlot::unitRoom(const QRectF& inside) const
 {
-    const double half = inside.left() + inside.width() / 2;
     const QString name = wallName();
-    if (name.isEmpty()) return half;
-    return std::min(half, inside.right() - QFontMetricsF(fontOf(TextRole::Small)).horizontalAdvance(name) - 8);
+    if (name.isEmpty()) return inside.right();
+    return inside.right() - QFontMetricsF(fontOf(TextRole::Small)).horizontalAdvance(name) - 8;
 }
 
 void MiniPlot::paintAxes(QPainter& painter, const QRectF& inside) const
@@ -120,9 +129,13 @@ void MiniPlot::paintAxes(QPainter& painter, const QRectF& inside) const
     const Theme& t = currentTheme();
     const QFontMetricsF metrics(painter.font());
     painter.setPen(t.secondaryText);
-    if (const double room = unitRoom(inside); room > 0)
-        painter.drawText(QRectF(0, 0, room, kMiniTop), Qt::AlignLeft | Qt::AlignTop,
-                         painter.fontMetrics().elidedText(m_picture.y.unit, Qt::ElideRight, static_cast<int>(room)));
+    if (const double room = unitRoom(inside); room > 0) {
+        const MiniAxis& axis = m_picture.y;
+        const bool whole = !axis.what.isEmpty() && metrics.horizontalAdvance(axis.what) <= room;
+        painter.drawText(
+            QRectF(0, 0, room, kMiniTop), Qt::AlignLeft | Qt::AlignTop,
+            painter.fontMetrics().elidedText(whole ? axis.what : axis.unit, Qt::ElideRight, static_cast<int>(room)));
+    }
     double free = inside.right() + 6;
     if (!m_picture.x.unit.isEmpty()) {
         const double width = metrics.horizontalAdvance(m_picture.x.unit);
@@ -213,16 +226,13 @@ void MiniPlot::paintWallName(QPainter& painter, const QRectF& inside) const
     const Theme& t = currentTheme();
     painter.setPen(t.wallEdge);
     painter.drawText(QRectF(0, 0, inside.right(), kMiniTop - 1), Qt::AlignRight | Qt::AlignTop, name);
-    if (!m_picture.breakAt || name == m_picture.wallNames.first()) return;
+    if (wordsOnWall(inside).isNull()) return;
     // The name that says so has no room: the words go below it.
-    const QString words = tr("not to scale");
-    const QFontMetricsF metrics(painter.font());
-    const double width = metrics.horizontalAdvance(words);
-    const QRectF box(inside.right() - width - 1, inside.top(), width + 1, metrics.height());
+    const QRectF box = wordsOnWall(inside);
     QColor ground = t.card;
     ground.setAlpha(215);
     painter.fillRect(box.adjusted(-2, 0, 0, 0), ground);
-    painter.drawText(box, Qt::AlignRight | Qt::AlignTop, words);
+    painter.drawText(box, Qt::AlignRight | Qt::AlignTop, notToScale());
 }
 
 void MiniPlot::paintStackOf(QPainter& painter, const QRectF& inside) const
@@ -253,23 +263,55 @@ void MiniPlot::paintStackOf(QPainter& painter, const QRectF& inside) const
     painter.drawImage(inside.topLeft(), image);
 }
 
+QRectF MiniPlot::wordsOnWall(const QRectF& inside) const
+{
+    if (!m_picture.breakAt || wallName().isEmpty() || wallName() == m_picture.wallNames.first()) return {};
+    const QFontMetricsF metrics(fontOf(TextRole::Small));
+    const double width = metrics.horizontalAdvance(notToScale());
+    return {inside.right() - width - 1, inside.top(), width + 1, metrics.height()};
+}
+
 void MiniPlot::paintMarks(QPainter& painter, const QRectF& inside) const
 {
     const Theme& t = currentTheme();
     const QFontMetricsF metrics(painter.font());
+    constexpr double kRing = 5, kDisc = 3, kBesideMark = 9, kHeight = 16;
+    std::vector<QRectF> taken{wordsOnWall(inside)};
     for (const MiniMark& mark : m_picture.marks) {
+        const double radius = mark.ring ? kRing : kDisc;
         const QPointF at = pointOf(mark.at);
         painter.setPen(QPen(mark.colour, 2));
         painter.setBrush(mark.ring ? QBrush(t.card) : QBrush(mark.colour));
-        painter.drawEllipse(at, mark.ring ? 5 : 3, mark.ring ? 5 : 3);
+        painter.drawEllipse(at, radius, radius);
+        taken.emplace_back(at.x() - radius, at.y() - radius, 2 * radius, 2 * radius);
+    }
+    for (const MiniMark& mark : m_picture.marks) {
+        const QPointF at = pointOf(mark.at);
         const double width = metrics.horizontalAdvance(mark.text);
-        const bool right = at.x() + 9 + width < inside.right();
-        const QRectF box(right ? at.x() + 9 : std::max(0.0, at.x() - 9 - width), at.y() - 8, width + 2, 16);
+        const double right = at.x() + kBesideMark, left = at.x() - kBesideMark - width,
+                     middle =
+                         std::clamp(at.x() - width / 2, inside.left(), std::max(inside.left(), inside.right() - width));
+        const double beside =
+            std::clamp(at.y() - kHeight / 2, inside.top(), std::max(inside.top(), inside.bottom() - kHeight));
+        const std::array<QRectF, 6> places{{{right, beside, width, kHeight},
+                                            {left, beside, width, kHeight},
+                                            {middle, at.y() - kBesideMark - kHeight, width, kHeight},
+                                            {middle, at.y() + kBesideMark, width, kHeight},
+                                            {middle, at.y() - kBesideMark - 2 * kHeight, width, kHeight},
+                                            {middle, at.y() + kBesideMark + kHeight, width, kHeight}}};
+        const auto isFree = [&](const QRectF& box) {
+            if (box.left() < inside.left() || box.right() > inside.right() + kMiniRight) return false;
+            if (box.top() < inside.top() || box.bottom() > inside.bottom()) return false;
+            return std::ranges::none_of(taken, [&](const QRectF& other) { return box.intersects(other); });
+        };
+        const auto found = std::ranges::find_if(places, isFree);
+        if (found == places.end()) continue; // its colour says what it is, and the plot's page
+        taken.push_back(*found);
         QColor ground = t.card;
         ground.setAlpha(190);
-        painter.fillRect(box.adjusted(-2, 1, 2, -1), ground);
+        painter.fillRect(found->adjusted(-2, 1, 2, -1), ground);
         painter.setPen(t.text);
-        painter.drawText(box, Qt::AlignLeft | Qt::AlignVCenter, mark.text);
+        painter.drawText(found->adjusted(0, 0, 2, 0), Qt::AlignLeft | Qt::AlignVCenter, mark.text);
     }
 }
 

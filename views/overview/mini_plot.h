@@ -22,6 +22,7 @@ struct MiniAxis {
     bool logarithmic = false;
     QString unit;                         ///< written once, at the axis's end
     std::function<QString(double)> label; ///< of a mark
+    QString what = {};                    ///< what is measured, with the unit, where that has room; may be empty
     /// 0..1 along the axis, also outside of it.
     double share(double value) const;
     std::vector<double> marks(int atMost) const;
@@ -94,8 +95,10 @@ protected:
     void keyPressEvent(QKeyEvent* event) override;
 
 private:
-    /// The longest name of the wall that has room above the plot, where the axis's unit goes first.
+    /// The longest name of the wall that has room above the plot beside what the axis measures or, if none has, its unit.
     QString wallName() const;
+    /// Where it is said that the wall is not to scale; null where its name says so, or nothing has to.
+    QRectF wordsOnWall(const QRectF& inside) const;
     /// How far the unit of the vertical axis may reach.
     double unitRoom(const QRectF& inside) const;
     void paintAxes(QPainter& painter, const QRectF& inside) const;

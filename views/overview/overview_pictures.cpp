@@ -178,7 +178,8 @@ MiniPicture OverviewView::allocatorPicture() const
     const double span = std::max(1e-9, (curve.highest - std::min(0.0, curve.lowest)) / scale.bytes);
     picture.y.low = curve.lowest < 0 ? curve.lowest / scale.bytes - 0.05 * span : 0;
     picture.y.high = std::max(curve.highest / scale.bytes, picture.y.low) + 0.15 * span;
-    picture.y.unit = curve.relative ? tr("%1 since the start").arg(scale.name) : scale.name;
+    picture.y.unit = scale.name;
+    if (curve.relative) picture.y.what = tr("%1 since the start").arg(scale.name);
     picture.y.label = plainFigure;
     MiniLine line{{}, colourOf(t, MemoryCategory::Other), 1.6, false, false};
     const CounterSample* top = nullptr;
@@ -224,7 +225,8 @@ MiniPicture OverviewView::linkPicture() const
     const std::optional<double> limit =
         m_facts->linkBytesPerSecond ? std::optional(*m_facts->linkBytesPerSecond / unit) : std::nullopt;
     const double wall = scaleTo(picture, largest / unit, limit.value_or(0));
-    picture.y.unit = tr("bus bandwidth, %1").arg(unitName);
+    picture.y.unit = unitName;
+    picture.y.what = tr("bus bandwidth, %1").arg(unitName);
     picture.y.label = plainFigure;
     for (const LinkDot& dot : m_facts->links) {
         const bool message = dot.operation == CollectiveOp::Send || dot.operation == CollectiveOp::Receive;

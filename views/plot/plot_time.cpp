@@ -240,7 +240,8 @@ void TimePlot::paintMeasure(QPainter& painter) const
     const QRectF box(left, inside.top(), right - left, inside.height());
     painter.fillRect(box, currentTheme().selectionFill);
     painter.setPen(currentTheme().accent);
-    painter.drawText(box.adjusted(-60, 4, 60, 0), Qt::AlignHCenter | Qt::AlignTop, formatDuration(range.length()));
+    const QRectF words(box.left() - 60, measureTop() + 4, box.width() + 120, box.height());
+    painter.drawText(words, Qt::AlignHCenter | Qt::AlignTop, formatDuration(range.length()));
 }
 
 void TimePlot::paintSlice(QPainter& painter) const

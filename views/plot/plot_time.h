@@ -56,6 +56,8 @@ protected:
     /// Marks at the pointer: hairline and readout. Called on every paint.
     virtual void paintHover(QPainter& painter) = 0;
     virtual FrameQuality quality() const = 0;
+    /// Where the length of a measured range is written: its upper edge.
+    virtual double measureTop() const { return plotRect().top(); }
 
     /// The picture must be painted again.
     void invalidate();

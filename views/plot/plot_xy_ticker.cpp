@@ -26,14 +26,16 @@ QVector<double> XyTicker::createTickVector(double step, const QCPRange& range)
     const int first = static_cast<int>(std::floor(std::log10(range.lower)));
     const int last = static_cast<int>(std::ceil(std::log10(range.upper)));
     const int most = std::max(1, std::min(m_most, room()));
-    const int every = std::max(1, static_cast<int>(std::ceil(double(last - first) / most)));
     const bool fine = last - first <= m_most / 2;
     // Labels of 1, 2, 5 or 1, 3 are as near as 0.3 or 0.48 of a decade.
     const double pixels = length() / std::max(0.1, std::log10(range.upper / range.lower));
     const QFontMetrics metrics(m_axis.tickLabelFont());
-    const QString label = getTickLabel(5 * std::pow(10.0, first), {}, {}, 0);
-    const int width = metrics.horizontalAdvance(label) + 8; // and a gap
-    const double need = m_axis.orientation() == Qt::Horizontal ? width : metrics.height();
+    int width = 0;
+    for (int decade = first; decade <= last && decade < first + 200; ++decade)
+        width = std::max(width, metrics.horizontalAdvance(getTickLabel(5 * std::pow(10.0, decade), {}, {}, 0)));
+    const double need = m_axis.orientation() == Qt::Horizontal ? width + 8 : metrics.height(); // and a gap
+    const int every = std::max(
+        {1, static_cast<int>(std::ceil(double(last - first) / most)), static_cast<int>(std::ceil(need / pixels))});
     static constexpr std::array<double, 3> kThree{1, 2, 5};
     static constexpr std::array<double, 2> kTwo{1, 3};
     std::span<const double> factors(kTwo.data(), 1);

@@ -4,8 +4,11 @@
 #include "views/plot/theme.h"
 
 #include <QFontDatabase>
+#include <QFontMetrics>
 #include <QPalette>
+#include <QTextBoundaryFinder>
 
+#include <algorithm>
 #include <cmath>
 
 namespace fourwalls::views {
@@ -166,6 +169,17 @@ QColor textOn(const QColor& fill)
     const double luminance =
         0.2126 * linear(fill.redF()) + 0.7152 * linear(fill.greenF()) + 0.0722 * linear(fill.blueF());
     return luminance > 0.32 ? QColor(0x10151f) : QColor(0xffffff);
+}
+
+int widestPiece(const QString& text, TextRole role)
+{
+    const QFontMetrics metrics(fontOf(role));
+    QTextBoundaryFinder breaks(QTextBoundaryFinder::Line, text);
+    int widest = 0;
+    qsizetype from = 0;
+    for (qsizetype to = breaks.toNextBoundary(); to > from; from = to, to = breaks.toNextBoundary())
+        widest = std::max(widest, metrics.horizontalAdvance(text.mid(from, to - from).trimmed()));
+    return widest;
 }
 
 QFont fontOf(TextRole role)

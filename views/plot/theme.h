@@ -87,5 +87,7 @@ inline constexpr int kCardPadding = 12;
 /// Fonts with tabular digits. Sizes are in pixels so that offscreen renders equal the screen at ratio 1.
 enum class TextRole { Small, Body, Title, Figure, Mono };
 QFont fontOf(TextRole role);
+/// How wide the longest piece of a text is that no line may be broken within [pixels].
+int widestPiece(const QString& text, TextRole role);
 
 } // namespace fourwalls::views

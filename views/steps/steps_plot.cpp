@@ -19,6 +19,7 @@ namespace fourwalls::views {
 
 namespace {
 
+constexpr int kPlotColumns = 2;    ///< of plots
 constexpr int kMostStepDots = 240; ///< above, dots would merge into a band
 constexpr double kAxisRoom = 0.10; ///< of the values' span, above and below
 
@@ -188,7 +189,7 @@ void StepsPlot::showPrediction()
 void StepsPlot::addSeries(Series series, int place)
 {
     const Theme& t = currentTheme();
-    const int row = place / 2 * 2, column = place % 2;
+    const int row = place / kPlotColumns * 2, column = place % kPlotColumns;
     series.heading = new QCPTextElement(m_plot, series.name, fontOf(TextRole::Small));
     series.heading->setTextColor(t.secondaryText);
     series.heading->setTextFlags(Qt::AlignLeft | Qt::AlignVCenter);
@@ -366,23 +367,33 @@ void StepsPlot::showCursor()
         put(series.cursor, m_hovered);
         put(series.selected, m_selected);
         const std::optional<double> value = row ? series.value(*row) : std::nullopt;
-        series.heading->setText(!row ? series.name
-                                     : tr("%1 · step %2: %3")
-                                           .arg(series.name, QString::number(row->step.value),
-                                                value ? series.text(*value) : QString(kDash)));
+        const QString words = value ? series.text(*value) : QString(kDash);
+        QStringList headings{series.name}; // the longest that has room; the value stays
+        if (row)
+            headings = {tr("%1 · step %2: %3").arg(series.name, QString::number(row->step.value), words),
+                        QStringLiteral("%1: %2").arg(series.name, words), words};
+        const int room = width() / kPlotColumns - series.heading->margins().left();
+        while (headings.size() > 1 && QFontMetrics(series.heading->font()).horizontalAdvance(headings[0]) > room)
+            headings.removeFirst();
+        series.heading->setText(headings.constFirst());
     }
 }
 
 void StepsPlot::draw()
 {
-    // A hidden plot is drawn when it is shown.
     if (isVisible()) m_plot->replot(QCustomPlot::rpQueuedReplot);
+}
+
+void StepsPlot::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    showCursor(); // its headings
 }
 
 void StepsPlot::showEvent(QShowEvent* event)
 {
     QWidget::showEvent(event);
-    draw();
+    draw(); // what was not while it was hidden
 }
 
 std::pair<double, double> StepsPlot::shownSteps() const

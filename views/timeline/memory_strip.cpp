@@ -234,8 +234,10 @@ void MemoryStrip::paintLabels(QPainter& painter, const QRect& rect, const Theme&
     const QString unit = byteScale(m_scale.top(), m_unit).name;
     painter.setFont(bold);
     painter.setPen(theme.text);
-    painter.drawText(QRect(rect.left() + 18, rect.top() + 4, rect.width() - 18, 16), Qt::AlignLeft | Qt::AlignVCenter,
-                     tr("rank %1 \u00b7 memory").arg(m_rank.value));
+    const QRect heading(rect.left() + 18, rect.top() + 4, rect.width() - 18 - 9 - metrics.horizontalAdvance(unit) - 6,
+                        16);
+    painter.drawText(heading, Qt::AlignLeft | Qt::AlignVCenter,
+                     QFontMetrics(bold).elidedText(this->heading(), Qt::ElideRight, heading.width()));
     painter.setFont(small);
     painter.setPen(theme.secondaryText);
     // The title line is the axis's heading; marks that would touch it are left out.
@@ -262,6 +264,11 @@ std::vector<MemoryCategory> MemoryStrip::shownCategories() const
     return shown;
 }
 
+QString MemoryStrip::heading() const
+{
+    return tr("rank %1 \u00b7 memory").arg(m_rank.value);
+}
+
 QString MemoryStrip::legendText() const
 {
     QStringList names;
@@ -277,8 +284,11 @@ void MemoryStrip::paintLegend(QPainter& painter, const QRect& rect, int highest,
     const QFontMetrics metrics(painter.font());
     int y = rect.top() + 26;
     const auto count = static_cast<int>(shown.size());
-    // Lines move together before any is left out; then the last one says how many are.
-    const int line = std::clamp((rect.bottom() - y) / count, kLeastLegendLine, kLegendLine);
+    // Lines move together before any is left out; then the last one says how many are. Letters of Chinese are higher.
+    int least = kLeastLegendLine;
+    for (const MemoryCategory category : shown)
+        least = std::max(least, metrics.tightBoundingRect(words(category)).height() + 1);
+    const int line = std::clamp((rect.bottom() - y) / count, least, std::max(least, kLegendLine));
     const int lines = std::min(count, std::max(0, (rect.bottom() - y) / line));
     for (int i = 0; i < lines; ++i) {
         // As far as the axis's numbers let it.

@@ -41,6 +41,7 @@ public:
     const QImage& image() const { return m_image; }
     /// Draws title, legend and the byte axis into `rect`, left of the image and as high.
     void paintLabels(QPainter& painter, const QRect& rect, const Theme& theme) const;
+    QString heading() const;
     /// All that the legend means, one a line: where the strip is low it has no room for the last ones.
     QString legendText() const;
     /// What is alive at an instant, as lines for the readout; empty where nothing is known.

@@ -171,6 +171,28 @@ void PredictionStrip::render(const TimeCamera& camera, QSize size, double ratio,
     }
 }
 
+QString PredictionStrip::whose() const
+{
+    const DrawnLane* lane = this->lane();
+    if (!lane) return {};
+    return m_ghost.step->byRank ? Words::tr("rank %1").arg(lane->rank.value) : Words::tr("stage %1").arg(lane->stage);
+}
+
+QString PredictionStrip::figure() const
+{
+    const QString length = formatDuration(m_ghost.step->length, 3);
+    const std::optional<double> more = difference();
+    return more ? length + QStringLiteral(" (%1)").arg(formatChange(*more)) : length;
+}
+
+QString PredictionStrip::label() const
+{
+    if (!isShown()) return {};
+    QStringList parts{m_ghost.name + m_ghost.note, figure()};
+    if (!whose().isEmpty()) parts.insert(1, whose());
+    return parts.join(QStringLiteral(" · "));
+}
+
 void PredictionStrip::paintLabels(QPainter& painter, const QRect& rect, const Theme& theme) const
 {
     if (!isShown()) return;
@@ -180,24 +202,19 @@ void PredictionStrip::paintLabels(QPainter& painter, const QRect& rect, const Th
     const QRect upper(place.left(), place.top(), place.width(), place.height() / 2);
     painter.setFont(bold);
     painter.setPen(theme.prediction);
-    const DrawnLane* lane = this->lane();
-    const QString whose = !lane                  ? QString()
-                          : m_ghost.step->byRank ? Words::tr("rank %1").arg(lane->rank.value)
-                                                 : Words::tr("stage %1").arg(lane->stage);
     // Which step it is, and what it rests on, before whose it is: the rows above say that, too.
     QString heading = m_ghost.name + m_ghost.note;
     if (painter.fontMetrics().horizontalAdvance(heading) > upper.width())
         heading = heading.section(QStringLiteral(" · "), 0, 1); // which step it is stays whole
     painter.drawText(upper, Qt::AlignLeft | Qt::AlignVCenter,
                      painter.fontMetrics().elidedText(heading, Qt::ElideRight, upper.width()));
-    QString figure = formatDuration(m_ghost.step->length, 3);
-    if (const auto more = difference()) figure += QStringLiteral(" (%1)").arg(formatChange(*more));
+    QString below = figure();
     painter.setFont(fontOf(TextRole::Small));
-    const QString whole = whose + QStringLiteral(" · ") + figure;
-    if (!whose.isEmpty() && painter.fontMetrics().horizontalAdvance(whole) <= upper.width()) figure = whole;
+    const QString whole = whose() + QStringLiteral(" · ") + below;
+    if (!whose().isEmpty() && painter.fontMetrics().horizontalAdvance(whole) <= upper.width()) below = whole;
     painter.setPen(theme.secondaryText);
     painter.drawText(upper.translated(0, upper.height()), Qt::AlignLeft | Qt::AlignVCenter,
-                     painter.fontMetrics().elidedText(figure, Qt::ElideRight, upper.width()));
+                     painter.fontMetrics().elidedText(below, Qt::ElideRight, upper.width()));
 }
 
 QStringList PredictionStrip::readout(Instant at) const

@@ -49,6 +49,7 @@ public:
     void render(const TimeCamera& camera, QSize size, double ratio, const Theme& theme);
     const QImage& image() const { return m_image; }
     void paintLabels(QPainter& painter, const QRect& rect, const Theme& theme) const;
+    QString label() const; ///< all that the labels say where they have room
     /// What is predicted for an instant, as lines of a caption; empty outside of every step.
     QStringList readout(Instant at) const;
 
@@ -61,6 +62,8 @@ public:
 
 private:
     const DrawnLane* lane() const;             ///< null: nothing is shown
+    QString whose() const;                     ///< the rank or stage; may be empty
+    QString figure() const;                    ///< how long the step is
     TimeRange rangeOf(std::size_t step) const; ///< of the predicted step, cut where the next recorded one begins
 
     StripGhost m_ghost;

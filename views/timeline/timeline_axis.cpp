@@ -33,8 +33,8 @@ struct NoteLabel {
     int right() const { return text.isEmpty() ? left + flag : place.right(); }
 };
 
-/// Flags and texts never lie over each other: a text goes as far as the next flag, and a flag that would begin within
-/// the one before is left out, its line is not. notes: by begin.
+/// Flags and texts never lie over each other: a text goes as far as the next flag. A flag that would begin within the one
+/// before is left out, its line is not, and the text before says how many are. notes: by begin.
 std::vector<NoteLabel> noteLabels(const std::vector<TimelineNote>& notes, const TimeCamera& camera, const QRect& plot,
                                   const QFontMetrics& metrics)
 {
@@ -49,11 +49,19 @@ std::vector<NoteLabel> noteLabels(const std::vector<TimelineNote>& notes, const 
         if (label.left < free) continue;
         label.flag = notes[i].number ? kMarkFlag : kNoteFlag;
         free = label.left + label.flag + 1;
-        const double next = i + 1 < notes.size() ? camera.xOf(notes[i + 1].range.begin) : plot.width();
-        const int room = std::min(
-            {kWidestNote, static_cast<int>(next - x) - label.flag - 10, plot.right() - label.left - label.flag - 8});
+        // Those behind it that begin within its flag stand with it.
+        std::size_t next = i + 1;
+        const auto placeOf = [&](std::size_t note) {
+            return plot.left() + static_cast<int>(camera.xOf(notes[note].range.begin));
+        };
+        while (next < notes.size() && placeOf(next) < free) ++next;
+        const int end = next < notes.size() ? placeOf(next) : plot.left() + plot.width();
+        const QString others = next > i + 1 ? QStringLiteral(" +%1").arg(next - i - 1) : QString();
+        const int room =
+            std::min({kWidestNote, end - label.left - label.flag - 10, plot.right() - label.left - label.flag - 8}) -
+            metrics.horizontalAdvance(others);
         if (room < kNarrowestNote) continue;
-        label.text = metrics.elidedText(notes[i].text, Qt::ElideRight, room);
+        label.text = metrics.elidedText(notes[i].text, Qt::ElideRight, room) + others;
         label.place = QRect(label.left + label.flag + 3, plot.top() - kNoteHeight - 2,
                             metrics.horizontalAdvance(label.text) + 4, metrics.height());
     }
@@ -103,11 +111,12 @@ void TimelineAxis::setNotes(std::vector<TimelineNote> notes)
 void TimelineAxis::paint(QPainter& painter, const QRect& plot, int width, std::optional<Instant> cursor) const
 {
     painter.setFont(fontOf(TextRole::Small));
-    paintTicks(painter, plot, cursor ? paintCursor(painter, plot, *cursor) : QRect());
+    const QRect taken = cursor ? paintCursor(painter, plot, *cursor) : QRect();
+    paintTicks(painter, plot, taken);
     painter.setPen(currentTheme().line);
     painter.drawLine(0, plot.top() - 1, width, plot.top() - 1);
     paintEvents(painter, plot);
-    paintNotes(painter, plot);
+    paintNotes(painter, plot, taken);
 }
 
 QRect TimelineAxis::paintCursor(QPainter& painter, const QRect& plot, Instant cursor) const
@@ -178,7 +187,7 @@ void TimelineAxis::paintEvents(QPainter& painter, const QRect& plot) const
     painter.restore();
 }
 
-void TimelineAxis::paintNotes(QPainter& painter, const QRect& plot) const
+void TimelineAxis::paintNotes(QPainter& painter, const QRect& plot, const QRect& taken) const
 {
     if (m_notes.empty()) return;
     const Theme& theme = currentTheme();
@@ -195,9 +204,10 @@ void TimelineAxis::paintNotes(QPainter& painter, const QRect& plot) const
     for (const NoteLabel& label : noteLabels(m_notes, m_camera, plot, metrics)) {
         const std::optional<int> number = m_notes[label.note].number;
         const int left = label.left, top = plot.top() - kNoteHeight;
+        const bool isCovered = !taken.isNull() && left < taken.right() && taken.left() < label.right();
         painter.fillRect(QRect(left, top, 1, kNoteHeight), theme.accent);
         painter.fillRect(QRect(left, top, label.flag, number ? kNoteHeight - 3 : kNoteFlag - 2), theme.accent);
-        if (number && label.flag > 0) {
+        if (number && label.flag > 0 && !isCovered) {
             painter.setPen(theme.card);
             painter.drawText(QRect(left, top, label.flag, kNoteHeight - 3), Qt::AlignCenter, QString::number(*number));
         }
@@ -205,7 +215,7 @@ void TimelineAxis::paintNotes(QPainter& painter, const QRect& plot) const
         pen.setDashPattern({2, 3});
         painter.setPen(pen);
         painter.drawLine(left, plot.top(), left, plot.bottom());
-        if (label.text.isEmpty()) continue;
+        if (label.text.isEmpty() || isCovered) continue; // the pointer's own time is there
         const QRect marks(label.place.left(), 2, label.place.width(), plot.top() - 5); // of the axis
         painter.fillRect(marks, theme.card);
         painter.setPen(theme.accent);

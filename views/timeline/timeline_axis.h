@@ -56,7 +56,7 @@ private:
     QRect paintCursor(QPainter& painter, const QRect& plot, Instant cursor) const; ///< the place that it takes
     void paintTicks(QPainter& painter, const QRect& plot, const QRect& taken) const;
     void paintEvents(QPainter& painter, const QRect& plot) const;
-    void paintNotes(QPainter& painter, const QRect& plot) const;
+    void paintNotes(QPainter& painter, const QRect& plot, const QRect& taken) const;
 
     const TimeCamera& m_camera;
     Instant m_zero;

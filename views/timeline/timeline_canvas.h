@@ -93,6 +93,8 @@ public:
     const PredictionStrip& prediction() const { return *m_prediction; }
     /// Where it is drawn; empty without one.
     QRect predictionRect() const;
+    /// All of what a label says that the column may be too narrow for; empty: there is none.
+    QString labelTipAt(QPoint at) const;
     /// The last bar drawing, without overlays.
     const TimelineRenderer& renderer() const { return m_renderer; }
 

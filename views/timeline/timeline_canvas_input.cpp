@@ -160,19 +160,21 @@ void TimelineCanvas::pointerMoved()
 
 bool TimelineCanvas::event(QEvent* event)
 {
-    // The row's full name, where the column is too narrow for it.
-    if (event->type() == QEvent::ToolTip) {
-        const auto* help = static_cast<QHelpEvent*>(event);
-        const TimelineHit hit = hitAt(help->pos());
-        const TrackView* shown = hit.onLabel && hit.row && hit.row->kind == TimelineRow::Kind::Track
-                                     ? m_rows.track(*hit.row->track)
-                                     : nullptr;
-        const QRectF strip = stripRect();
-        const bool onLegend = m_strip->hasMemory() && help->pos().x() < strip.left() &&
-                              help->pos().y() >= strip.top() && help->pos().y() <= strip.bottom();
-        setToolTip(shown ? trackName(shown->info) : onLegend ? m_strip->legendText() : QString());
-    }
+    if (event->type() == QEvent::ToolTip) setToolTip(labelTipAt(static_cast<QHelpEvent*>(event)->pos()));
     return QWidget::event(event);
+}
+
+QString TimelineCanvas::labelTipAt(QPoint at) const
+{
+    const auto isBeside = [&](const QRectF& strip) {
+        return at.x() < strip.left() && at.y() >= strip.top() && at.y() <= strip.bottom();
+    };
+    if (m_strip->hasMemory() && isBeside(stripRect()))
+        return m_strip->heading() + QLatin1Char('\n') + m_strip->legendText();
+    if (const QRect predicted = predictionRect(); !predicted.isEmpty() && isBeside(predicted))
+        return m_prediction->label();
+    const TimelineHit hit = hitAt(at);
+    return hit.onLabel && hit.row ? m_labels->nameOf(*hit.row) : QString();
 }
 
 QStringList TimelineCanvas::sliceLines(const SliceView& slice, const OpInfo* op) const

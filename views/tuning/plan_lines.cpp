@@ -4,6 +4,7 @@
 
 #include "views/plot/paper.h"
 #include "views/plot/theme.h"
+#include "views/session/gui_call.h"
 #include "views/whatif/cost_words.h"
 #include "views/words/plan_words.h"
 
@@ -12,6 +13,7 @@
 #include <QPainter>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -20,9 +22,10 @@ namespace fourwalls::views {
 
 namespace {
 
-constexpr double kSide = 34, kNamesRow = 22, kValuesRow = 14, kLinesBottom = 18; ///< around the lines [pixels]
-constexpr std::size_t kMostLines = 700;                                          ///< more do not tell more
-constexpr double kGrab = 26; ///< an axis is taken from this near [pixels]
+constexpr double kSide = 34, kNamesRow = 16, kBelowNames = 6, kValuesRow = 14, kLinesBottom = 18; ///< around [pixels]
+constexpr std::size_t kMostLines = 700;  ///< more do not tell more
+constexpr std::size_t kMostTextRows = 3; ///< of names or values
+constexpr double kGrab = 26;             ///< an axis is taken from this near [pixels]
 
 /// Where a value lies on its axis, 0 to 1: degrees by doubling, switches evenly.
 double placed(PlanAxis axis, double value, double low, double high)
@@ -37,6 +40,35 @@ double placed(PlanAxis axis, double value, double low, double high)
 double coveredBy(int n, double each)
 {
     return 1 - std::pow(1 - each, n);
+}
+
+/// By PlanStroke::Ink.
+using StrokeColours = std::array<QColor, 3>;
+
+StrokeColours strokeColours()
+{
+    const Theme& t = currentTheme();
+    return {t.wallEdge, colourOf(t, Phase::Forward), t.ok};
+}
+
+/// On any thread. many: each line is fainter.
+QImage strokesPicture(const std::vector<PlanStroke>& strokes, QSize size, double ratio, bool many,
+                      const StrokeColours& colours)
+{
+    QImage picture(size * ratio, QImage::Format_ARGB32_Premultiplied);
+    picture.setDevicePixelRatio(ratio);
+    picture.fill(Qt::transparent);
+    QPainter painter(&picture);
+    painter.setRenderHint(QPainter::Antialiasing, true);
+    for (const PlanStroke& stroke : strokes) {
+        const bool isBest = stroke.ink == PlanStroke::Ink::Best;
+        QColor ink = colours[static_cast<std::size_t>(stroke.ink)];
+        ink.setAlphaF(static_cast<float>(coveredBy(stroke.plans, (isBest ? 150 : many ? 34 : 70) / 255.0)));
+        // Ends are flat: lines that go on behind an axis do not lie over themselves.
+        painter.setPen(QPen(ink, isBest ? 1.5 : 1, Qt::SolidLine, Qt::FlatCap));
+        painter.drawLine(stroke.line);
+    }
+    return picture;
 }
 
 } // namespace
@@ -71,8 +103,7 @@ void PlanLines::setCloud(const PlanCloud* cloud)
     m_selected.reset();
     m_brushes = {};
     m_shown = {};
-    m_state = State::Old;
-    update();
+    refresh();
 }
 
 void PlanLines::refresh()
@@ -103,8 +134,8 @@ void PlanLines::setBrushes(const PlanBrushes& brushes)
 
 QRectF PlanLines::plotRect() const
 {
-    const double more = m_crowdedValues ? kValuesRow : 0;
-    return QRectF(rect()).adjusted(kSide, (m_crowded ? 2 * kNamesRow - 6 : kNamesRow) + kValuesRow + more, -kSide,
+    const double more = (m_valueRows - 1) * kValuesRow;
+    return QRectF(rect()).adjusted(kSide, m_nameRows * kNamesRow + kBelowNames + kValuesRow + more, -kSide,
                                    -kLinesBottom - more);
 }
 
@@ -116,20 +147,25 @@ void PlanLines::chooseAxes()
         const auto [low, high] = m_cloud->limits(axis);
         if (high > low || axis == PlanAxis::Time || axis == PlanAxis::Memory) m_axes.push_back(axis);
     }
-    // Texts that would touch their neighbours' stand in two rows, in turn.
+    // Texts that would touch their neighbours' stand in several rows, in turn.
     const QFontMetricsF metrics(fontOf(TextRole::Small));
     constexpr double kApart = 8;
-    const auto touch = [&](const auto& textOf) {
-        for (std::size_t i = 1; i < m_axes.size(); ++i) {
-            const double half =
-                (metrics.horizontalAdvance(textOf(m_axes[i - 1])) + metrics.horizontalAdvance(textOf(m_axes[i]))) / 2;
-            if (half + kApart > xOf(m_axes[i]) - xOf(m_axes[i - 1])) return true;
+    const auto rowsFor = [&](const auto& textOf) {
+        for (std::size_t rows = 1; rows < kMostTextRows; ++rows) {
+            bool touch = false;
+            for (std::size_t i = rows; i < m_axes.size() && !touch; ++i) {
+                const PlanAxis before = m_axes[i - rows], axis = m_axes[i];
+                const double half =
+                    (metrics.horizontalAdvance(textOf(before)) + metrics.horizontalAdvance(textOf(axis))) / 2;
+                touch = half + kApart > xOf(axis) - xOf(before);
+            }
+            if (!touch) return static_cast<int>(rows);
         }
-        return false;
+        return static_cast<int>(kMostTextRows);
     };
-    m_crowded = touch([this](PlanAxis axis) { return name(axis); });
-    m_crowdedValues = touch([this](PlanAxis axis) { return text(axis, m_cloud->limits(axis).first); }) ||
-                      touch([this](PlanAxis axis) { return text(axis, m_cloud->limits(axis).second); });
+    m_nameRows = rowsFor([this](PlanAxis axis) { return name(axis); });
+    m_valueRows = std::max(rowsFor([this](PlanAxis axis) { return text(axis, m_cloud->limits(axis).first); }),
+                           rowsFor([this](PlanAxis axis) { return text(axis, m_cloud->limits(axis).second); }));
 }
 
 double PlanLines::xOf(PlanAxis axis) const
@@ -191,14 +227,6 @@ QString PlanLines::text(PlanAxis axis, double value) const
     return formatCount(std::llround(value));
 }
 
-QImage PlanLines::emptyPicture(double ratio) const
-{
-    QImage picture(size() * ratio, QImage::Format_ARGB32_Premultiplied);
-    picture.setDevicePixelRatio(ratio);
-    picture.fill(Qt::transparent);
-    return picture;
-}
-
 void PlanLines::chooseStrokes()
 {
     m_strokes.clear();
@@ -220,56 +248,40 @@ void PlanLines::chooseStrokes()
     m_strokes = planStrokes(places, inks);
 }
 
-void PlanLines::beginScreen(double ratio)
+void PlanLines::drawScreen(double ratio)
 {
     chooseStrokes();
-    m_next = emptyPicture(ratio);
-    m_drawn = 0;
+    double length = 0;
+    for (const PlanStroke& stroke : m_strokes) length += stroke.line.length();
+    constexpr double kLengthAtOnce = 40'000; // some milliseconds
+    const auto draw = [size = size(), ratio, strokes = m_strokes, many = m_manyLines, colours = strokeColours()] {
+        return strokesPicture(strokes, size, ratio, many, colours);
+    };
+    if (length * ratio <= kLengthAtOnce) {
+        m_state = State::Complete;
+        m_shown = draw();
+        return;
+    }
     m_state = State::Drawing;
+    runLater(this, draw, [this](const QImage& picture) { take(picture); });
 }
 
-std::size_t PlanLines::drawStrokes(QImage& picture, std::size_t first, std::size_t most) const
+void PlanLines::take(const QImage& picture)
 {
-    QPainter painter(&picture);
-    painter.setRenderHint(QPainter::Antialiasing, true);
-    const Theme& t = currentTheme();
-    const std::size_t end = std::min(m_strokes.size(), first + most);
-    for (std::size_t i = first; i < end; ++i) {
-        const PlanStroke& stroke = m_strokes[i];
-        const bool isBest = stroke.ink == PlanStroke::Ink::Best;
-        QColor ink = isBest ? t.ok : stroke.ink == PlanStroke::Ink::Fits ? colourOf(t, Phase::Forward) : t.wallEdge;
-        ink.setAlphaF(static_cast<float>(coveredBy(stroke.plans, (isBest ? 150 : m_manyLines ? 34 : 70) / 255.0)));
-        // Ends are flat: lines that go on behind an axis do not lie over themselves.
-        painter.setPen(QPen(ink, isBest ? 1.5 : 1, Qt::SolidLine, Qt::FlatCap));
-        painter.drawLine(stroke.line);
-    }
-    return end - first;
+    if (picture.size() == size() * picture.devicePixelRatio()) m_shown = picture;
+    m_state = m_state == State::Again ? State::Old : State::Complete;
+    update();
 }
 
 QImage PlanLines::picture(QPainter& painter)
 {
     const double ratio = imageRatio(painter, *this);
-    const bool isSameSize = m_next.size() == size() * ratio && m_next.devicePixelRatio() == ratio;
     if (isPaper(painter)) {
-        if (m_state == State::Old) beginScreen(devicePixelRatioF());
-        QImage whole = emptyPicture(ratio);
-        drawStrokes(whole, 0, m_strokes.size());
-        return whole;
+        chooseStrokes();
+        return strokesPicture(m_strokes, size(), ratio, m_manyLines, strokeColours());
     }
-    if (m_state == State::Old || !isSameSize) beginScreen(ratio);
-    m_painted = drawStrokes(m_next, m_drawn, kStrokesPerPaint);
-    m_drawn += m_painted;
-    if (m_drawn < m_strokes.size()) {
-        update();
-        return m_shown.size() == m_next.size() ? m_shown : m_next;
-    }
-    m_shown = m_next;
-    if (m_state == State::Again) {
-        m_state = State::Old;
-        update();
-    } else {
-        m_state = State::Complete;
-    }
+    const bool isOfThisScreen = m_shown.isNull() || m_shown.devicePixelRatio() == ratio;
+    if (m_state == State::Old || (m_state == State::Complete && !isOfThisScreen)) drawScreen(ratio);
     return m_shown;
 }
 
@@ -291,11 +303,11 @@ void PlanLines::paintAxis(QPainter& painter, PlanAxis axis) const
     const auto [low, high] = m_cloud->limits(axis);
     painter.setPen(brush ? t.accent : t.text);
     const auto place = std::find(m_axes.begin(), m_axes.end(), axis) - m_axes.begin();
-    painter.drawText(QRectF(x - 46, m_crowded && place % 2 == 0 ? kNamesRow - 6 : 0, 92, kNamesRow - 6),
-                     Qt::AlignCenter, name(axis));
+    const auto rowOf = [&](int rows) { return static_cast<double>(rows - 1 - place % rows); }; // the first lowest
+    painter.drawText(QRectF(x - 46, rowOf(m_nameRows) * kNamesRow, 92, kNamesRow), Qt::AlignCenter, name(axis));
     painter.setPen(t.secondaryText);
     // Beyond the axis' ends, where no line runs.
-    const double away = m_crowdedValues && place % 2 == 0 ? kValuesRow : 0;
+    const double away = rowOf(m_valueRows) * kValuesRow;
     const auto label = [&](double value, double top) {
         painter.drawText(QRectF(x - kSide, top, 2 * kSide, kValuesRow), Qt::AlignCenter, text(axis, value));
     };
@@ -328,7 +340,7 @@ void PlanLines::paintEvent(QPaintEvent*)
 void PlanLines::resizeEvent(QResizeEvent*)
 {
     m_shown = {};
-    m_state = State::Old;
+    refresh();
 }
 
 void PlanLines::mousePressEvent(QMouseEvent* event)

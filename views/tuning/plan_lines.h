@@ -37,14 +37,10 @@ public:
     explicit PlanLines(QWidget* parent = nullptr);
 
     void setCloud(const PlanCloud* cloud);
-    /// More points came. What is drawn stays until the new lines are complete, in as many repaints as they need.
+    /// More points came. What is drawn stays until the new lines are complete; many are drawn beside the window's thread.
     void refresh();
-    /// The lines on the screen are those of all points; no repaint adds to them.
+    /// The lines on the screen are those of all points.
     bool isComplete() const { return m_state == State::Complete; }
-    /// What one repaint of a screen draws at most: 3 ms of a usual window, 30 ms of one that fills 3840x2160.
-    static constexpr std::size_t kStrokesPerPaint = 400;
-    /// Strokes that the last repaint drew.
-    std::size_t strokesOfLastPaint() const { return m_painted; }
     void setByteUnit(ByteUnit unit);
     void setSelected(std::optional<std::uint32_t> index);
     const PlanBrushes& brushes() const { return m_brushes; }
@@ -83,12 +79,10 @@ private:
     void narrow(PlanAxis axis, bool fromBelow);
     void chooseAxes();
     void chooseStrokes();
-    /// Begins the picture of the screen anew.
-    void beginScreen(double ratio);
-    QImage emptyPicture(double ratio) const;
-    /// Draws the next strokes, at most `most`; returns how many.
-    std::size_t drawStrokes(QImage& picture, std::size_t first, std::size_t most) const;
-    /// Brings the picture of the screen further, or makes one of its own for paper; returns what is to be shown.
+    /// Begins the picture of the screen anew; few strokes are drawn at once.
+    void drawScreen(double ratio);
+    void take(const QImage& picture);
+    /// What is to be shown: on the screen what there is so far.
     QImage picture(QPainter& painter);
     void paintAxis(QPainter& painter, PlanAxis axis) const;
     double valueAt(PlanAxis axis, double y) const;
@@ -104,16 +98,13 @@ private:
     double m_dragFrom = 0;
     int m_axis = -1; ///< in m_axes: that the keys are at
     ByteUnit m_unit = ByteUnit::GB;
-    /// Old: of other points, plan sizes or colours than are to be shown. Again: so is what is being drawn, too.
+    /// Old: of other points, sizes or colours than are to be shown. Again: so is what is being drawn, too.
     enum class State { Old, Drawing, Again, Complete };
     State m_state = State::Old;
     std::vector<PlanStroke> m_strokes;
-    bool m_manyLines = false; ///< each is fainter then
-    QImage m_shown, m_next;   ///< complete, of the last points; being drawn
-    std::size_t m_drawn = 0;  ///< strokes in m_next
-    std::size_t m_painted = 0;
-    bool m_crowded = false;       ///< names stand in two rows
-    bool m_crowdedValues = false; ///< and so do the ends of the axes
+    bool m_manyLines = false;            ///< each is fainter then
+    QImage m_shown;                      ///< complete, of the last points
+    int m_nameRows = 1, m_valueRows = 1; ///< in which names and the ends of axes stand, in turn, so that none touch
 };
 
 } // namespace fourwalls::views

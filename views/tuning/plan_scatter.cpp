@@ -4,6 +4,7 @@
 
 #include "views/plot/paper.h"
 #include "views/plot/theme.h"
+#include "views/session/gui_call.h"
 #include "views/whatif/cost_words.h"
 #include "views/words/plan_words.h"
 
@@ -26,6 +27,57 @@ constexpr double kBrokenWall = 24;
 double inkOf(std::uint32_t count)
 {
     return std::min(1.0, 0.35 + 0.13 * std::log2(static_cast<double>(count)));
+}
+
+/// How plans are drawn.
+struct Dots {
+    int columns = 1, rows = 1; ///< of the picture [pixels of the device]
+    double ratio = 1;
+    LogAxis time, memory; ///< in pixels of the device
+    PlanBrushes brushes;
+    std::array<QColor, 3> inks; ///< of plans that are brushed away, do not fit, fit
+};
+
+/// On any thread.
+QImage dotsPicture(const Dots& dots, const std::vector<PlanPoint>& points)
+{
+    // Counted first per layer, then inked: order does not matter.
+    const auto columns = static_cast<std::size_t>(dots.columns);
+    const std::size_t cells = columns * static_cast<std::size_t>(dots.rows);
+    std::array<std::vector<std::uint32_t>, 3> counts;
+    for (auto& layer : counts) layer.assign(cells, 0);
+    // Few plans are dots, many are single pixels.
+    const std::size_t total = points.size();
+    const int dot = static_cast<int>(std::lround((total < 3000      ? 4
+                                                  : total < 30'000  ? 3
+                                                  : total < 300'000 ? 2
+                                                                    : 1) *
+                                                 dots.ratio));
+    for (const PlanPoint& point : points) {
+        const double px = dots.time.pixel(point.seconds), py = dots.memory.pixel(point.bytes);
+        if (!(px >= 0 && px < dots.columns && py >= 0 && py < dots.rows)) continue;
+        const std::size_t layer = !PlanCloud::passes(point, dots.brushes) ? 0 : point.feasible ? 2 : 1;
+        const int x0 = static_cast<int>(px) - dot / 2, y0 = static_cast<int>(py) - dot / 2;
+        for (int y = std::max(0, y0); y < std::min(dots.rows, y0 + dot); ++y)
+            for (int x = std::max(0, x0); x < std::min(dots.columns, x0 + dot); ++x)
+                ++counts[layer][static_cast<std::size_t>(y) * columns + static_cast<std::size_t>(x)];
+    }
+    QImage picture(dots.columns, dots.rows, QImage::Format_ARGB32_Premultiplied);
+    picture.setDevicePixelRatio(dots.ratio);
+    picture.fill(Qt::transparent);
+    for (std::size_t layer = 0; layer < counts.size(); ++layer) {
+        const std::uint32_t* count = counts[layer].data();
+        for (int y = 0; y < dots.rows; ++y) {
+            auto* line = reinterpret_cast<QRgb*>(picture.scanLine(y));
+            for (std::size_t x = 0; x < columns; ++x, ++count) {
+                if (*count == 0) continue;
+                QColor ink = dots.inks[layer];
+                ink.setAlphaF(static_cast<float>(inkOf(*count)));
+                line[x] = qPremultiply(ink.rgba());
+            }
+        }
+    }
+    return picture;
 }
 
 } // namespace
@@ -116,56 +168,32 @@ void PlanScatter::layoutAxes()
                        inside.top() + (m_broken ? kBrokenWall + 12 : 0));
 }
 
-void PlanScatter::drawPoints(double ratio)
+void PlanScatter::drawPoints(double ratio, bool atOnce)
 {
     layoutAxes();
     const QRectF inside = plotRect();
-    const int columns = std::max(1, static_cast<int>(inside.width() * ratio)),
-              rows = std::max(1, static_cast<int>(inside.height() * ratio));
-    m_picture = QImage(columns, rows, QImage::Format_ARGB32_Premultiplied);
-    m_picture.setDevicePixelRatio(ratio);
-    m_picture.fill(Qt::transparent);
-    m_valid = true;
-    if (!m_cloud) return;
-    // Counted first per layer (brushed away, infeasible, feasible), then inked: order does not matter.
-    const std::size_t cells = static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows);
-    std::array<std::vector<std::uint32_t>, 3> counts;
-    for (auto& layer : counts) layer.assign(cells, 0);
-    // Few plans are dots, many are single pixels.
-    const std::size_t total = m_cloud->points().size();
-    const int dot = static_cast<int>(std::lround((total < 3000      ? 4
-                                                  : total < 30'000  ? 3
-                                                  : total < 300'000 ? 2
-                                                                    : 1) *
-                                                 ratio));
-    const LogAxis time(m_time.low(), m_time.high(), 0, columns);
-    const LogAxis memory(m_memory.low(), m_memory.high(), rows, m_broken ? (kBrokenWall + 12) * ratio : 0);
-    for (const PlanPoint& point : m_cloud->points()) {
-        const double px = time.pixel(point.seconds), py = memory.pixel(point.bytes);
-        if (!(px >= 0 && px < columns && py >= 0 && py < rows)) continue;
-        const std::size_t layer = !m_cloud->passes(point, m_brushes) ? 0 : point.feasible ? 2 : 1;
-        const int x0 = static_cast<int>(px) - dot / 2, y0 = static_cast<int>(py) - dot / 2;
-        for (int y = std::max(0, y0); y < std::min(rows, y0 + dot); ++y)
-            for (int x = std::max(0, x0); x < std::min(columns, x0 + dot); ++x)
-                ++counts[layer]
-                        [static_cast<std::size_t>(y) * static_cast<std::size_t>(columns) + static_cast<std::size_t>(x)];
-    }
     const Theme& t = currentTheme();
-    const QColor inks[3] = {t.line, t.wallEdge, colourOf(t, Phase::Forward)};
-    for (std::size_t layer = 0; layer < counts.size(); ++layer) {
-        for (int y = 0; y < rows; ++y) {
-            auto* line = reinterpret_cast<QRgb*>(m_picture.scanLine(y));
-            for (int x = 0; x < columns; ++x) {
-                const std::uint32_t count =
-                    counts[layer][static_cast<std::size_t>(y) * static_cast<std::size_t>(columns) +
-                                  static_cast<std::size_t>(x)];
-                if (count == 0) continue;
-                QColor ink = inks[layer];
-                ink.setAlphaF(static_cast<float>(inkOf(count)));
-                line[x] = qPremultiply(ink.rgba());
-            }
-        }
+    Dots dots;
+    dots.columns = std::max(1, static_cast<int>(inside.width() * ratio));
+    dots.rows = std::max(1, static_cast<int>(inside.height() * ratio));
+    dots.ratio = ratio;
+    dots.time = LogAxis(m_time.low(), m_time.high(), 0, dots.columns);
+    dots.memory = LogAxis(m_memory.low(), m_memory.high(), dots.rows, m_broken ? (kBrokenWall + 12) * ratio : 0);
+    dots.brushes = m_brushes;
+    dots.inks = {t.line, t.wallEdge, colourOf(t, Phase::Forward)};
+    m_valid = true;
+    constexpr std::size_t kPlansAtOnce = 20'000; // some milliseconds
+    if (atOnce || m_cloud->points().size() <= kPlansAtOnce) {
+        m_picture = dotsPicture(dots, m_cloud->points());
+        return;
     }
+    m_drawing = true;
+    const auto draw = [dots, points = m_cloud->points()] { return dotsPicture(dots, points); };
+    runLater(this, draw, [this](const QImage& picture) {
+        m_picture = picture;
+        m_drawing = false;
+        update();
+    });
 }
 
 void PlanScatter::paintAxes(QPainter& painter) const
@@ -217,7 +245,7 @@ void PlanScatter::paintFront(QPainter& painter) const
         for (const QPointF& each : line) painter.drawEllipse(each, 3.2, 3.2);
 }
 
-void PlanScatter::paintMark(QPainter& painter, const Mark& mark, bool recorded) const
+QRectF PlanScatter::paintMark(QPainter& painter, const Mark& mark, bool recorded, const QRectF& taken) const
 {
     const Theme& t = currentTheme();
     const QRectF inside = plotRect();
@@ -237,19 +265,25 @@ void PlanScatter::paintMark(QPainter& painter, const Mark& mark, bool recorded) 
     const bool right = place.x() + 12 + width < inside.right();
     QRectF plate(right ? place.x() + 10 : place.x() - 10 - width, place.y() - (recorded ? 17 : -2), width, 15);
     plate.moveTop(std::clamp(plate.top(), inside.top(), inside.bottom() - 15));
+    if (plate.intersects(taken)) {
+        const double above = taken.top() - plate.height();
+        plate.moveTop(above >= inside.top() ? above : taken.bottom());
+    }
     QColor behind = t.card;
     behind.setAlpha(215);
     painter.fillRect(plate, behind);
     painter.setPen(recorded ? t.text : t.prediction);
     painter.drawText(plate, Qt::AlignCenter, mark.name);
+    return plate;
 }
 
 void PlanScatter::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
     if (!m_cloud) return;
-    if (const double ratio = imageRatio(painter, *this); !m_valid || m_picture.devicePixelRatio() != ratio)
-        drawPoints(ratio);
+    if (const double ratio = imageRatio(painter, *this);
+        !m_drawing && (!m_valid || m_picture.devicePixelRatio() != ratio))
+        drawPoints(ratio, isPaper(painter));
     const Theme& t = currentTheme();
     painter.setRenderHint(QPainter::Antialiasing, true);
     paintAxes(painter);
@@ -274,8 +308,9 @@ void PlanScatter::paintEvent(QPaintEvent*)
         painter.setPen(t.wallEdge);
         painter.drawText(plate, Qt::AlignCenter, text);
     }
-    if (m_sliders) paintMark(painter, *m_sliders, false);
-    if (m_recorded) paintMark(painter, *m_recorded, true);
+    QRectF taken;
+    if (m_sliders) taken = paintMark(painter, *m_sliders, false, {});
+    if (m_recorded) paintMark(painter, *m_recorded, true, taken);
     painter.setBrush(Qt::NoBrush);
     for (const auto& [index, ink] : {std::pair{m_selected, t.accent}, std::pair{m_hovered, t.text}}) {
         if (!index || *index >= m_cloud->points().size()) continue;
@@ -283,7 +318,7 @@ void PlanScatter::paintEvent(QPaintEvent*)
         painter.drawEllipse(placeOf(*index), 6, 6);
     }
     painter.end();
-    emit painted();
+    if (m_valid && !m_drawing) emit painted();
 }
 
 QPointF PlanScatter::placeOf(std::uint32_t index) const

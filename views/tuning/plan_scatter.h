@@ -50,7 +50,7 @@ public:
 
 signals:
     void planClicked(std::uint32_t index);
-    void painted();
+    void painted(); ///< all points
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -63,10 +63,12 @@ protected:
 private:
     QRectF plotRect() const;
     void layoutAxes();
-    void drawPoints(double ratio);
+    /// Many are drawn beside the window's thread unless atOnce.
+    void drawPoints(double ratio, bool atOnce);
     void paintAxes(QPainter& painter) const;
     void paintFront(QPainter& painter) const;
-    void paintMark(QPainter& painter, const Mark& mark, bool recorded) const;
+    /// Its name keeps away from what is taken; returns where it stands.
+    QRectF paintMark(QPainter& painter, const Mark& mark, bool recorded, const QRectF& taken) const;
     QPointF at(double seconds, double bytes) const { return {m_time.pixel(seconds), m_memory.pixel(bytes)}; }
 
     const PlanCloud* m_cloud = nullptr;
@@ -77,8 +79,9 @@ private:
     std::optional<std::uint32_t> m_selected, m_hovered;
     LogAxis m_time, m_memory;
     QImage m_picture;
-    bool m_valid = false;
-    bool m_broken = false; ///< the wall stands far above all plans, out of scale
+    bool m_valid = false;   ///< m_picture is of these points and this size, or is being drawn of them
+    bool m_drawing = false; ///< beside the window's thread
+    bool m_broken = false;  ///< the wall stands far above all plans, out of scale
 };
 
 } // namespace fourwalls::views

@@ -277,7 +277,10 @@ void KnobValue::focusOutEvent(QFocusEvent* event)
 void KnobValue::keyPressEvent(QKeyEvent* event)
 {
     const bool takes = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
-    if (!takes && event->key() != Qt::Key_Escape) return QLineEdit::keyPressEvent(event);
+    if (!takes && event->key() != Qt::Key_Escape) {
+        if (!event->text().isEmpty()) begin(); // it may have the focus still after what was typed before
+        return QLineEdit::keyPressEvent(event);
+    }
     event->accept();
     finish(takes);
     emit left();

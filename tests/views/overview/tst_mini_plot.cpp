@@ -5,7 +5,7 @@
 #include "views/overview/mini_plot.h"
 #ifndef Q_MOC_RUN
 #include "tests/support/test_program.h"
-#include "tests/views/painted_texts.h"
+#include "tests/views/layout_problems.h"
 #endif
 
 namespace tst_mini_plot {
@@ -73,6 +73,40 @@ private slots:
         MiniPlot plot(&window);
         plot.setPicture(picture);
         QVERIFY(plot.toolTip().isEmpty());
+    }
+
+    void namesOfMarksKeepApart()
+    {
+        MiniPicture picture = farLimit();
+        picture.y = {0, 2.5, false, QStringLiteral("MB"), [](double value) { return QString::number(value); }};
+        // At each place of the plot, also beneath the wall's words, with another mark a little away.
+        for (double x = 0; x <= 10; x += 1) {
+            for (double y = 0; y <= 2.5; y += 0.25) {
+                picture.marks = {{{x, y}, QStringLiteral("this plan"), Qt::black, true},
+                                 {{std::min(10.0, x + 0.4), y}, QStringLiteral("sliders"), Qt::blue, true}};
+                QWidget window;
+                MiniPlot plot(&window);
+                plot.setPicture(picture);
+                window.resize(180, 150);
+                plot.resize(180, 150);
+                window.show();
+                const QStringList problems = tests::cutTexts(window);
+                QVERIFY2(problems.isEmpty(),
+                         qPrintable(QStringLiteral("%1, %2: %3").arg(x).arg(y).arg(problems.value(0))));
+            }
+        }
+    }
+
+    void aLongUnitGivesWayToItsShortForm()
+    {
+        MiniPicture picture = farLimit();
+        picture.y.unit = QStringLiteral("GB/s");
+        picture.y.what = QStringLiteral("bus bandwidth, GB/s");
+        picture.breakAt.reset();
+        QVERIFY(textsAt(picture, 400).contains(picture.y.what));
+        const QStringList narrow = textsAt(picture, 150);
+        QVERIFY2(narrow.contains(picture.y.unit), qPrintable(narrow.join(QLatin1Char('|'))));
+        QVERIFY(!narrow.contains(picture.y.what));
     }
 };
 

@@ -243,12 +243,14 @@ private slots:
         QVERIFY2(problems.isEmpty(), qPrintable(problems.join(QLatin1Char('|'))));
         // A second mark, closer than its flag is wide: its digit would lie over the first's.
         notes.push_back({{Instant{kMs}, Instant{kMs + 1}}, QStringLiteral("m"), 8});
+        // And a note at the place of another one, which says so.
+        notes.push_back({{Instant{150 * kMs}, Instant{155 * kMs}}, QStringLiteral("so late, too")});
         bench.view->setNotes(notes);
         QStringList digits;
         for (const tests::PaintedText& each : tests::paintedTexts(*bench.view))
-            if (each.text == QStringLiteral("7") || each.text == QStringLiteral("8")) digits << each.text;
-        QCOMPARE(digits, QStringList{QStringLiteral("7")});
-        notes.resize(notes.size() - 2);
+            if (each.text == "7" || each.text == "8" || each.text.endsWith("+1")) digits << each.text;
+        QCOMPARE(digits, (QStringList{QStringLiteral("7"), QStringLiteral("why so late? +1")}));
+        notes.resize(notes.size() - 3);
         bench.view->setNotes(notes);
         bench.selection.setRange({Instant{0}, Instant{50 * kMs}});
         const auto shows = [&](std::int64_t ms) { return bench.selection.range().contains(Instant{ms * kMs}); };
