@@ -79,7 +79,8 @@ inline QStringList cutTexts(QWidget& window)
     for (const PaintedText& each : texts) {
         // A selected part of a text is painted once more, and clipped to what is selected.
         const auto* label = qobject_cast<const QLabel*>(each.widget);
-        if (each.seen.isEmpty() || (label && label->hasSelectedText())) continue;
+        const auto* edit = qobject_cast<const QLineEdit*>(each.widget);
+        if (each.seen.isEmpty() || (label && label->hasSelectedText()) || (edit && edit->hasSelectedText())) continue;
         const double left = each.room.left() - each.box.left(), right = each.box.right() - each.room.right();
         const double above = each.room.top() - each.box.top(), below = each.box.bottom() - each.room.bottom();
         constexpr double kSlack = 2.5; // letters of another font than the text's own are measured with the latter

@@ -3,6 +3,7 @@
 #include "views/demos/demos_page.h"
 
 #include "views/chrome/icon.h"
+#include "views/chrome/scrolled_page.h"
 #include "views/plot/theme.h"
 
 #include <QAbstractButton>
@@ -11,7 +12,6 @@
 #include <QLabel>
 #include <QPainter>
 #include <QPushButton>
-#include <QScrollArea>
 #include <QTextLayout>
 #include <QVBoxLayout>
 
@@ -143,15 +143,9 @@ void DemosPage::rebuild()
         m_content->deleteLater(); // a button of it may be on the stack
         m_outer->removeWidget(m_content);
     }
-    auto* scroll = new QScrollArea(this);
-    scroll->setWidgetResizable(true);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    scroll->setFocusPolicy(Qt::NoFocus);
-    m_content = scroll;
-    m_outer->addWidget(scroll);
-    auto* page = new QWidget(scroll);
-    scroll->setWidget(page);
+    auto* page = new QWidget;
+    m_content = new ScrolledPage(page, this);
+    m_outer->addWidget(m_content);
     auto* column = new QVBoxLayout(page);
     column->setContentsMargins(24, 20, 24, 20);
     column->setSpacing(10);

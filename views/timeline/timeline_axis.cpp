@@ -224,6 +224,13 @@ void TimelineAxis::paintNotes(QPainter& painter, const QRect& plot, const QRect&
     painter.restore();
 }
 
+QString TimelineAxis::noteAt(const QPoint& at, const QRect& plot) const
+{
+    for (const NoteLabel& label : noteLabels(m_notes, m_camera, plot, QFontMetrics(fontOf(TextRole::Small))))
+        if (label.place.contains(at)) return m_notes[label.note].text;
+    return {};
+}
+
 QStringList TimelineAxis::linesAt(double x) const
 {
     QStringList lines;

@@ -173,6 +173,7 @@ QString TimelineCanvas::labelTipAt(QPoint at) const
         return m_strip->heading() + QLatin1Char('\n') + m_strip->legendText();
     if (const QRect predicted = predictionRect(); !predicted.isEmpty() && isBeside(predicted))
         return m_prediction->label();
+    if (at.y() < plotRect().top()) return m_axis.noteAt(at, plotRect());
     const TimelineHit hit = hitAt(at);
     return hit.onLabel && hit.row ? m_labels->nameOf(*hit.row) : QString();
 }

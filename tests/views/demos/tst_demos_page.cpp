@@ -39,10 +39,14 @@ private slots:
                 lefts.insert(each->mapTo(&page, QPoint()).x());
             }
             if (buttons != demos.size()) return -1;
-            return tests::cutTexts(page).isEmpty() ? static_cast<int>(lefts.size()) : 0;
+            const QStringList problems = tests::layoutProblems(page);
+            if (!problems.isEmpty()) qInfo("%d: %s", width, qPrintable(problems.join(QLatin1Char('|'))));
+            return problems.isEmpty() ? static_cast<int>(lefts.size()) : 0;
         };
         QCOMPARE(columnsAt(1200), 4);
         QCOMPARE(columnsAt(500), 2);
+        for (int width = 260; width < 1300; width += 30) QVERIFY(columnsAt(width) > 0);
+        for (int width = 1300; width > 260; width -= 40) QVERIFY(columnsAt(width) > 0);
         QCOMPARE(columnsAt(260), 1);
         QCOMPARE(columnsAt(1200), 4);
     }
