@@ -5982,6 +5982,10 @@ MFU %4，HFU %5</translation>
         <translation>可避免 %1，主要为空闲</translation>
     </message>
     <message>
+        <source>%1 lost, most of it idle: the trace does not tell why</source>
+        <translation>损失 %1，主要为空闲：轨迹没有说明原因</translation>
+    </message>
+    <message>
         <source>%1 of the step is pipeline bubble</source>
         <translation>该步 %1 是流水线气泡</translation>
     </message>
@@ -6356,7 +6360,7 @@ Open the run&apos;s profile beside it to see where its time goes.</source>
         <translation>组内只有一个 rank：不发送任何数据</translation>
     </message>
     <message>
-        <source>%1 of it while the program starts up</source>
+        <source>%1 while the program starts up</source>
         <translation>其中 %1 是程序启动期间</translation>
     </message>
 </context>

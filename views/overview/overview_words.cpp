@@ -179,7 +179,7 @@ QString performanceVerdict(const OverviewFacts& facts, const compare::WallVerdic
                    ? Overview::tr("%1 between operators").arg(formatPercent(shares[WaterfallPart::Idle]))
                    : Overview::tr("%1 idle").arg(formatPercent(shares[WaterfallPart::Idle]));
         if (const double startUp = startUpOf(facts); startUp > 0)
-            text += dot() + Overview::tr("%1 of it while the program starts up").arg(formatPercent(startUp));
+            text += dot() + Overview::tr("%1 while the program starts up").arg(formatPercent(startUp));
         break;
     default: text = computationWords(facts); break;
     }
@@ -245,7 +245,10 @@ QString reasonOf(Wall wall, const OverviewFacts& facts, const compare::WallVerdi
             .arg(loss);
     case WallReason::MemoryBound: return Overview::tr("%1 avoidable, most in memory-bound kernels").arg(loss);
     case WallReason::Inefficiency: return Overview::tr("%1 avoidable, most in kernels below peak").arg(loss);
-    case WallReason::Idle: return Overview::tr("%1 avoidable, most of it idle").arg(loss);
+    case WallReason::Idle:
+        if (facts.insight && facts.insight->findings.unexplainedIdle)
+            return Overview::tr("%1 lost, most of it idle: the trace does not tell why").arg(loss);
+        return Overview::tr("%1 avoidable, most of it idle").arg(loss);
     case WallReason::Bubble: return Overview::tr("%1 of the step is pipeline bubble").arg(loss);
     case WallReason::BetterPlan:
         return plans ? Overview::tr("another plan would save %1 of the step").arg(loss) : QString();
