@@ -7343,6 +7343,10 @@ In PyTorch, record with the autograd operators (CPU activities).</source>
         <source>%1: the device&apos;s memory, not to scale</source>
         <translation>%1：设备内存，未按比例</translation>
     </message>
+    <message>
+        <source>%1, not to scale</source>
+        <translation>%1，未按比例</translation>
+    </message>
 </context>
 <context>
     <name>PlanTableModel</name>

@@ -3,6 +3,7 @@
 #include "views/chrome/message_page.h"
 
 #include "views/plot/theme.h"
+#include "views/plot/wrap_row.h"
 
 #include <QEvent>
 #include <QLabel>
@@ -19,7 +20,7 @@ MessagePage::MessagePage(QWidget* parent)
     , m_what(new QLabel(this))
     , m_where(new QLabel(this))
     , m_hint(new QLabel(this))
-    , m_buttons(new QHBoxLayout)
+    , m_buttons(new WrapRow)
     , m_card(new QWidget(this))
 {
     auto* inside = new QVBoxLayout(m_card);
@@ -36,7 +37,6 @@ MessagePage::MessagePage(QWidget* parent)
         inside->addWidget(label);
     }
     m_buttons->setSpacing(8);
-    m_buttons->addStretch(1);
     inside->addSpacing(6);
     inside->addLayout(m_buttons);
     m_card->setMaximumWidth(620);
@@ -80,7 +80,7 @@ QPushButton* MessagePage::addButton(const QString& text, bool primary)
 {
     auto* button = new QPushButton(text, m_card);
     button->setProperty("primary", primary);
-    m_buttons->insertWidget(m_buttons->count() - 1, button);
+    m_buttons->addWidget(button);
     return button;
 }
 

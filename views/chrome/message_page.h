@@ -10,9 +10,10 @@
 
 class QLabel;
 class QPushButton;
-class QHBoxLayout;
 
 namespace fourwalls::views {
+
+class WrapRow;
 
 class MessagePage : public QWidget, public Spoken {
     Q_OBJECT
@@ -36,7 +37,7 @@ private:
     QLabel* m_what;
     QLabel* m_where;
     QLabel* m_hint;
-    QHBoxLayout* m_buttons;
+    WrapRow* m_buttons;
     QWidget* m_card;
     bool m_isError = false;
 };

@@ -129,12 +129,11 @@ void MiniPlot::paintAxes(QPainter& painter, const QRectF& inside) const
     const Theme& t = currentTheme();
     const QFontMetricsF metrics(painter.font());
     painter.setPen(t.secondaryText);
-    if (const double room = unitRoom(inside); room > 0) {
-        const MiniAxis& axis = m_picture.y;
-        const bool whole = !axis.what.isEmpty() && metrics.horizontalAdvance(axis.what) <= room;
-        painter.drawText(
-            QRectF(0, 0, room, kMiniTop), Qt::AlignLeft | Qt::AlignTop,
-            painter.fontMetrics().elidedText(whole ? axis.what : axis.unit, Qt::ElideRight, static_cast<int>(room)));
+    // What has no room is left out, as the name of the wall has its unit.
+    for (const QString& text : {m_picture.y.what, m_picture.y.unit}) {
+        if (text.isEmpty() || metrics.horizontalAdvance(text) > unitRoom(inside)) continue;
+        painter.drawText(QRectF(0, 0, inside.right(), kMiniTop), Qt::AlignLeft | Qt::AlignTop, text);
+        break;
     }
     double free = inside.right() + 6;
     if (!m_picture.x.unit.isEmpty()) {

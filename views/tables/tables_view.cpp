@@ -449,6 +449,7 @@ void TablesView::retranslate()
     m_kinds->setAccessibleName(tr("Table"));
     m_filter->setPlaceholderText(tr("Filter"));
     m_filter->setAccessibleName(tr("Filter the rows"));
+    m_filter->setToolTip(tr("Filter the rows"));
     m_table->setAccessibleName(tr("Rows"));
     m_table->setToolTip(m_isQuery ? QString() : tr("Double click: show it in the timeline"));
     m_next->setText(tr("Next table"));

@@ -245,7 +245,7 @@ void PlanScatter::paintFront(QPainter& painter) const
         for (const QPointF& each : line) painter.drawEllipse(each, 3.2, 3.2);
 }
 
-QRectF PlanScatter::paintMark(QPainter& painter, const Mark& mark, bool recorded, const QRectF& taken) const
+void PlanScatter::paintMark(QPainter& painter, const Mark& mark, bool recorded, std::vector<QRectF>& taken) const
 {
     const Theme& t = currentTheme();
     const QRectF inside = plotRect();
@@ -265,16 +265,24 @@ QRectF PlanScatter::paintMark(QPainter& painter, const Mark& mark, bool recorded
     const bool right = place.x() + 12 + width < inside.right();
     QRectF plate(right ? place.x() + 10 : place.x() - 10 - width, place.y() - (recorded ? 17 : -2), width, 15);
     plate.moveTop(std::clamp(plate.top(), inside.top(), inside.bottom() - 15));
-    if (plate.intersects(taken)) {
-        const double above = taken.top() - plate.height();
-        plate.moveTop(above >= inside.top() ? above : taken.bottom());
+    const auto other = [&] {
+        return std::ranges::find_if(taken, [&](const QRectF& each) { return plate.intersects(each); });
+    };
+    if (auto found = other(); found != taken.end()) {
+        const QRectF before = plate;
+        plate.moveBottom(found->top());
+        found = other();
+        if (plate.top() < inside.top() || found != taken.end()) {
+            plate = before;
+            for (found = other(); found != taken.end(); found = other()) plate.moveTop(found->bottom());
+        }
     }
+    taken.push_back(plate);
     QColor behind = t.card;
     behind.setAlpha(215);
     painter.fillRect(plate, behind);
     painter.setPen(recorded ? t.text : t.prediction);
     painter.drawText(plate, Qt::AlignCenter, mark.name);
-    return plate;
 }
 
 void PlanScatter::paintEvent(QPaintEvent*)
@@ -298,18 +306,23 @@ void PlanScatter::paintEvent(QPaintEvent*)
     }
     painter.drawImage(inside.topLeft(), m_picture);
     paintFront(painter);
+    std::vector<QRectF> taken; // by names
     if (m_capacity > 0 && wall > inside.top() + 18) {
         painter.setFont(fontOf(TextRole::Small));
-        const QString text = (m_broken ? tr("%1: the device's memory, not to scale") : tr("%1: the device's memory"))
-                                 .arg(formatBytes(m_capacity, m_unit));
+        const QString size = formatBytes(m_capacity, m_unit);
+        QStringList names{m_broken ? tr("%1: the device's memory, not to scale").arg(size)
+                                   : tr("%1: the device's memory").arg(size),
+                          m_broken ? tr("%1, not to scale").arg(size) : size};
+        if (painter.fontMetrics().horizontalAdvance(names[0]) + 16 > inside.width()) names.removeFirst();
+        const QString& text = names[0];
         const double width = painter.fontMetrics().horizontalAdvance(text) + 10;
         const QRectF plate(inside.right() - width - 6, inside.top() + 4, width, 16);
+        taken.push_back(plate);
         painter.fillRect(plate, t.card);
         painter.setPen(t.wallEdge);
         painter.drawText(plate, Qt::AlignCenter, text);
     }
-    QRectF taken;
-    if (m_sliders) taken = paintMark(painter, *m_sliders, false, {});
+    if (m_sliders) paintMark(painter, *m_sliders, false, taken);
     if (m_recorded) paintMark(painter, *m_recorded, true, taken);
     painter.setBrush(Qt::NoBrush);
     for (const auto& [index, ink] : {std::pair{m_selected, t.accent}, std::pair{m_hovered, t.text}}) {

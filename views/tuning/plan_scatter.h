@@ -13,6 +13,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace fourwalls::views {
 
@@ -67,8 +68,8 @@ private:
     void drawPoints(double ratio, bool atOnce);
     void paintAxes(QPainter& painter) const;
     void paintFront(QPainter& painter) const;
-    /// Its name keeps away from what is taken; returns where it stands.
-    QRectF paintMark(QPainter& painter, const Mark& mark, bool recorded, const QRectF& taken) const;
+    /// Its name keeps away from what is taken, and is taken then.
+    void paintMark(QPainter& painter, const Mark& mark, bool recorded, std::vector<QRectF>& taken) const;
     QPointF at(double seconds, double bytes) const { return {m_time.pixel(seconds), m_memory.pixel(bytes)}; }
 
     const PlanCloud* m_cloud = nullptr;

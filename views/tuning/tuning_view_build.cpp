@@ -97,6 +97,7 @@ void TuningView::buildPlans(QWidget* parent)
     m_devicesName->setBuddy(m_devices);
     m_objective = new QComboBox(controls);
     m_objective->setFont(fontOf(TextRole::Small));
+    m_objective->setSizeAdjustPolicy(QComboBox::AdjustToContents); // another language has longer words
     m_start = new QPushButton(controls);
     m_start->setFont(fontOf(TextRole::Small));
     m_state = smallLabel(controls);

@@ -22,21 +22,28 @@ private slots:
 void MessagePageTest::longTextsHaveTheirLines()
 {
     views::MessagePage page;
-    QPushButton* const button = page.addButton(QStringLiteral("Open…"), true);
-    page.resize(1100, 640);
+    const QList buttons{page.addButton(QStringLiteral("Open a folder of dumps…"), true),
+                        page.addButton(QStringLiteral("Open one dump…"), false)};
     page.show();
     std::string text;
-    for (int word = 0; word < 15; ++word) text += "a sentence that goes on ";
+    for (int word = 0; word < 15; ++word) text += word % 5 == 4 ? "\nand A_LONG_NAME_OF_A_VARIABLE=2000 " : "a sentence that goes on ";
     page.showError(QStringLiteral("This could not be read"), {ErrorCode::Format, text, "FILE", text});
-    QCoreApplication::processEvents();
-    int labels = 0;
-    for (const QLabel* label : page.findChildren<QLabel*>()) {
-        if (!label->isVisible()) continue;
-        ++labels;
-        QVERIFY2(label->height() >= label->heightForWidth(label->width()), qPrintable(label->text().left(30)));
+    for (const int width : {1100, 700, 380, 330, 1100}) {
+        page.resize(width, 900);
+        for (int turn = 0; turn < 10; ++turn) QCoreApplication::processEvents();
+        int labels = 0;
+        for (const QLabel* label : page.findChildren<QLabel*>()) {
+            if (!label->isVisible()) continue;
+            ++labels;
+            QVERIFY2(label->height() >= label->heightForWidth(label->width()),
+                     qPrintable(QString::number(width) + label->text().left(30)));
+        }
+        QCOMPARE(labels, 4);
+        for (const QPushButton* button : buttons) {
+            QVERIFY(button->height() >= button->sizeHint().height());
+            QVERIFY2(button->width() >= button->sizeHint().width(), qPrintable(QString::number(width)));
+        }
     }
-    QCOMPARE(labels, 4);
-    QVERIFY(button->height() >= button->sizeHint().height());
 }
 
 FOURWALLS_TEST(MessagePageTest, QApplication)
