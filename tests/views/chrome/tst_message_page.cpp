@@ -26,7 +26,8 @@ void MessagePageTest::longTextsHaveTheirLines()
                         page.addButton(QStringLiteral("Open one dump…"), false)};
     page.show();
     std::string text;
-    for (int word = 0; word < 15; ++word) text += word % 5 == 4 ? "\nand A_LONG_NAME_OF_A_VARIABLE=2000 " : "a sentence that goes on ";
+    for (int word = 0; word < 15; ++word)
+        text += word % 5 == 4 ? "\nand A_LONG_NAME_OF_A_VARIABLE=2000 " : "a sentence that goes on ";
     page.showError(QStringLiteral("This could not be read"), {ErrorCode::Format, text, "FILE", text});
     for (const int width : {1100, 700, 380, 330, 1100}) {
         page.resize(width, 900);
