@@ -153,6 +153,7 @@ std::string frameworkOf(const Cells& cells, Assumptions& assume)
     if (has(framework, "2022") || nemoOf(framework) == 22) return "megatron-2022";
     if (nemoOf(framework) == 23) return assumed("megatron-2022");
     if (has(framework, "internevo")) return assumed("internevo");
+    if (has(framework, "automodel")) return "automodel";
     // Recipes that shard with PyTorch's FSDP, whoever ships them.
     if (has(framework, "fsdp")) return affirms(notes, "compile") ? assumed("torchtitan-compiled") : "fsdp";
     if (has(framework, "megatron-bridge 26")) return "megatron-core-2026";

@@ -9,8 +9,8 @@ namespace fourwalls::cost {
 
 namespace {
 
-/// Chance that one of a token's experts is on a given one of the nodes that share the experts out. Where the router
-/// picks some of its groups of experts first, the token goes to those alone.
+/// Chance that one of a token's experts is on a given one of the nodes (or ranks) that share the experts out. Where the
+/// router picks some of its groups of experts first, the token goes to those alone.
 double shareOfNodes(const ExpertSpec& mixture, double nodes)
 {
     const auto copies = static_cast<double>(mixture.topK);
@@ -64,13 +64,15 @@ void LayerShape::allToAll(PassBuilder& pass, const CostContext& c, const LayerSe
     const GroupPlacement group = placeGroup(s.ep, s.expertTensor(), c.devicesPerNode);
     const double window = s.overlapExperts ? s.besideExchange : 0;
     double seconds = 0;
-    if (s.oncePerNode && !group.insideNode()) {
-        // To each other node once, if any of the token's experts is there; copies are made inside the node.
+    if (s.oncePerNode) {
+        // To each other node once, if any of the token's experts is there, and on inside the node to each rank once.
+        const double row = e * rowsSplit * hidden * skew;
+        const double visits = s.ep * shareOfNodes(c.model.mixture, s.ep);
+        const GroupPlacement inside{std::min(group.ranks, group.perNode), group.perNode};
+        seconds = c.collectives.seconds(Collective::AllToAll, row * visits, inside);
         const double nodes = group.nodes();
-        const double reached = (nodes - 1) * shareOfNodes(c.model.mixture, nodes);
-        const GroupPlacement inside{group.perNode, group.perNode};
-        seconds = c.collectives.pointToPoint(e * rowsSplit * hidden * skew * reached, false) +
-                  c.collectives.seconds(Collective::AllToAll, bytes, inside);
+        if (!group.insideNode())
+            seconds += c.collectives.pointToPoint(row * (nodes - 1) * shareOfNodes(c.model.mixture, nodes), false);
     } else {
         seconds = c.collectives.seconds(Collective::AllToAll, bytes, group, s.collective);
     }
@@ -80,12 +82,11 @@ void LayerShape::allToAll(PassBuilder& pass, const CostContext& c, const LayerSe
                            CollectiveTimes::wireBytes(Collective::AllToAll, e * m_routed * hidden, s.ep), window);
 }
 
-/// What came from other ranks lies rank by rank and is wanted expert by expert. Where a token goes to a node only once,
+/// What came from other ranks lies rank by rank and is wanted expert by expert. Where a token goes to a rank only once,
 /// it is copied there and nowhere before, which is the permutation that is counted already.
 void LayerShape::sortReceived(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const
 {
-    const bool once = s.oncePerNode && !placeGroup(s.ep, s.expertTensor(), c.devicesPerNode).insideNode();
-    if (!c.framework.sortsReceivedRows || s.ep <= 1 || experts <= 1 || once) return;
+    if (!c.framework.sortsReceivedRows || s.ep <= 1 || experts <= 1 || s.oncePerNode) return;
     pass.memory(name, 2 * e * expertRows * hidden, 1);
 }
 

@@ -35,7 +35,7 @@ enum class ContextExchange { Auto, Ring, Gather };
 enum class ExpertDispatch {
     Auto,
     AllToAll,   ///< every copy of a token travels
-    OncePerNode ///< a token travels to each node once, and is copied there
+    OncePerNode ///< a token travels to each node once and there to each rank once, and is copied there
 };
 enum class ConvolutionAlgorithm { Auto, Direct, Winograd }; ///< Auto: what the library expects to be fastest
 

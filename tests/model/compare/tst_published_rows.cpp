@@ -41,7 +41,8 @@ void PublishedRowsTest::wordsAreReadOrSaid()
         "unknown,InternEvo,zero1=8,,bf16,A800,64,32,4096,4096,1,1,64,,,\"norm, act\",CPU AdamW,64,1,1,1\n"
         "words,MaxText,multi-token prediction,RoCE,fp8,H800,64,32,4096,4096,1,1,64,,,full,disk,64,1,1,3\n"
         "experts,Megatron-Core,,8x400Gb/s,NVFP4,B300,64,32,4096,4096,2,1,32,64,64,none,,64,1,1,\n"
-        "recipe,Megatron-Core,\"dispatcher=deepep, overlap_moe_expert_parallel_comm, cp_comm_type=all_gather\","
+        "recipe,Megatron-Core,\"dispatcher=deepep, overlap_moe_expert_parallel_comm, cp_comm_type=all_gather, "
+        "experts side by side\","
         "8x400Gb/s,bf16,H100,64,32,4096,4096,2,1,32,16,64,none,,64,1,1,\n"
         "adapters,Megatron-Core,LoRA fine-tuning,8x400Gb/s,bf16,H100,64,32,4096,4096,2,1,32,,,none,,64,1,1,\n"
         "graphs,Megatron-Core,\"cuda_graph_scope=attn moe_router; grad_reduce_in_fp32=False; recomputed: moe_act, "
@@ -84,6 +85,8 @@ void PublishedRowsTest::wordsAreReadOrSaid()
     const ParallelPlan& recipe = rows[6].spec.plan;
     QVERIFY(recipe.dispatch == ExpertDispatch::OncePerNode && recipe.overlapExperts);
     QVERIFY(recipe.context == ContextExchange::Gather && !rows[5].spec.plan.overlapExperts);
+    const auto groups = [&](std::size_t row) { return rows[row].spec.model.transformer()->mixture.groups; };
+    QVERIFY(groups(6) == 64 && groups(5) == 1); // one expert a token, dealt out in turn
     QVERIFY(rows[8].framework.capturesAttention && rows[8].framework.eager && !rows[6].framework.capturesAttention);
     QCOMPARE(rows[8].framework.reduceBytes, 2.0);
     QCOMPARE(rows[6].framework.reduceBytes, 4.0);
@@ -196,7 +199,8 @@ void PublishedRowsTest::recipesOfThirdParties()
         "many,NeMo 24.12 (2304 GPUs),,,bf16,H100,8,8,32,4096,4096,1,1,8,,8,1,1,\n"
         "xtuner,\"PyTorch FSDP2 (XTuner, InternLM)\",,,bf16,A100,8,8,32,4096,2048,1,1,8,,8,1,1,3\n"
         "opt in,Megatron-LM 2023,,,bf16,A100,8,8,32,4096,2048,1,1,8,,8,1,1,\n"
-        "internevo,InternEvo,,,bf16,A100,8,8,32,4096,2048,1,1,8,,8,1,1,1\n",
+        "internevo,InternEvo,,,bf16,A100,8,8,32,4096,2048,1,1,8,,8,1,1,1\n"
+        "automodel,NeMo AutoModel (PyTorch FSDP2),,,bf16,H100,8,8,32,4096,2048,1,1,8,,8,1,1,2\n",
         "test");
     QVERIFY2(parsed.ok(), parsed.ok() ? "" : parsed.error().message().c_str());
     std::vector<PublishedRow> rows;
@@ -224,6 +228,7 @@ void PublishedRowsTest::recipesOfThirdParties()
     for (std::size_t i = 0; i < std::size(others); ++i) QCOMPARE(rows[10 + i].spec.framework, std::string(others[i]));
     QCOMPARE(rows[16].framework.reduceBytes, 2.0);
     QCOMPARE(rows[16].framework.gradientOverlap, GradientOverlap::Always);
+    QCOMPARE(rows[17].spec.framework, std::string("automodel"));
     // Fused attention that nobody speaks of is a doubt where somebody has to ask for it.
     const auto doubts = [&](std::size_t row) {
         return std::ranges::any_of(rows[row].doubts, [](const Doubt& each) { return each.assumed == "flash_attn=1"; });

@@ -290,6 +290,16 @@ void LayerCostTest::expertsCostWhatTheirTokensNeed()
     f.framework.sortsReceivedRows = true;
     QCOMPARE(layerCost(f.context(), far).forward.seconds(), once);
     f.framework.sortsReceivedRows = false;
+    // Inside a node it goes to each rank once: with two experts of eight on four ranks to 7/4 of them, with both on one
+    // rank, as a gate deals them out in turn, to one.
+    LayerSetting near = s;
+    near.oncePerNode = true;
+    const double alike = layerCost(f.context(), near).forward.parts[CostPart::ExpertComm];
+    QVERIFY(alike < spread.forward.parts[CostPart::ExpertComm]);
+    f.model.mixture.groups = 4, f.model.mixture.topGroups = 1;
+    QVERIFY(layerCost(f.context(), near).forward.parts[CostPart::ExpertComm] < alike);
+    QCOMPARE(layerCost(f.context(), s).forward.parts[CostPart::ExpertComm], spread.forward.parts[CostPart::ExpertComm]);
+    f.model.mixture.groups = f.model.mixture.topGroups = 1;
     // An expert that all tokens visit is exchanged over the tensor group like any other block.
     LayerSetting wide = s;
     wide.tp = 2;
