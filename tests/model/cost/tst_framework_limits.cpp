@@ -5,6 +5,7 @@
 #include "model/cost/collective_time.h"
 #include "model/cost/cost_model.h"
 #include "model/cost/plan_search.h"
+#include "model/cost/step_cost.h"
 #include "tests/support/test_program.h"
 
 #include <algorithm>
