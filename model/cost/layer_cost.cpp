@@ -118,6 +118,13 @@ void selectiveRecompute(PassBuilder& pass, const CostContext& c, const LayerSett
     const double e = l.e;
     pass.memory("norm", 2 * 2 * e * l.rowsSplit * l.hidden * l.normPasses, 2 * (c.framework.fusedNorm ? 1 : 4),
                 CostPart::MemoryBound, nullptr, l.normClass);
+    if (c.framework.selective == SelectiveRecompute::AllButProducts) {
+        l.rotary(pass, c);
+        l.attentionForward(pass, c, s);
+        l.residualForward(pass, c);
+        l.activationForward(pass, c, s.mixture ? l.expertRows : l.rows, s.mixture ? l.expertInner : l.inner);
+        return;
+    }
     l.gatherAttentionInputs(pass, c, s, 0);
     pass.gemm("attention.key", {1, l.rows, l.keyWidth, l.hidden});
     l.rotary(pass, c);

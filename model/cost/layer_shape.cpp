@@ -295,6 +295,12 @@ void LayerShape::gatherInput(PassBuilder& pass, const CostContext& c, const Laye
     pass.communicateBeside(name, CostPart::TensorComm, Collective::AllGather, seconds, bytes,
                            CollectiveTimes::wireBytes(Collective::AllGather, bytes, s.tp),
                            std::min(hidable, seconds * (s.tp - 1) / s.tp));
+    placeSequences(pass, c, bytes);
+}
+
+void LayerShape::placeSequences(PassBuilder& pass, const CostContext& c, double bytes) const
+{
+    if (c.framework.copiesSequences && !c.framework.asyncTensor && m_batch > 1) pass.memory("sequences", 2 * bytes);
 }
 
 void LayerShape::reduceOutput(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const
@@ -302,6 +308,7 @@ void LayerShape::reduceOutput(PassBuilder& pass, const CostContext& c, const Lay
     if (s.tp <= 1) return;
     const double bytes = e * rows * hidden;
     const Collective kind = s.sequenceParallel ? Collective::ReduceScatter : Collective::AllReduce;
+    if (s.sequenceParallel) placeSequences(pass, c, bytes);
     const double seconds = tensorCollective(c, s, kind, bytes);
     const double hidable = c.framework.asyncTensor && s.sequenceParallel && s.overlap ? m_qkvSeconds / 3 : 0;
     pass.communicateBeside(name, CostPart::TensorComm, kind, seconds, bytes,
@@ -353,6 +360,7 @@ void LayerShape::reduceGradient(PassBuilder& pass, const CostContext& c, const L
     if (!s.sequenceParallel) return exchange(name, Collective::AllReduce);
     // The input is gathered again for the weight gradient, beside the input gradient's product.
     if (gathersAgain) exchange("gather_again", Collective::AllGather);
+    placeSequences(pass, c, gathersAgain ? 2 * bytes : bytes);
     exchange(name, Collective::ReduceScatter);
 }
 
@@ -429,6 +437,11 @@ void LayerShape::addMemory(LayerCost& cost, const CostContext& c, const LayerSet
         } else if (c.framework.selective == SelectiveRecompute::AttentionCore) {
             cost.savedBytes = savedWithout(c, s) + (fusedAttention ? savedAttention(c, s) : 0);
             cost.workingBytes = fusedAttention ? 0 : savedAttention(c, s);
+        } else if (c.framework.selective == SelectiveRecompute::AllButProducts) {
+            const double inside =
+                s.mixture ? expertRows * gates * expertInner + rows * gates * sharedInner : rows * gates * inner;
+            cost.savedBytes = 2 * input + e * (rows * qkvWidth + inside);
+            cost.workingBytes = everything;
         } else {
             // The block's input, queries, values, the attention's result, one of the inner products, and what the first
             // reduction over the tensor group left. Step by step the last product and its reduction are kept like the

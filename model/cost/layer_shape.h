@@ -65,6 +65,8 @@ struct LayerShape {
     void gatherInput(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name, double window,
                      std::optional<double> width = {}) const;
     void reduceOutput(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const;
+    /// Several sequences lie behind each other, the parts of a gather rank by rank.
+    void placeSequences(PassBuilder& pass, const CostContext& c, double bytes) const;
     void gatherGradient(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name) const;
     void reduceGradient(PassBuilder& pass, const CostContext& c, const LayerSetting& s, const char* name, double window,
                         bool gathersAgain = true, std::optional<double> width = {}) const;

@@ -20,9 +20,9 @@ namespace {
 constexpr WordTable<GradientOverlap, 3> kOverlapWords{{{GradientOverlap::Never, "never"},
                                                        {GradientOverlap::WithoutPipeline, "without_pipeline"},
                                                        {GradientOverlap::Always, "always"}}};
-constexpr WordTable<SelectiveRecompute, 2> kSelectiveWords{
-    {{SelectiveRecompute::AttentionCore, "attention_core"},
-     {SelectiveRecompute::AlternateMatmuls, "alternate_matmuls"}}};
+constexpr WordTable<SelectiveRecompute, 3> kSelectiveWords{{{SelectiveRecompute::AttentionCore, "attention_core"},
+                                                            {SelectiveRecompute::AlternateMatmuls, "alternate_matmuls"},
+                                                            {SelectiveRecompute::AllButProducts, "all_but_products"}}};
 constexpr WordTable<StageSplit, 3> kSplitWords{
     {{StageSplit::Layers, "layers"}, {StageSplit::EndsCount, "ends_count"}, {StageSplit::Automatic, "automatic"}}};
 
@@ -51,6 +51,7 @@ constexpr std::pair<const char*, bool FrameworkPreset::*> kFlags[] = {
     {"reduce_whole", &FrameworkPreset::reduceWhole},
     {"overlap_tensor_backward", &FrameworkPreset::overlapTensorBackward},
     {"async_tensor", &FrameworkPreset::asyncTensor},
+    {"copies_sequences", &FrameworkPreset::copiesSequences},
     {"blocking_transfers", &FrameworkPreset::blockingTransfers},
     {"scatter_gather_transfers", &FrameworkPreset::scatterGatherTransfers},
     {"sorts_received_rows", &FrameworkPreset::sortsReceivedRows},

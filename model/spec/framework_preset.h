@@ -19,8 +19,9 @@ namespace fourwalls {
 enum class GradientOverlap { Never, WithoutPipeline, Always };
 /// What selective recomputation recomputes.
 enum class SelectiveRecompute {
-    AttentionCore,   ///< scores, softmax and values (arXiv:2205.05198)
-    AlternateMatmuls ///< every second matrix product and everything cheap between them (torchtitan)
+    AttentionCore,    ///< scores, softmax and values (arXiv:2205.05198)
+    AlternateMatmuls, ///< every second matrix product and everything cheap between them (torchtitan)
+    AllButProducts    ///< everything but the products with weights (JAX: dots_with_no_batch_dims_saveable)
 };
 /// Where the embedding and the head stand when layers are dealt out to stages.
 enum class StageSplit {
@@ -93,9 +94,10 @@ struct FrameworkPreset {
     double stateBytes = 12;     ///< master weights and moments, per parameter
 
     // Tensor and pipeline parallelism.
-    bool overlapTensorBackward = false;  ///< collectives of the input gradient run beside the weight gradient
-    bool asyncTensor = false;            ///< products are cut so that gathers and scatters run beside them
-    bool blockingTransfers = false;      ///< a stage waits for its sends
+    bool overlapTensorBackward = false; ///< collectives of the input gradient run beside the weight gradient
+    bool asyncTensor = false;           ///< products are cut so that gathers and scatters run beside them
+    bool copiesSequences = false;   ///< what is gathered or scattered along the sequence is put in its place by a copy
+    bool blockingTransfers = false; ///< a stage waits for its sends
     bool scatterGatherTransfers = false; ///< a transfer is cut over the tensor group and gathered at the other side
     bool sortsReceivedRows = false; ///< rows that all-to-all brought are copied together expert by expert, and back
     bool groupedExperts = true;     ///< the products of all experts of a rank in one kernel

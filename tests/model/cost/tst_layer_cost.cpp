@@ -24,6 +24,8 @@ private slots:
     void activationsOfKorthikanti_data();
     void activationsOfKorthikanti();
     void keptByAlternateProducts();
+    void cutSequencesArePutTogether();
+    void allButProductsAreMadeAgain();
     void logitsOfACutLoss();
     void trafficOfTensorParallelism();
     void trafficOfLatentAttention();
@@ -132,6 +134,46 @@ void LayerCostTest::keptByAlternateProducts()
     QCOMPARE(layerCost(f.context(), s).savedBytes, cut);
     f.framework.fusedActivation = false;
     QCOMPARE(layerCost(f.context(), s).savedBytes, cut + 2 * rows * (1024 + 512));
+}
+
+void LayerCostTest::cutSequencesArePutTogether()
+{
+    Fixture f;
+    LayerSetting s = f.setting();
+    s.tp = 2;
+    s.sequenceParallel = true;
+    const auto bound = [&](const LayerSetting& setting) {
+        const LayerCost layer = layerCost(f.context(), setting);
+        return layer.forward.parts[CostPart::MemoryBound] + layer.backwardInput.parts[CostPart::MemoryBound];
+    };
+    LayerSetting one = s;
+    one.microBatch = 1;
+    const double plain = bound(s), alone = bound(one);
+    f.framework.copiesSequences = true;
+    // Two blocks: there a gather and a scatter, back two gathers (of the gradient, and of the input again) and one.
+    const double copied = 2 * 2 * 4 * 512 * 1024.0;
+    const double all = 2 * 5 * copied / memoryRate(f.rates, MemoryClass::Contiguous);
+    QVERIFY2(qAbs((bound(s) - plain) / all - 1) < 1e-9, std::to_string((bound(s) - plain) / all).c_str());
+    QCOMPARE(bound(one), alone); // the parts of a single sequence follow each other
+    f.framework.asyncTensor = true;
+    QVERIFY(bound(s) <= plain);
+}
+
+void LayerCostTest::allButProductsAreMadeAgain()
+{
+    Fixture f;
+    f.framework.selective = SelectiveRecompute::AllButProducts;
+    LayerSetting s = f.setting();
+    s.recompute = Recompute::Selective;
+    const LayerCost some = layerCost(f.context(), s);
+    s.recompute = Recompute::Full;
+    const LayerCost all = layerCost(f.context(), s);
+    s.recompute = Recompute::None;
+    const LayerCost none = layerCost(f.context(), s);
+    QCOMPARE(some.recompute.parts[CostPart::Gemm], 0.0);
+    QCOMPARE(some.recompute.parts[CostPart::Attention], all.recompute.parts[CostPart::Attention]);
+    QVERIFY(some.recompute.parts[CostPart::MemoryBound] > 0);
+    QVERIFY(all.savedBytes < some.savedBytes && some.savedBytes < none.savedBytes);
 }
 
 void LayerCostTest::logitsOfACutLoss()
