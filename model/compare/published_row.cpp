@@ -290,6 +290,27 @@ void readRecipe(const std::string& notes, FrameworkPreset& framework)
     if (has(notes, "grad_reduce_in_fp32=false") || affirms(notes, "gradients in 16 bits"))
         framework.gradientBytes = framework.reduceBytes = 2;
     if (has(notes, "before pytorch 2.1")) framework.recomputeStopsEarly = false;
+    if (affirms(notes, "attention of cudnn")) framework.attentionKernel = "flash3";
+    // Weights and moments in 16 bits and no other copy, gradients likewise.
+    if (affirms(notes, "all states in 16 bits")) {
+        framework.weightBytes = framework.gradientBytes = framework.reduceBytes = 2;
+        framework.stateBytes = 4;
+    }
+    // Weight, gradient and both moments read, all but the gradient written.
+    if (affirms(notes, "fused optimizer"))
+        framework.optimizerBytes = 7 * (framework.weightBytes + framework.stateBytes) / 3;
+    // The logits read, their log-softmax written; in the way back that and its gradient read, written as often.
+    if (affirms(notes, "loss in 16 bits")) framework.lossBytesPerLogit = 12, framework.logitBytes = 8;
+    constexpr std::string_view kFused = "fused kernels: ";
+    const std::size_t at = notes.find(kFused);
+    if (at == std::string::npos) return;
+    const std::string words = notes.substr(at, notes.find(';', at) - at);
+    framework.fusedNorm = framework.fusedNorm || has(words, "norm");
+    framework.fusedActivation = framework.fusedActivation || has(words, "activation");
+    framework.fusedRotary = framework.fusedRotary || has(words, "rotary");
+    // The logits read on both ways and their gradient written over them.
+    if (has(words, "loss")) framework.lossBytesPerLogit = 6, framework.logitBytes = 2;
+    if (has(words, "attention without copies")) framework.attentionCopies = 0;
 }
 
 } // namespace

@@ -200,7 +200,12 @@ void PublishedRowsTest::recipesOfThirdParties()
         "xtuner,\"PyTorch FSDP2 (XTuner, InternLM)\",,,bf16,A100,8,8,32,4096,2048,1,1,8,,8,1,1,3\n"
         "opt in,Megatron-LM 2023,,,bf16,A100,8,8,32,4096,2048,1,1,8,,8,1,1,\n"
         "internevo,InternEvo,,,bf16,A100,8,8,32,4096,2048,1,1,8,,8,1,1,1\n"
-        "automodel,NeMo AutoModel (PyTorch FSDP2),,,bf16,H100,8,8,32,4096,2048,1,1,8,,8,1,1,2\n",
+        "automodel,NeMo AutoModel (PyTorch FSDP2),,,bf16,H100,8,8,32,4096,2048,1,1,8,,8,1,1,2\n"
+        "states,PyTorch FSDP,all states in 16 bits; loss in 16 bits; fused optimizer; attention of "
+        "cuDNN,,bf16,H100,8,8,"
+        "32,4096,2048,1,1,8,,8,1,1,3\n"
+        "fused,PyTorch FSDP,\"fused kernels: norm, rotary, loss in "
+        "place\",,bf16,A100,8,8,32,4096,2048,1,1,8,,8,1,1,3\n",
         "test");
     QVERIFY2(parsed.ok(), parsed.ok() ? "" : parsed.error().message().c_str());
     std::vector<PublishedRow> rows;
@@ -229,6 +234,11 @@ void PublishedRowsTest::recipesOfThirdParties()
     QCOMPARE(rows[16].framework.reduceBytes, 2.0);
     QCOMPARE(rows[16].framework.gradientOverlap, GradientOverlap::Always);
     QCOMPARE(rows[17].spec.framework, std::string("automodel"));
+    const FrameworkPreset &states = rows[18].framework, &fused = rows[19].framework;
+    QVERIFY(states.weightBytes == 2 && states.stateBytes == 4 && states.reduceBytes == 2 && states.gradientBytes == 2);
+    QVERIFY(states.optimizerBytes == 14 && states.lossBytesPerLogit == 12 && states.attentionKernel == "flash3");
+    QVERIFY(fused.fusedNorm && fused.fusedRotary && !fused.fusedActivation && fused.attentionCopies > 0);
+    QVERIFY(fused.lossBytesPerLogit == 6 && fused.weightBytes == 4 && fused.attentionKernel == "flash2");
     // Fused attention that nobody speaks of is a doubt where somebody has to ask for it.
     const auto doubts = [&](std::size_t row) {
         return std::ranges::any_of(rows[row].doubts, [](const Doubt& each) { return each.assumed == "flash_attn=1"; });
