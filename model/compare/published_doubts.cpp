@@ -80,6 +80,8 @@ bool otherReading(const Cells& cells, const PublishedRow& row, const std::string
         spec.cluster.nicLink.bytesPerSecond /= 2;
     } else if (about("cluster=")) {
         spec.cluster.nodeLink.bytesPerSecond /= 2;
+    } else if (about("power=")) {
+        spec.cluster.device.powerWatts = spec.cluster.device.fullPowerWatts;
     } else if (about("recompute=")) {
         plan.recompute = otherRecompute(cells, plan.recompute);
     } else if (about("micro_batch=")) {

@@ -183,6 +183,10 @@ Result<std::optional<ClusterSpec>> clusterOf(const Cells& cells, Assumptions& as
     const double memory = cells.number("gpu_mem_gb").value_or(0);
     if (const std::string preset = clusterPreset(gpu, network, memory); !preset.empty()) {
         FOURWALLS_TRY_ASSIGN(ClusterSpec cluster, loadCluster(preset));
+        // Held below what its kind may draw, which a row says or does not.
+        const std::string watts = Assumptions::number(cluster.device.powerWatts);
+        if (cluster.device.fullPowerWatts > 0 && !hasAny(gpu, {watts + "w", watts + " w"}))
+            assume.note("power=" + watts + " W", cells.raw("gpu"));
         return std::optional(std::move(cluster));
     }
     const std::string device = devicePreset(gpu, memory);

@@ -363,7 +363,8 @@ def main():
              "+54 to -8 %); DeepEP and HybridEP send a token once to a rank, not once for each of its experts there; Pax recomputes",
              "every layer of its 175B (SAVE_NOTHING of its base class), and all but the products of its 5B; TinyLlama's and",
              "lightning-thunder's rows have the kernels and types of their code; eager DTensor copies what it gathers or scatters",
-             "along the second dimension; AdamW of torchtitan is one kernel since 2025. By source:", ""]
+             "along the second dimension; AdamW of torchtitan is one kernel since 2025; and the 500 W that an H100 of 96 GB is taken",
+             "to be held at are a doubt where a row does not say them. By source:", ""]
     text += by_source(scored, BLIND)
     text += ["",
              "Left, and not explained: nanotron's benchmark of July 2024 (two of its rows -4 and -7 %, the others -22 to -74 %; its",

@@ -256,7 +256,9 @@ void PublishedRowsTest::machinesOfDevicePresets()
                                         "t4,Tesla T4,,8,fp16,PyTorch FSDP,8,1024,1024,1,1,8,8,1,1\n"
                                         "3090,RTX 3090,,8,bf16,PyTorch FSDP,8,1024,1024,1,1,8,8,1,1\n"
                                         "pcie,A100-PCIe,40,8,bf16,PyTorch FSDP,8,1024,1024,1,1,8,8,1,1\n"
-                                        "tpu,TPU v4,,8,bf16,PyTorch FSDP,8,1024,1024,1,1,8,8,1,1\n",
+                                        "tpu,TPU v4,,8,bf16,PyTorch FSDP,8,1024,1024,1,1,8,8,1,1\n"
+                                        "large,H100,96,8,bf16,PyTorch FSDP,8,1024,1024,1,1,8,8,1,1\n"
+                                        "held,\"H100 (HBM2e, 500W)\",96,8,bf16,PyTorch FSDP,8,1024,1024,1,1,8,8,1,1\n",
                                         "test");
     QVERIFY(parsed.ok());
     // Bytes of memory and 16-bit FLOP/s of the data sheets, and the rate of a link.
@@ -276,6 +278,16 @@ void PublishedRowsTest::machinesOfDevicePresets()
                             [](const std::string& text) { return text.starts_with("cluster="); }));
     }
     QVERIFY(!publishedRow(*parsed, std::size(sheets))->skipped.empty());
+    // A limit of power that nobody speaks of is a doubt.
+    const PublishedRow silent = *publishedRow(*parsed, 7), said = *publishedRow(*parsed, 8);
+    const auto doubts = [](const PublishedRow& row) {
+        return std::ranges::count_if(row.doubts, [](const Doubt& each) {
+            return each.assumed.starts_with("power=500 W") && each.spec.cluster.device.powerWatts == 700;
+        });
+    };
+    QCOMPARE(doubts(silent), 1);
+    QCOMPARE(doubts(said), 0);
+    QCOMPARE(said.spec.cluster.device.powerWatts, 500.0);
 }
 
 FOURWALLS_TEST(PublishedRowsTest, QCoreApplication)
