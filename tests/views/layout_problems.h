@@ -80,7 +80,8 @@ inline QStringList cutTexts(QWidget& window)
         // A selected part of a text is painted once more, and clipped to what is selected.
         const auto* label = qobject_cast<const QLabel*>(each.widget);
         const auto* edit = qobject_cast<const QLineEdit*>(each.widget);
-        if (each.seen.isEmpty() || (label && label->hasSelectedText()) || (edit && edit->hasSelectedText())) continue;
+        if (each.seen.isEmpty() || (label && label->hasSelectedText())) continue;
+        if (edit && (edit->hasSelectedText() || edit->isModified())) continue; // what somebody types scrolls
         const double left = each.room.left() - each.box.left(), right = each.box.right() - each.room.right();
         const double above = each.room.top() - each.box.top(), below = each.box.bottom() - each.room.bottom();
         constexpr double kSlack = 2.5; // letters of another font than the text's own are measured with the latter
