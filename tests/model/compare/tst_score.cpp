@@ -180,7 +180,7 @@ void ScoreTest::theBandHoldsNineInTen()
     double rows = 0, inside = 0, width = 0;
     const QDir folder(FOURWALLS_SOURCE_DIR "/resources/validation");
     for (const QString& name : folder.entryList({"*.csv"})) {
-        if (name == "blind-readers.csv") continue; // the band was not made of these: see docs/accuracy.md
+        if (name.startsWith("blind-readers")) continue; // the band was not made of these: see docs/accuracy.md
         for (const ScoredRow& row : score(folder.filePath(name)).items) {
             if (!row.errorPercent || !row.lowSeconds) continue;
             rows += 1;
@@ -216,7 +216,8 @@ void ScoreTest::goals_data()
     QTest::newRow("megatron-bridge") << 66 << 16.0 << 0.0;
     QTest::newRow("other-sources") << 53 << 8.5 << 0.0;
     QTest::newRow("third-parties") << 47 << 10.0 << 0.0;
-    QTest::newRow("blind-readers") << 75 << 26.0 << 0.0; // nothing is fitted to it
+    QTest::newRow("blind-readers") << 75 << 20.0 << 0.0; // nothing is fitted to these two
+    QTest::newRow("blind-readers-2") << 42 << 20.0 << 0.0;
 }
 
 void ScoreTest::goals()
