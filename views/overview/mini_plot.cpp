@@ -114,7 +114,7 @@ QString MiniPlot::wallName() const
         for (const QString& name : names)
             if (metrics.horizontalAdvance(name) <= room) return name;
     }
-    return names.last(); // the limit's figure is not cut: the unit is
+    return names.last(); // the limit's figure is not cut: the unit is left out
 }
 
 double MiniPlot::unitRoom(const QRectF& inside) const
@@ -225,9 +225,9 @@ void MiniPlot::paintWallName(QPainter& painter, const QRectF& inside) const
     const Theme& t = currentTheme();
     painter.setPen(t.wallEdge);
     painter.drawText(QRectF(0, 0, inside.right(), kMiniTop - 1), Qt::AlignRight | Qt::AlignTop, name);
-    if (wordsOnWall(inside).isNull()) return;
-    // The name that says so has no room: the words go below it.
+    // Where the name that says so has no room, the words go below it.
     const QRectF box = wordsOnWall(inside);
+    if (box.isNull()) return;
     QColor ground = t.card;
     ground.setAlpha(215);
     painter.fillRect(box.adjusted(-2, 0, 0, 0), ground);

@@ -175,8 +175,9 @@ void PipelineView::findGhost()
         m_ghostPicture = make();
         return;
     }
-    runLater(this, make, [this, wanted](const std::shared_ptr<const PipelinePicture>& picture) {
-        if (wanted != m_ghostOf) return;
+    // Of another pipeline the same prediction has another picture.
+    runLater(this, make, [this, wanted, asked = ++m_ghostAsked](const std::shared_ptr<const PipelinePicture>& picture) {
+        if (wanted != m_ghostOf || asked != m_ghostAsked) return;
         m_ghostPicture = picture;
         if (m_picture) showNewGhost();
     });

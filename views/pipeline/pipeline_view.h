@@ -115,6 +115,7 @@ private:
     std::shared_ptr<const PipelineFacts> m_facts;
     std::shared_ptr<const PipelinePicture> m_picture, m_ghostPicture;
     std::shared_ptr<const DrawnStep> m_ghostOf;
+    quint64 m_ghostAsked = 0; ///< counts the pictures that are made later
     std::size_t m_pipeline = 0;
     QSet<QByteArray> m_pending;
     QString m_error;

@@ -27,6 +27,7 @@ constexpr int kMostMarkLines = 6;
 /// What stands on the axis for a note that begins in view.
 struct NoteLabel {
     std::size_t note = 0;   ///< its index
+    std::size_t others = 0; ///< how many behind it begin within its flag
     int left = 0, flag = 0; ///< where its flag begins, and how wide that is: 0 where the one before leaves no room
     QRect place;            ///< of the text
     QString text;           ///< empty: there is no room for one
@@ -56,7 +57,8 @@ std::vector<NoteLabel> noteLabels(const std::vector<TimelineNote>& notes, const 
         };
         while (next < notes.size() && placeOf(next) < free) ++next;
         const int end = next < notes.size() ? placeOf(next) : plot.left() + plot.width();
-        const QString others = next > i + 1 ? QStringLiteral(" +%1").arg(next - i - 1) : QString();
+        label.others = next - i - 1;
+        const QString others = label.others > 0 ? QStringLiteral(" +%1").arg(label.others) : QString();
         const int room =
             std::min({kWidestNote, end - label.left - label.flag - 10, plot.right() - label.left - label.flag - 8}) -
             metrics.horizontalAdvance(others);
@@ -226,9 +228,12 @@ void TimelineAxis::paintNotes(QPainter& painter, const QRect& plot, const QRect&
 
 QString TimelineAxis::noteAt(const QPoint& at, const QRect& plot) const
 {
-    for (const NoteLabel& label : noteLabels(m_notes, m_camera, plot, QFontMetrics(fontOf(TextRole::Small))))
-        if (label.place.contains(at)) return m_notes[label.note].text;
-    return {};
+    QStringList texts;
+    for (const NoteLabel& label : noteLabels(m_notes, m_camera, plot, QFontMetrics(fontOf(TextRole::Small)))) {
+        if (!label.place.contains(at)) continue;
+        for (std::size_t i = 0; i <= label.others; ++i) texts << m_notes[label.note + i].text;
+    }
+    return texts.join(QLatin1Char('\n'));
 }
 
 QStringList TimelineAxis::linesAt(double x) const

@@ -49,7 +49,7 @@ public:
 
     /// The axis reaches from the top to the plot, and its line over all of the width.
     void paint(QPainter& painter, const QRect& plot, int width, std::optional<Instant> cursor) const;
-    /// All of the note whose text stands at a place of the widget; empty: none.
+    /// All of the note whose text stands at a place of the widget and of those it stands for, in lines; empty: none.
     QString noteAt(const QPoint& at, const QRect& plot) const;
     /// Events and notes at a place [pixels from the left of the plot], in lines.
     QStringList linesAt(double x) const;

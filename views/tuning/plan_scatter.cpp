@@ -160,16 +160,17 @@ void PlanScatter::layoutAxes()
     // Plans a hundred times slower or larger than the best are no choice: the plot need not reach them.
     slow = std::min(slow, 100 * fast);
     // A wall far above all plans would press them into a corner.
-    m_broken = m_capacity > 8 * high;
-    if (m_capacity > 0 && !m_broken)
+    m_axes.broken = m_capacity > 8 * high;
+    if (m_capacity > 0 && !m_axes.broken)
         high = std::min(std::max(high, m_capacity * 1.4), std::max(m_capacity * 4, low * 2));
-    m_time = LogAxis(fast / 1.12, std::max(slow, fast * 1.5) * 1.12, inside.left(), inside.right());
-    m_memory = LogAxis(low / 1.15, std::max(high, low * 1.5) * (m_broken ? 1.2 : 1.1), inside.bottom(),
-                       inside.top() + (m_broken ? kBrokenWall + 12 : 0));
+    m_axes.time = LogAxis(fast / 1.12, std::max(slow, fast * 1.5) * 1.12, inside.left(), inside.right());
+    m_axes.memory = LogAxis(low / 1.15, std::max(high, low * 1.5) * (m_axes.broken ? 1.2 : 1.1), inside.bottom(),
+                            inside.top() + (m_axes.broken ? kBrokenWall + 12 : 0));
 }
 
 void PlanScatter::drawPoints(double ratio, bool atOnce)
 {
+    const Axes before = m_axes;
     layoutAxes();
     const QRectF inside = plotRect();
     const Theme& t = currentTheme();
@@ -177,8 +178,9 @@ void PlanScatter::drawPoints(double ratio, bool atOnce)
     dots.columns = std::max(1, static_cast<int>(inside.width() * ratio));
     dots.rows = std::max(1, static_cast<int>(inside.height() * ratio));
     dots.ratio = ratio;
-    dots.time = LogAxis(m_time.low(), m_time.high(), 0, dots.columns);
-    dots.memory = LogAxis(m_memory.low(), m_memory.high(), dots.rows, m_broken ? (kBrokenWall + 12) * ratio : 0);
+    dots.time = LogAxis(m_axes.time.low(), m_axes.time.high(), 0, dots.columns);
+    dots.memory =
+        LogAxis(m_axes.memory.low(), m_axes.memory.high(), dots.rows, m_axes.broken ? (kBrokenWall + 12) * ratio : 0);
     dots.brushes = m_brushes;
     dots.inks = {t.line, t.wallEdge, colourOf(t, Phase::Forward)};
     m_valid = true;
@@ -189,11 +191,13 @@ void PlanScatter::drawPoints(double ratio, bool atOnce)
     }
     m_drawing = true;
     const auto draw = [dots, points = m_cloud->points()] { return dotsPicture(dots, points); };
-    runLater(this, draw, [this](const QImage& picture) {
+    runLater(this, draw, [this, axes = m_axes](const QImage& picture) {
         m_picture = picture;
+        m_axes = axes;
         m_drawing = false;
         update();
     });
+    if (!m_picture.isNull()) m_axes = before; // until then what is shown keeps its own
 }
 
 void PlanScatter::paintAxes(QPainter& painter) const
@@ -202,8 +206,8 @@ void PlanScatter::paintAxes(QPainter& painter) const
     const QRectF inside = plotRect();
     painter.setFont(fontOf(TextRole::Small));
     const QFontMetricsF metrics(painter.font());
-    for (const LogAxis::Mark& mark : m_memory.marks(24)) {
-        const double y = std::round(m_memory.pixel(mark.value)) + 0.5;
+    for (const LogAxis::Mark& mark : m_axes.memory.marks(24)) {
+        const double y = std::round(m_axes.memory.pixel(mark.value)) + 0.5;
         if (!mark.labelled) continue;
         painter.setPen(QPen(t.line, 1));
         painter.drawLine(QPointF(inside.left(), y), QPointF(inside.right(), y));
@@ -211,8 +215,8 @@ void PlanScatter::paintAxes(QPainter& painter) const
         painter.drawText(QRectF(0, y - 8, kScatterLeft - 6, 16), Qt::AlignRight | Qt::AlignVCenter,
                          formatBytes(mark.value, m_unit, 2));
     }
-    for (const LogAxis::Mark& mark : m_time.marks(64)) {
-        const double x = std::round(m_time.pixel(mark.value)) + 0.5;
+    for (const LogAxis::Mark& mark : m_axes.time.marks(64)) {
+        const double x = std::round(m_axes.time.pixel(mark.value)) + 0.5;
         painter.setPen(QPen(t.line, 1));
         painter.drawLine(QPointF(x, inside.bottom()), QPointF(x, inside.bottom() + (mark.labelled ? 5 : 3)));
         if (!mark.labelled) continue;
@@ -297,8 +301,8 @@ void PlanScatter::paintEvent(QPaintEvent*)
     paintAxes(painter);
     const QRectF inside = plotRect();
     painter.setClipRect(inside.adjusted(-8, -8, 8, 8));
-    const double wall = m_broken         ? inside.top() + kBrokenWall
-                        : m_capacity > 0 ? m_memory.pixel(m_capacity)
+    const double wall = m_axes.broken    ? inside.top() + kBrokenWall
+                        : m_capacity > 0 ? m_axes.memory.pixel(m_capacity)
                                          : inside.top();
     if (m_capacity > 0 && wall > inside.top() + 2) {
         const QRectF band(inside.left(), inside.top(), inside.width(), wall - inside.top());
@@ -310,9 +314,9 @@ void PlanScatter::paintEvent(QPaintEvent*)
     if (m_capacity > 0 && wall > inside.top() + 18) {
         painter.setFont(fontOf(TextRole::Small));
         const QString size = formatBytes(m_capacity, m_unit);
-        QStringList names{m_broken ? tr("%1: the device's memory, not to scale").arg(size)
-                                   : tr("%1: the device's memory").arg(size),
-                          m_broken ? tr("%1, not to scale").arg(size) : size};
+        QStringList names{m_axes.broken ? tr("%1: the device's memory, not to scale").arg(size)
+                                        : tr("%1: the device's memory").arg(size),
+                          m_axes.broken ? tr("%1, not to scale").arg(size) : size};
         if (painter.fontMetrics().horizontalAdvance(names[0]) + 16 > inside.width()) names.removeFirst();
         const QString& text = names[0];
         const double width = painter.fontMetrics().horizontalAdvance(text) + 10;

@@ -70,7 +70,7 @@ private:
     void paintFront(QPainter& painter) const;
     /// Its name keeps away from what is taken, and is taken then.
     void paintMark(QPainter& painter, const Mark& mark, bool recorded, std::vector<QRectF>& taken) const;
-    QPointF at(double seconds, double bytes) const { return {m_time.pixel(seconds), m_memory.pixel(bytes)}; }
+    QPointF at(double seconds, double bytes) const { return {m_axes.time.pixel(seconds), m_axes.memory.pixel(bytes)}; }
 
     const PlanCloud* m_cloud = nullptr;
     PlanBrushes m_brushes;
@@ -78,11 +78,15 @@ private:
     ByteUnit m_unit = ByteUnit::GB;
     std::optional<Mark> m_recorded, m_sliders;
     std::optional<std::uint32_t> m_selected, m_hovered;
-    LogAxis m_time, m_memory;
+    /// Of what is shown.
+    struct Axes {
+        LogAxis time, memory;
+        bool broken = false; ///< the wall stands far above all plans, out of scale
+    };
+    Axes m_axes;
     QImage m_picture;
     bool m_valid = false;   ///< m_picture is of these points and this size, or is being drawn of them
     bool m_drawing = false; ///< beside the window's thread
-    bool m_broken = false;  ///< the wall stands far above all plans, out of scale
 };
 
 } // namespace fourwalls::views
